@@ -367,7 +367,6 @@ class Evaluation:
         """Score every sample once."""
         run = self._run
         options = self._options
-        file = None
         results = Results(
             {metric.name: metric.convention_data.scale for metric in self.metrics},
             keep=self._keep,
@@ -379,13 +378,8 @@ class Evaluation:
                 store = stack.enter_context(open_store(options["cache"]))
                 run.cache = RunCache(store, stores=self._stores)
             stack.enter_context(using(run))
-            if options["out"] is not None:
-                file = OutFile(
-                    options["out"],
-                    resume=self._resume,
-                    keep_texts=options["keep_texts"],
-                    start=results.start,
-                )
+            file = self._open_file(results.start)
+            if file is not None:
                 stack.callback(file.close)
             advance = None
             if options["progress"]:
@@ -400,39 +394,58 @@ class Evaluation:
                 error.results = results
                 raise
             finally:
-                # No task is left running that would use a closed cache.
-                tasks: list[asyncio.Future[Any]] = [reader]
-                tasks += [task for job in self._jobs for task in job.tasks]
-                for task in tasks:
-                    task.cancel()
-                await asyncio.wait(tasks, timeout=GRACE)
-                down = next(filter(None, [breaker.message for breaker in run.breakers.values()]), None)
-                self._describe_end(results, down)
+                await self._cancel_tasks(reader)
+                judge_is_down = self._find_breaker_message()
+                self._describe_end(results, judge_is_down)
             if self._rounds is not None:
-                wanted = down is None and self._stopped is None
-                results.stopped = await self._rounds.submit(wanted=wanted) or results.stopped
+                may_submit = judge_is_down is None and self._stopped is None
+                results.stopped = await self._rounds.submit(wanted=may_submit) or results.stopped
                 results.batches = self._rounds.report
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and failed:
             _log.warning(results.trouble)
-        elif results.stopped not in (None, down) and not results.waits_for_batches:
+        elif results.stopped not in (None, judge_is_down) and not results.waits_for_batches:
             # That a judge is down was logged when it happened.
-            rest = results.describe_rest()
-            _log.warning("The run was stopped: %s (%s)", results.stopped, rest)
+            _log.warning("The run was stopped: %s (%s)", results.stopped, results.describe_rest())
         return results
 
-    def _describe_end(self, results: Results, down: str | None) -> None:
+    def _open_file(self, start: Mapping[str, Any]) -> OutFile | None:
+        """Open the file of ``out``; None without one."""
+        options = self._options
+        if options["out"] is None:
+            return None
+        return OutFile(
+            options["out"], resume=self._resume, keep_texts=options["keep_texts"], start=start
+        )
+
+    async def _cancel_tasks(self, reader: asyncio.Future[Any]) -> None:
+        """End all tasks: none is left running that would use a closed cache."""
+        tasks = [reader]
+        for job in self._jobs:
+            tasks += job.tasks
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=GRACE)
+
+    def _find_breaker_message(self) -> str | None:
+        """Return the message that a judge is down; None if all answer."""
+        for breaker in self._run.breakers.values():
+            if breaker.message:
+                return breaker.message
+        return None
+
+    def _describe_end(self, results: Results, judge_is_down: str | None) -> None:
         """Set in the results what the run cost, and why it ended early.
 
         Args:
             results: The results.
-            down: The message that a judge is down, or None.
+            judge_is_down: The message that a judge is down, or None.
         """
         run = self._run
         earlier = results.usage
         results.usage = replace(run.usage, reused=earlier.reused, repeats=earlier.repeats)
-        results.stopped = self._stopped or down or run.used_up
+        results.stopped = self._stopped or judge_is_down or run.used_up
         if results.stopped is not None:
             results.total = self.source.count()
         results.controls = self._controls.result if self._controls else None

@@ -146,42 +146,61 @@ def score_table(
         raise ParameterError(
             f"score_table: {str(table)!r} is a path, no table. Write evaluate({str(table)!r}, metrics)."
         )
+    reading_options: dict[str, Any] = {
+        "schema": schema,
+        "columns": columns,
+        "group_by": group_by,
+        "split": split,
+        "order": order,
+    }
     if type(table).__module__.partition(".")[0] == "datasets":
-        reading_options: dict[str, Any] = {
-            "schema": schema,
-            "columns": columns,
-            "group_by": group_by,
-            "split": split,
-            "order": order,
-            "only": only,
-            "by": by,
-        }
-        return cast("Table", score_dataset(table, metrics, judge=judge, **reading_options, **options))
-    distributed = hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow")
-    if distributed and (group_by is not None or only or by is not None):
-        raise ParameterError(
-            "score_table: group_by=, only= and by= are for one process. Group or filter the rows before."
-        )
-    frame: Any = () if distributed else frame_of(table)
+        selection: dict[str, Any] = {"only": only, "by": by}
+        scored = score_dataset(table, metrics, judge=judge, **selection, **reading_options, **options)
+        return cast("Table", scored)
+    if hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow"):
+        if group_by is not None or only or by is not None:
+            raise ParameterError(
+                "score_table: group_by=, only= and by= are for one process. Group or filter the rows before."
+            )
+        rows = build_rows(read_types(table), columns or ())
+        plan = _recognise_rows(rows, **reading_options)
+        _note_separators(plan.reading, rows)
+        scorer = _build_scorer(metrics, plan, judge, options)
+        return cast("Table", score_distributed(table, scorer, batch_size))
+    frame = frame_of(table)
     if only:
         frame = frame[_find_rows(plain_rows(frame), only)]
     if by is not None:
-        reading_options = {
-            "schema": schema,
-            "columns": columns,
-            "judge": judge,
-            "group_by": group_by,
-            "split": split,
-            "order": order,
-        }
-        return cast("Table", _score_by(frame, by, metrics, **reading_options, **options))
-    if distributed:
-        rows: Iterable[dict[str, Any]] = build_rows(read_types(table), columns or ())
-    else:
-        rows = [*plain_rows(frame.head(LOOKAHEAD_ROWS))]  # they are read several times
+        scored = _score_by(frame, by, metrics, judge=judge, **reading_options, **options)
+        return cast("Table", scored)
+    first_rows = list(plain_rows(frame.head(LOOKAHEAD_ROWS)))
+    plan = _recognise_rows(first_rows, **reading_options)
+    if group_by is None:
         table = frame.to_native()  # a stream is read once
+        _check_one_setting(frame, plan)
+        _note_separators(plan.reading, first_rows)
+    else:
+        _note_separators(plan.reading, first_rows)
+        table = group_table(frame, plan, group_by)
+        plan = Plan(replace(plan.reading, single=frozenset(), split=None, order="given"))
+        frame = frame_of(table)
+    scorer = _build_scorer(metrics, plan, judge, options)
+    with naming_huge_integers(plain_rows(frame), "row"):
+        return scorer.score_whole(table)
+
+
+def _recognise_rows(
+    rows: Iterable[dict[str, Any]],
+    *,
+    schema: str,
+    columns: Mapping[str, str] | None,
+    group_by: str | None,
+    split: str | None,
+    order: Order | None,
+) -> Plan:
+    """Recognise from the first rows of a table how its rows are read."""
     with naming_huge_integers(rows, "row"):
-        plan = recognise(
+        return recognise(
             rows,
             schema,
             columns,
@@ -191,23 +210,24 @@ def score_table(
             split=split,
             order=order,
         )
-    if group_by is None and not distributed and may_hold_setting(frame.columns):
-        excluded = {column for column, name in plan.reading.columns.items() if name == "metadata"}
-        check_setting(
-            read_retrieval(plan.apply(row, f"row {number}")[0], excluded)
-            for number, row in enumerate(plain_rows(frame), 1)
-        )
-    _note_separators(plan.reading, rows)
-    if group_by is not None:
-        table = group_table(frame, plan, group_by)
-        plan = Plan(replace(plan.reading, single=frozenset(), split=None, order="given"))
-        frame = frame_of(table)
+
+
+def _check_one_setting(frame: Any, plan: Plan) -> None:
+    """Raise where the rows of one question come from several retrievals."""
+    if not may_hold_setting(frame.columns):
+        return
+    excluded = {column for column, name in plan.reading.columns.items() if name == "metadata"}
+    check_setting(
+        read_retrieval(plan.apply(row, f"row {number}")[0], excluded)
+        for number, row in enumerate(plain_rows(frame), 1)
+    )
+
+
+def _build_scorer(
+    metrics: Sequence[Metric | str], plan: Plan, judge: Judge | str | None, options: Any
+) -> BatchScorer:
     judge = coerce_text(judge)
-    scorer = BatchScorer(metrics=check_metrics(metrics, judge), plan=plan, judge=judge, options=options)
-    if distributed:
-        return cast("Table", score_distributed(table, scorer, batch_size))
-    with naming_huge_integers(plain_rows(frame), "row"):
-        return scorer.score_whole(table)
+    return BatchScorer(metrics=check_metrics(metrics, judge), plan=plan, judge=judge, options=options)
 
 
 def _find_rows(rows: Iterable[Mapping[str, Any]], only: Mapping[str, Any]) -> list[int]:
@@ -236,15 +256,16 @@ def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: A
         if value is None:
             raise ParameterError(f"score_table: by={by}: row {number + 1} has no value there.")
         rows_by_value.setdefault(name_value(value), []).append(number)
-    parts = [
-        frame_of(score_table(frame[numbers].to_native(), metrics, **options))
-        for numbers in rows_by_value.values()
-    ]
-    if not parts:
+    if not rows_by_value:
         return score_table(frame.to_native(), metrics, **options)
-    joined = nw.concat(parts)
+    scored_frames = []
+    for numbers in rows_by_value.values():
+        scored = score_table(frame[numbers].to_native(), metrics, **options)
+        scored_frames.append(frame_of(scored))
+    joined = nw.concat(scored_frames)
     if options["group_by"] is None:
-        numbers = [*chain.from_iterable(rows_by_value.values())]
+        # Back to the order of the rows: each has its number at the same place of the joined frame.
+        numbers = list(chain.from_iterable(rows_by_value.values()))
         joined = joined[sorted(range(len(numbers)), key=numbers.__getitem__)]
     return joined.to_native()
 
@@ -255,9 +276,12 @@ def _note_separators(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> Non
         return
     lists: dict[str, list[list[str]]] = {}
     for name in ("retrieved_contexts", "reference_contexts"):
+        lists[name] = []
         column = reading.mapping.get(name, name)
-        texts = [list_texts(look_up(row, column)) for row in rows]
-        lists[name] = [items for items in texts if all(isinstance(item, str) for item in items)]
+        for row in rows:
+            texts = list_texts(look_up(row, column))
+            if all(isinstance(text, str) for text in texts):
+                lists[name].append(texts)
     for note in describe_doubtful(*lists.values()):
         _log.warning("score_table: %s", note)
 
@@ -273,21 +297,22 @@ def read_types(table: Any) -> dict[str, Any]:
     return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
 
 
-def _find_lacking(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
+def _find_missing(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     """Find the fields that metrics need and no column holds; empty where fields may stand in JSON inside a text."""
     absent = scorer.plan.reading.absent
     if absent is None or not scorer.plan.reading.schema.heads.isdisjoint(columns):
         return set()
-    lacking = {name for metric in scorer.metrics for name in metric.requires if name in absent}
+    required = set(chain.from_iterable(metric.requires for metric in scorer.metrics))
+    missing = required.intersection(absent)
     if "references" not in absent:
-        lacking.discard("reference")
+        missing.discard("reference")
     has_stages_or_searches = "stages" not in absent or "searches" not in absent
     if has_stages_or_searches:
-        lacking -= {"retrieved_contexts", "retrieved_context_ids"}
+        missing -= {"retrieved_contexts", "retrieved_context_ids"}
     for ids, texts in TEXTS_OF.items():
         if texts not in absent:  # texts may stand in documents, which may have ids
-            lacking.discard(ids)
-    return lacking
+            missing.discard(ids)
+    return missing
 
 
 def _warn(scorer: BatchScorer, rows: int | None) -> None:
@@ -319,7 +344,7 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
                 f"score_table: {name}= is for one process, and the rows are scored by the workers of a cluster. "
                 "Leave it out."
             )
-    check_present(scorer.metrics, _find_lacking(scorer, read_types(table)))
+    check_present(scorer.metrics, _find_missing(scorer, read_types(table)))
     scorer = replace(scorer, options={**scorer.options, "progress": False})
     check_number("score_table: batch_size", batch_size, 1, whole=True, optional=True)
     if batch_size is None and _is_ray(table):
@@ -352,15 +377,15 @@ class _Reasons:
         return frozenset()
 
     def addInPlace(  # noqa: N802 - Spark's name
-        self, known: frozenset[str], added: Collection[str]
+        self, reasons: frozenset[str], new_reasons: Collection[str]
     ) -> frozenset[str]:
         """Add reasons, and log each once where the table is read."""
         from pyspark import TaskContext
 
         if TaskContext.get() is None:  # no task: not on a worker
-            for reason in {*added} - known:
+            for reason in set(new_reasons) - reasons:
                 _log.warning("score_table: no row of a batch could be scored: %s", reason)
-        return known.union(added)
+        return reasons.union(new_reasons)
 
 
 def _score_partition(
@@ -370,8 +395,8 @@ def _score_partition(
     import pyarrow as pa
 
     for batch in batches:
-        for part in pa.Table.from_batches([batch]).to_batches(max_chunksize=batch_size):
-            yield from scorer.score(pa.Table.from_batches([part])).to_batches()
+        for smaller_batch in pa.Table.from_batches([batch]).to_batches(max_chunksize=batch_size):
+            yield from scorer.score(pa.Table.from_batches([smaller_batch])).to_batches()
 
 
 def build_rows(columns: Mapping[str, Any], paths: Iterable[str]) -> list[dict[str, Any]]:
