@@ -21,8 +21,8 @@ from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.agreement.agree import AgreementReport
 from ctxmetrics.evaluation.agreement.correction import Correction, correct_mean
 from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.rows.people_answers import HEAVIEST, REFERENCE, QuestionKey
-from ctxmetrics.evaluation.rows.row_writer import write_whole
 from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.corrected_means import FEWEST

@@ -339,7 +339,7 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
     for item in failed:
         message("\n    ".join([f"gate: {item.problem}", *item.samples]))
     if junit is not None:
-        from ctxmetrics.evaluation.rows.row_writer import write_whole
+        from ctxmetrics.evaluation.rows.output_files import write_whole
 
         write_whole(junit, [_format_junit(outcomes, suite)])
     path = os.environ.get(_SUMMARY)

@@ -85,7 +85,8 @@ def compare(
     from ctxmetrics.evaluation.cli._gates import name_and_value, write_ci_reports
     from ctxmetrics.evaluation.comparison.compare import compare_all
     from ctxmetrics.evaluation.pages import name_page
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_gates, write_whole
+    from ctxmetrics.evaluation.rows.output_files import write_gates, write_whole
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
     runs = {str(path): path for path in (second, *(others or ()))}
     inputs = {"FIRST": first, "SECOND": second, "--audit": pairing.audit, **runs}

@@ -149,7 +149,8 @@ def init(
         metrics_fitting,
         open_samples,
     )
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
+    from ctxmetrics.evaluation.rows.output_files import write_whole
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     if out.exists():
@@ -325,7 +326,9 @@ def spans(
     """Give contexts ids that say where they stand in their sources: SOURCE#char=START,END."""
     from ctxmetrics.evaluation.agreement.span_labels import with_found_spans, with_known_spans
     from ctxmetrics.evaluation.cli._run import load_samples
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs, json_line, write_whole
+    from ctxmetrics.evaluation.rows.json_lines import json_line
+    from ctxmetrics.evaluation.rows.output_files import write_whole
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
     if sources is None and chunks is None and labels is None:
         raise ParameterError(

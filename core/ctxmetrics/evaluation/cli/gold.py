@@ -80,7 +80,7 @@ def check_gold(
     from ctxmetrics.evaluation.gold.check_gold import check_gold as check
     from ctxmetrics.evaluation.gold.gold_audit import name_inputs, name_outputs
     from ctxmetrics.evaluation.pages import name_page
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
     judge = build_judge(**vars(judging))
     samples = load_samples(source)

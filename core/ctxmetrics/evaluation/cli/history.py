@@ -27,7 +27,8 @@ def history(
 ) -> None:
     """Show the means of several runs, and where something else than the retriever changed between them."""
     from ctxmetrics.evaluation.pages import name_page
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
+    from ctxmetrics.evaluation.rows.output_files import write_whole
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
     from ctxmetrics.evaluation.runs.history import read_history
 
     paths = _list_files(files)

@@ -85,7 +85,7 @@ def agree(
     """Compare the verdicts of judges with people's labels, and correct the means by them."""
     from ctxmetrics.evaluation.agreement.agree import agree as compare
     from ctxmetrics.evaluation.cli._run import build_judge, choose_convention, load_samples
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
     samples = list(load_samples(source))
     labels = people.labels or _find_labels(source.file)

@@ -140,7 +140,8 @@ def run(
         file_name,
         run_retrievers,
     )
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_gates
+    from ctxmetrics.evaluation.rows.output_files import write_gates
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
     check_outputs(
         {"--report": output.report, "--junit": gates.junit},

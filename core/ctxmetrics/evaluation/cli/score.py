@@ -164,7 +164,7 @@ def score(
     )
     from ctxmetrics.evaluation.cli._run import FAILED, build_judge, build_task, open_samples
     from ctxmetrics.evaluation.cli._telemetry import delivering
-    from ctxmetrics.evaluation.rows.row_writer import write_gates
+    from ctxmetrics.evaluation.rows.output_files import write_gates
     from ctxmetrics.evaluation.runs.engine import Evaluation
 
     cache = _choose_cache(source.file, output, gates, judging.judge)
@@ -268,7 +268,7 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
         InputFileError: An output cannot be written or is an input.
         ParameterError: --resume has neither --out nor --cache, or --out is no file of JSON lines.
     """
-    from ctxmetrics.evaluation.rows.row_writer import check_outputs
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
     from ctxmetrics.evaluation.rows.table_files import check_ending
     from ctxmetrics.models.runtime.cache import FILE_NAME
 

@@ -48,7 +48,8 @@ from ctxmetrics.evaluation.gold.readings import check_readings
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Column, Table, format_interval
 from ctxmetrics.evaluation.retrievers.corpus import CorpusSource, read_corpus
-from ctxmetrics.evaluation.rows.row_writer import check_outputs, write_whole
+from ctxmetrics.evaluation.rows.output_files import write_whole
+from ctxmetrics.evaluation.rows.output_paths import check_outputs
 from ctxmetrics.evaluation.runs.engine import evaluate
 from ctxmetrics.evaluation.runs.estimate import estimate
 from ctxmetrics.evaluation.runs.options import RunOptions

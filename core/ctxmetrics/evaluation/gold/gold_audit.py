@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.gold.judged_gold import Pool
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.rows.file_names import key_beside
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, PeopleGold, read_gold_answers
-from ctxmetrics.evaluation.rows.row_writer import write_whole
+from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.statistics.corrected_means import FEWEST_AUDITED, audited_mean
 from ctxmetrics.evaluation.statistics.intervals import wilson
 from ctxmetrics.evaluation.statistics.labelled import labelled_difference

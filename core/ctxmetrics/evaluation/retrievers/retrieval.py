@@ -20,7 +20,8 @@ from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.retrievers.calling import Call
 from ctxmetrics.evaluation.retrievers.retrieved import build_sample, read_retrieved
-from ctxmetrics.evaluation.rows.row_writer import append, json_line, open_locked
+from ctxmetrics.evaluation.rows.json_lines import json_line
+from ctxmetrics.evaluation.rows.locked_files import append, open_locked
 from ctxmetrics.models.runtime.background import in_thread, in_time
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN

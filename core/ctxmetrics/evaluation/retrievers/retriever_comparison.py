@@ -10,7 +10,7 @@ from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Table, escape_markdown
 from ctxmetrics.evaluation.retrievers import retriever_tables
 from ctxmetrics.evaluation.retrievers.comparison import RetrieverFigures
-from ctxmetrics.evaluation.rows.row_writer import write_whole
+from ctxmetrics.evaluation.rows.output_files import write_whole
 
 TITLE = "ctxmetrics: comparison of retrievers"
 # The questions that are shown with all units and contexts.

@@ -46,9 +46,9 @@ from ctxmetrics.evaluation.retrievers.retrieval import (
     summarize_calls,
 )
 from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverComparison
+from ctxmetrics.evaluation.rows.output_paths import make_folder
 from ctxmetrics.evaluation.rows.provenances import describe_start
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.row_writer import make_folder
 from ctxmetrics.evaluation.runs.engine import INTERRUPTED, Evaluation
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options

@@ -30,9 +30,10 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.evaluation.batching.batch import Batch, waits_for
 from ctxmetrics.evaluation.files.sample_file import read_samples
+from ctxmetrics.evaluation.rows.output_paths import check_outputs
 from ctxmetrics.evaluation.rows.provenances import describe_start
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.row_writer import OutFile, check_outputs
+from ctxmetrics.evaluation.rows.row_writer import OutFile
 from ctxmetrics.evaluation.runs.controls import ControlRun, LabelledSample
 from ctxmetrics.evaluation.runs.joined_contexts import describe_joined, reads_joined
 from ctxmetrics.evaluation.runs.metric_list import check_metrics

@@ -16,11 +16,12 @@ from ctxmetrics.evaluation.report.curve import compute_page_curves
 from ctxmetrics.evaluation.report.report import Report, rank_scores, render_html, render_notebook
 from ctxmetrics.evaluation.report.stage_means import find_staged_metric, summarize_stages
 from ctxmetrics.evaluation.rows.baseline import shorten_row
+from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.metric_values import REASON
+from ctxmetrics.evaluation.rows.output_files import write_tables, write_whole
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines, to_rows
-from ctxmetrics.evaluation.rows.row_writer import json_line, write_tables, write_whole
 from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_groups import read_group
 from ctxmetrics.evaluation.rows.sample_record import build_record

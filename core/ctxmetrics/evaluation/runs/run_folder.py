@@ -17,8 +17,8 @@ from ctxmetrics.evaluation.comparison.pairing import ScoreOrigin, collect_origin
 from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.file_names import LABELS_ENDING
 from ctxmetrics.evaluation.rows.outcome import Outcome
+from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.rows.provenances import SHORT
-from ctxmetrics.evaluation.rows.row_writer import write_whole
 from ctxmetrics.evaluation.runs.history import read_run
 from ctxmetrics.scores.wording import TEXT, clean, plural
 

@@ -16,8 +16,9 @@ from ctxmetrics.evaluation.pages.local_server import LocalHandler
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.report.report import render_html
 from ctxmetrics.evaluation.rows.baseline import shorten_question
+from ctxmetrics.evaluation.rows.output_files import write_whole
+from ctxmetrics.evaluation.rows.output_paths import make_folder
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.row_writer import make_folder, write_whole
 from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_view import build_sample_view
 from ctxmetrics.evaluation.runs.history import read_history

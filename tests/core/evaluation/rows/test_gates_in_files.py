@@ -11,7 +11,7 @@ import pytest
 from ctxmetrics import ContextRecall, Results, Sample, evaluate
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.rows.outcome import Outcome
-from ctxmetrics.evaluation.rows.row_writer import write_gates
+from ctxmetrics.evaluation.rows.output_files import write_gates
 from ctxmetrics.evaluation.runs.history import read_run
 from support.command import run_command
 

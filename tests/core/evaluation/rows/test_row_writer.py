@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from ctxmetrics.evaluation.rows.row_writer import write_whole
+from ctxmetrics.evaluation.rows.output_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

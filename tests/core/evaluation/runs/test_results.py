@@ -25,8 +25,8 @@ from ctxmetrics.errors import (
     MissingFieldError,
     ParameterError,
 )
+from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.row_writer import json_line
 from ctxmetrics.evaluation.runs.results import Results
 from support.later import later
 from support.rows import read_rows

@@ -12,6 +12,8 @@ from typing import Any
 from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
+from ctxmetrics.evaluation.rows.json_lines import json_line
+from ctxmetrics.evaluation.rows.locked_files import append
 from ctxmetrics.evaluation.rows.people_answers import (
     ASKED,
     CONTEXTS,
@@ -25,7 +27,6 @@ from ctxmetrics.evaluation.rows.people_answers import (
     labels_by_key,
     with_labels,
 )
-from ctxmetrics.evaluation.rows.row_writer import append, json_line
 from ctxmetrics.evaluation.rows.sample_groups import find
 from ctxmetrics.evaluation.rows.sample_record import key_of
 from ctxmetrics.evaluation.runs.sources import check_id

@@ -1,0 +1,50 @@
+"""A line of JSON: what results, baselines, labels and retrievals are written as."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+# Lone surrogates, which UTF-8 cannot hold, become JSON escapes.
+ENCODING = ("utf-8", "backslashreplace")
+# Characters that JSON allows as they are, and that terminals or readers of lines interpret.
+_INVISIBLE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def json_line(data: Mapping[str, Any]) -> bytes:
+    """Write one line of JSON in UTF-8, without blanks between its parts.
+
+    What a user's judge or metric put there and JSON cannot hold becomes text, NaN null; half a character of two becomes a JSON
+    escape, and so do characters that terminals or readers of lines interpret.
+    """
+    try:
+        line = _get_encoder()(data, inf_nan_mode="null", fallback=_to_plain)
+    except ValueError:  # half a character, which UTF-8 cannot hold
+        line = _encode_slowly(data)
+    if not line.isascii() or b"\x7f" in line:
+        text = line.decode()
+        line = _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()
+    return line + b"\n"
+
+
+@cache
+def _get_encoder() -> Callable[..., bytes]:
+    from pydantic_core import to_json
+
+    return to_json
+
+
+def _encode_slowly(data: Mapping[str, Any]) -> bytes:
+    """Write JSON by the standard library, which takes half a character."""
+    separators = (",", ":")
+    text = json.dumps(data, ensure_ascii=False, separators=separators, default=_to_plain)
+    without_nan = json.loads(text, parse_constant=lambda _: None)
+    return json.dumps(without_nan, ensure_ascii=False, separators=separators).encode(*ENCODING)
+
+
+def _to_plain(value: object) -> object:
+    to_list = getattr(value, "tolist", None)  # numpy's scalars and arrays
+    return to_list() if callable(to_list) else str(value)

@@ -1,0 +1,147 @@
+"""Whether files can be written: none is an input, another output, or data that this library did not write."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.files.text_files import DAMAGED, open_bytes
+from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_beside
+
+# What the name of a file ends in while its run goes on.
+PART = ".part"
+# How many bytes of a file are read to see whether this library wrote it.
+_START = 1024
+# How the lines of results begin.
+_LINES = (b'{"provenance_id"', b'{"sample_id"')
+# How a page, a card, and what the view remembers of a folder begin.
+_OTHER_OUTPUTS = (b"<", b'{\n "ctxmetrics_card"', b'{"ctxmetrics_view"')
+
+
+def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
+    """Refuse outputs that are one of the inputs, or each other, under whatever name or link; nothing is read.
+
+    Args:
+        outputs: Paths of files by the option that named them; None where it was not given.
+        inputs: The same, of what is read.
+
+    Raises:
+        InputFileError: Two are one file, or an output cannot be written.
+    """
+    outputs = {name: path for name, path in outputs.items() if path is not None}
+    inputs = {name: path for name, path in inputs.items() if path is not None}
+    for name, path in list(outputs.items()):
+        verdicts = verdicts_beside(path)
+        if verdicts is not None:
+            outputs[f"the verdicts of {name}"] = verdicts
+    targets = {name: find_target(path) for name, path in outputs.items()}
+    # The files that an option writes or reads.
+    written: dict[str, list[Path]] = {}
+    for name, target in targets.items():
+        if target is not None:
+            written[name] = [target, add_part(target)]
+    read = {name: [Path(path)] for name, path in inputs.items()}
+    pairs = [*combinations(written.items(), 2), *product(written.items(), read.items())]
+    for (name, files), (other_name, other_files) in pairs:
+        for file, other_file in product(files, other_files):
+            if _is_same_file(file, other_file):
+                other_path = outputs.get(other_name) or inputs[other_name]
+                raise InputFileError(
+                    f"{name} {outputs[name]} and {other_name} {other_path} are the same file, which "
+                    f"would be lost. Choose another file for {name}."
+                )
+    for name, target in targets.items():
+        check_writable(outputs[name], target)
+
+
+def find_target(path: str | os.PathLike[str]) -> Path | None:
+    """Return the file that a path names, through all links; None for a device or a pipe, where nothing is lost."""
+    target = Path(os.path.realpath(path))
+    if Path(path).absolute().parts[1:2] == ("dev",):
+        return None
+    if target.exists():
+        mode = target.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return None
+    return target
+
+
+def add_part(target: Path) -> Path:
+    """Return the name of a file while its run goes on."""
+    return target.with_name(target.name + PART)
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return path.samefile(other)
+    return os.path.normcase(path) == os.path.normcase(os.path.realpath(other))
+
+
+def check_writable(path: str | os.PathLike[str], target: Path | None) -> None:
+    """Raise where a file cannot be written, or holds what this library did not write.
+
+    Args:
+        path: The file as the caller named it, for the message.
+        target: What `find_target` found for it.
+    """
+    if target is None:
+        return
+    if target.is_dir():
+        problem = os.strerror(errno.EISDIR)
+    elif not target.parent.is_dir():
+        problem = os.strerror(errno.ENOENT)
+    elif not os.access(target if target.exists() else target.parent, os.W_OK):
+        problem = os.strerror(errno.EACCES)
+    elif not _is_output(target):
+        problem = "it holds data that no run wrote"
+    else:
+        return
+    raise InputFileError(f"{path}: cannot be written: {problem}. Choose another file.")
+
+
+def check_table(path: str | os.PathLike[str]) -> None:
+    """Raise where a file of results, or that of its verdicts, cannot be written."""
+    for output in (path, verdicts_beside(path)):
+        if output is not None:
+            check_writable(output, find_target(output))
+
+
+def _is_output(file_path: Path) -> bool:
+    """Tell whether a file is empty or missing, or was written by this library; any other may be the samples themselves."""
+    try:
+        with open_bytes(file_path) as file:
+            start = file.read(_START)
+    except (FileNotFoundError, PermissionError):  # what cannot be read is refused when it is written
+        return True
+    except (OSError, *DAMAGED):  # it is not compressed as its name says
+        return False
+    if is_table(file_path) and is_own(file_path):
+        return True
+    # A file that was cut in its first line, or is empty, begins as the line does.
+    if any(line.startswith(start[: len(line)]) for line in _LINES):
+        return True
+    return start.startswith(_OTHER_OUTPUTS) and b"ctxmetrics" in start
+
+
+def make_folder(path: Path, option: str = "") -> None:
+    """Make a folder, and those above it, unless it is there.
+
+    Args:
+        path: The folder.
+        option: The option that names it, for the message.
+
+    Raises:
+        InputFileError: It cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        name = f"{option} {path}".strip()
+        raise InputFileError(f"{name}: is no directory: {error.strerror or error}.") from None
