@@ -101,7 +101,7 @@ def claims(folder: Path) -> dict[tuple[str, str, bool], list[tuple[str, list[str
 
 def has_other_year(unit: QuotedUnit, sentences: list[str]) -> bool:
     """Whether sentences have years, and no context one of the unit's."""
-    return unit.other_year(sentences, [*unit.contexts]) is not None
+    return unit.find_other_year(sentences, [*unit.contexts]) is not None
 
 
 def alarms(unit: str, evidence: list[str], contexts: list[str]) -> set[str]:

@@ -370,7 +370,7 @@ def _flag(verdict: Verdict, unit: QuotedUnit, contexts: Sequence[str], largest_g
     """Flag a verdict whose evidence shares no word with its unit, or whose question had two different answers."""
     if verdict.value is None:
         return verdict
-    doubts = {unit.doubt(contexts[span.context], [span]) for span in verdict.evidence}
+    doubts = {unit.find_doubt(contexts[span.context], [span]) for span in verdict.evidence}
     if doubts and doubts <= _UNRELATED:
         details = FrozenDict({**verdict.details, "weak": ("unrelated",)})
         verdict = replace(verdict, code="weak_evidence", details=details)

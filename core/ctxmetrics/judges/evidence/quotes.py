@@ -35,8 +35,8 @@ from ctxmetrics.verdicts import Evidence
 
 # The sentences that hold the quotes deny the unit.
 DENIED = "denied"
-# Why evidence may prove little: what `QuotedUnit.doubt` says; the quote names another context; its ellipsis hides a denial;
-# what `QuotedUnit.shares_little` and its like, and `QuotedUnit.denial` say.
+# Why evidence may prove little: what `QuotedUnit.find_doubt` says; the quote names another context; its ellipsis hides a denial;
+# what `QuotedUnit.shares_little` and its like, and `QuotedUnit.find_denial` say.
 _DOUBTS_OF_QUOTES = frozenset({"fragment", "whole_context", "unrelated", "heading"})
 DOUBTS = _DOUBTS_OF_QUOTES | {"another_context", "broken_quote", "few_words", DENIED}
 # Characters of a span, and of a unit or a context, that are searched for telling words.
@@ -57,7 +57,7 @@ _OTHER_WORDS = 3
 # The same of which more than one must stand there.
 _MANY_OTHER_WORDS = 4
 # Words that stand one after the other in a unit and in its evidence.
-_PHRASE = 3
+_WORDS_OF_PHRASE = 3
 # The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
 _NEARLY_ALL = 0.9
 _FEW_SENTENCES = 3
@@ -74,6 +74,9 @@ _PLAIN_WORD = re.compile(r"[a-z]{4,}")
 _LETTER = r"[^\W_\u0e00-\U0010ffff]"
 _TWO_LETTERS = re.compile(_LETTER * 2)
 _FIRST_LETTERS = re.compile(rf"\A{_LETTER}+")
+_LAST_LETTERS = re.compile(rf"{_LETTER}+\Z")
+# Characters of a text whose script is looked at.
+_LONGEST_LOOKED_AT = 200
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 
 
@@ -99,44 +102,41 @@ class QuotedUnit:
         object.__setattr__(self, "answer", see(self.answer).text)
         object.__setattr__(self, "contexts", tuple(see(context).text for context in self.contexts))
 
-    def doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
+    def find_doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
         """Return why quotes from one context prove little about the unit, or None.
 
         ``fragment``: stop words, or a part of a word. ``whole_context``: nearly all of a context of more than three
         sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
-        script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words that is no sentence and does not hold all telling words of the unit.
+        script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words
+        that is no sentence and does not hold all telling words of the unit.
         """
         if covers(context, spans) and len(split_context(context)) > _FEW_SENTENCES:
             return "whole_context"
         context, spans = see_spans(context, spans)
-        plain = {*_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold())}
-        plain -= get_word_list("stop", self.language)
         quoted_texts: list[str] = []
         headings = [span for span in spans if _is_heading(span, context)]
         shares_word = False
         for span in spans:
-            # The quote without the parts of words at its ends.
-            quoted_text = context[span.start : span.end]
-            if _TWO_LETTERS.fullmatch(context, max(span.start - 1, 0), span.start + 1):
-                quoted_text = _FIRST_LETTERS.sub("", quoted_text)
-            if _TWO_LETTERS.fullmatch(context, span.end - 1, span.end + 1):
-                quoted_text = _FIRST_LETTERS.sub("", quoted_text[::-1])[::-1]
+            quoted_text = _drop_cut_words(context, span)[:_LONGEST_COMPARED]
             quoted_texts.append(quoted_text)
-            if not plain.isdisjoint(_PLAIN_WORD.findall(quoted_text[:_LONGEST_COMPARED].casefold())):
+            if not self._plain_words.isdisjoint(_PLAIN_WORD.findall(quoted_text.casefold())):
                 shares_word = True
         if shares_word and not headings:
             return None  # the usual case: a word in common that needs no analysis
-        telling = self._words
-        quoted = set[str]()
+        quoted_words = set[str]()
         for quoted_text in quoted_texts:
-            quoted |= read_telling_words(quoted_text[:_LONGEST_COMPARED], self.language)
-        if not quoted:
+            quoted_words |= read_telling_words(quoted_text, self.language)
+        if not quoted_words:
             return "fragment"
-        if not telling & quoted and self._comparable(" ".join(quoted_texts)):
+        shares_no_word = quoted_words.isdisjoint(self._telling_words)
+        if shares_no_word and self._is_in_comparable_script(" ".join(quoted_texts)):
             return "unrelated"
-        return "heading" if len(headings) == len(spans) and not telling <= quoted else None
+        has_only_headings = len(headings) == len(spans)
+        if has_only_headings and not quoted_words.issuperset(self._telling_words):
+            return "heading"
+        return None
 
-    def denial(
+    def find_denial(
         self, sentences: Sequence[str], contexts: Sequence[str], *, facts_only: bool = False
     ) -> Contradiction | None:
         """Return how the sentences that hold the quotes deny the unit, or None.
@@ -151,35 +151,31 @@ class QuotedUnit:
             contexts: All contexts of the request.
             facts_only: Look only for another year, value or name.
         """
-        other = (
-            self.other_year(sentences, contexts)
+        contradiction = (
+            self.find_other_year(sentences, contexts)
             or find_other_value(self.text, sentences, self.language)
             or find_other_name(self.text, sentences)
             or find_replaced_word(self.text, sentences, self.contexts, self.language)
         )
-        if other is not None or facts_only:
-            return other
+        if contradiction is not None or facts_only:
+            return contradiction
         if len(sentences) == 1 and _has_same_words(sentences[0], self.text):
             return None
-        denying = get_word_list("negations", self.language)
-        texts = (self.text, *sentences)
-        if any(word.folded in denying for text in texts for word in tokenize(text)):
-            match = find_contradiction(self.text, sentences, self.language)
-            if match and match.kind == "negation":
-                return match
+        if any(_has_negation(text, self.language) for text in (self.text, *sentences)):
+            contradiction = find_contradiction(self.text, sentences, self.language)
+            if contradiction is not None and contradiction.kind == "negation":
+                return contradiction
         return find_reservation(self.text, sentences, self.language)
 
-    def other_year(self, sentences: Sequence[str], contexts: Sequence[str]) -> Contradiction | None:
+    def find_other_year(
+        self, sentences: Sequence[str], contexts: Sequence[str]
+    ) -> Contradiction | None:
         """Return the year that sentences have and the one of the unit, if they have none of its years and no context has it."""
-        years: list[set[str]] = []
-        for text in (self.text, " ".join(sentences)):
-            dates = [word for word in tokenize(text) if word.measures == "date"]
-            parts = [part for date in dates for part in date.parts if _YEAR.fullmatch(part)]
-            years.append({*_YEAR.findall(text), *parts})
-            if not years[-1]:
-                return None
-        years_of_unit, quoted_years = years
-        if not years_of_unit.isdisjoint(quoted_years):
+        years_of_unit = _list_years(self.text)
+        if not years_of_unit:
+            return None
+        quoted_years = _list_years(" ".join(sentences))
+        if not quoted_years or not years_of_unit.isdisjoint(quoted_years):
             return None
         for year in sorted(years_of_unit):
             if not any(year in context for context in contexts):
@@ -203,96 +199,144 @@ class QuotedUnit:
         """
         if self._shares_plain_words(sentences) or self._shares_phrase(sentences):
             return False
-        total = len(self._words)
-        shared = self._shared(sentences)
-        few = total >= _SEVERAL_WORDS and len(shared) <= 1
-        if few and total < _MANY_WORDS:
-            few = len(self._shared(contexts)) <= 1
-        if shared and not few:
-            topic = self._find_topic(_IN_MOST if common else _IN_ALL)
-            few = shared <= topic and total - len(topic) >= _OTHER_WORDS
-        if not few:
-            topic = self._find_topic(_IN_ALL)
+        total = len(self._telling_words)
+        shared_words = self._list_shared_words(sentences)
+        shares_few = total >= _SEVERAL_WORDS and len(shared_words) <= 1
+        if shares_few and total < _MANY_WORDS:
+            shares_few = len(self._list_shared_words(contexts)) <= 1
+        if shared_words and not shares_few:
+            topic_words = self._find_topic_words(_IN_MOST if common else _IN_ALL)
+            other_words = total - len(topic_words)
+            shares_few = shared_words <= topic_words and other_words >= _OTHER_WORDS
+        if not shares_few:
+            topic_words = self._find_topic_words(_IN_ALL)
+            other_words = total - len(topic_words)
             least = _OTHER_WORDS if common else _MANY_OTHER_WORDS
-            few = len(topic) > 0 and len(shared - topic) <= 1 and total - len(topic) >= least
-        return few and self._same_language(sentences)
+            shares_one_other_word = len(shared_words - topic_words) <= 1
+            shares_few = bool(topic_words) and shares_one_other_word and other_words >= least
+        return shares_few and self._is_in_language_of_answer(sentences)
 
     def shares_little_as_whole(self, context: str) -> bool:
         """Whether a context of several sentences, quoted as a whole, shares a quarter of the unit's words at most."""
-        total = len(self._words)
-        little = total >= _SEVERAL_WORDS and len(self._shared([context])) <= _LEAST_SHARE * total
-        return little and len(split_context(context)) > 1 and self._same_language([context])
+        total = len(self._telling_words)
+        if total < _SEVERAL_WORDS or len(split_context(context)) == 1:
+            return False
+        shares_little = len(self._list_shared_words([context])) <= _LEAST_SHARE * total
+        return shares_little and self._is_in_language_of_answer([context])
 
     def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
         """Return the three sentences that share most words with the unit, the closest first."""
-        ranked = sorted(sentences, key=lambda text: len(self._shared([text])), reverse=True)
+
+        def count_shared_words(sentence: str) -> int:
+            return len(self._list_shared_words([sentence]))
+
+        ranked = sorted(sentences, key=count_shared_words, reverse=True)
         return ranked[:_FEW_SENTENCES]
 
     def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
         """Whether sentences share two words with the unit that are not the topic: the usual case, seen at once."""
         text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
-        plain = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
-        common = plain.intersection(_PLAIN_WORD.findall(text)) - get_word_list("stop", self.language)
+        shared_words = self._plain_words.intersection(_PLAIN_WORD.findall(text))
         contexts = [context.casefold() for context in self.contexts]
-        most = _IN_MOST * len(contexts)
-        rare = [word for word in common if sum(word in context for context in contexts) < most]
-        return len(rare) > 1
+        most_contexts = _IN_MOST * len(contexts)
+        words_beside_topic = 0
+        for word in shared_words:
+            holding_contexts = [context for context in contexts if word in context]
+            if len(holding_contexts) < most_contexts:
+                words_beside_topic += 1
+        return words_beside_topic > 1
 
     def _shares_phrase(self, sentences: Sequence[str]) -> bool:
         """Whether a sentence has words of the unit one after the other, one of them telling: "to go out and murder".
 
         Words that stand so in most contexts name the topic.
         """
-        own = _phrases(self.text[:_LONGEST_COMPARED])
-        stop = get_word_list("stop", self.language)
-        shared = {
-            phrase
-            for text in sentences
-            for phrase in own & _phrases(text[:_LONGEST_COMPARED])
-            if not stop.issuperset(phrase)
-        }
-        if not shared:
+        unit_phrases = _list_phrases(self.text[:_LONGEST_COMPARED])
+        quoted_phrases = set[tuple[str, ...]]()
+        for sentence in sentences:
+            quoted_phrases |= _list_phrases(sentence[:_LONGEST_COMPARED])
+        stop_words = get_word_list("stop", self.language)
+        shared_phrases = unit_phrases & quoted_phrases
+        telling_phrases = [phrase for phrase in shared_phrases if not stop_words.issuperset(phrase)]
+        if not telling_phrases:
             return False
-        contexts = [_phrases(text[:_LONGEST_COMPARED]) for text in self.contexts]
-        most = max(_FEW_CONTEXTS, _IN_MOST * len(contexts))
-        return any(sum(phrase in context for context in contexts) < most for phrase in shared)
+        phrases_by_context = [_list_phrases(text[:_LONGEST_COMPARED]) for text in self.contexts]
+        most_contexts = max(_FEW_CONTEXTS, _IN_MOST * len(phrases_by_context))
+        for phrase in telling_phrases:
+            holding_contexts = [phrases for phrases in phrases_by_context if phrase in phrases]
+            if len(holding_contexts) < most_contexts:
+                return True
+        return False
 
-    def _shared(self, texts: Sequence[str]) -> frozenset[str]:
+    def _list_shared_words(self, texts: Sequence[str]) -> frozenset[str]:
         """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""
         if any(len(text) > _LONGEST_READ for text in texts):
-            return self._words
-        stem_keys = frozenset[str]()
+            return self._telling_words
+        words_of_texts = frozenset[str]()
         for text in texts:
-            stem_keys |= read_telling_words(text, self.language)
-        return self._words & stem_keys
+            words_of_texts |= read_telling_words(text, self.language)
+        return self._telling_words & words_of_texts
 
-    def _find_topic(self, share: float) -> frozenset[str]:
+    def _find_topic_words(self, share: float) -> frozenset[str]:
         """Return the telling words of the unit that such a share of the contexts hold."""
-        counts = Counter(word for context in self.contexts for word in self._shared([context]))
-        least = max(_FEW_CONTEXTS, share * len(self.contexts))
-        return frozenset(word for word, count in counts.items() if count >= least)
+        counts: Counter[str] = Counter()
+        for context in self.contexts:
+            counts.update(self._list_shared_words([context]))
+        fewest_contexts = max(_FEW_CONTEXTS, share * len(self.contexts))
+        return frozenset(word for word, count in counts.items() if count >= fewest_contexts)
 
-    def _same_language(self, texts: Sequence[str]) -> bool:
+    def _is_in_language_of_answer(self, texts: Sequence[str]) -> bool:
         """Whether texts are written in the script and the language of the answer, so that words can be shared."""
         text = " ".join(texts)
-        tongue = _guess_language(self.answer, self.language)
-        return self._comparable(text) and _guess_language(text, self.language) == tongue
+        if not self._is_in_comparable_script(text):
+            return False
+        answer_language = _guess_language(self.answer, self.language)
+        return _guess_language(text, self.language) == answer_language
 
-    def _comparable(self, text: str) -> bool:
+    def _is_in_comparable_script(self, text: str) -> bool:
         """Whether a quote should share words with the unit: it need not across scripts."""
-        if _script(text) in {self._script, _script(self.answer)}:
+        if _find_script(text) in {self._script, _find_script(self.answer)}:
             return True
-        alike = sum(_script(context) == self._script for context in self.contexts)
-        return 2 * alike > len(self.contexts)
+        contexts_in_script = [
+            context for context in self.contexts if _find_script(context) == self._script
+        ]
+        return 2 * len(contexts_in_script) > len(self.contexts)
 
     @cached_property
     def _script(self) -> str | None:
-        return _script(self.text)
+        return _find_script(self.text)
 
     @cached_property
-    def _words(self) -> frozenset[str]:
+    def _telling_words(self) -> frozenset[str]:
         """The telling words of the unit."""
         return read_telling_words(self.text[:_LONGEST_READ], self.language, with_parts=False)
+
+    @cached_property
+    def _plain_words(self) -> frozenset[str]:
+        """The words of the unit that are compared as they are written: of four letters from a to z or more, no stop words."""
+        words = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
+        return words - get_word_list("stop", self.language)
+
+
+def _drop_cut_words(context: str, span: Evidence) -> str:
+    """Return a quote without the parts of words at its ends."""
+    quoted_text = context[span.start : span.end]
+    begins_inside_word = _TWO_LETTERS.fullmatch(context, max(span.start - 1, 0), span.start + 1)
+    if begins_inside_word:
+        quoted_text = _FIRST_LETTERS.sub("", quoted_text)
+    ends_inside_word = _TWO_LETTERS.fullmatch(context, span.end - 1, span.end + 1)
+    if ends_inside_word:
+        quoted_text = _LAST_LETTERS.sub("", quoted_text)
+    return quoted_text
+
+
+def _list_years(text: str) -> set[str]:
+    """List the years of a text, also those of its dates."""
+    years = {*_YEAR.findall(text)}
+    for word in tokenize(text):
+        if word.measures == "date":
+            years.update(part for part in word.parts if _YEAR.fullmatch(part))
+    return years
 
 
 @lru_cache(maxsize=512)
@@ -304,48 +348,49 @@ def read_telling_words(text: str, language: str, *, with_parts: bool = True) -> 
         language: ISO 639 code; it chooses the stop words.
         with_parts: Whether the parts of quantities are among them: of 12 May 2024 also 2024.
     """
-    stop = get_word_list("stop", language)
-    stem_keys = set()
+    stop_words = get_word_list("stop", language)
+    keys = set()
     for word in tokenize(text):
-        long = word.kind == "word" and len(word.folded) >= _SHORTEST_WORD
-        if word.kind in {"number", "characters"} or (long and word.folded not in stop):
-            stem_keys.update(list_keys([word]) if with_parts else [word.key])
-    return frozenset(stem_keys)
+        is_telling = word.kind in {"number", "characters"}
+        if word.kind == "word":
+            is_telling = len(word.folded) >= _SHORTEST_WORD and word.folded not in stop_words
+        if is_telling:
+            keys.update(list_keys([word]) if with_parts else [word.key])
+    return frozenset(keys)
 
 
 @lru_cache(maxsize=512)
-def _phrases(text: str) -> frozenset[tuple[str, ...]]:
-    """Return the runs of words of a text."""
+def _list_phrases(text: str) -> frozenset[tuple[str, ...]]:
+    """Return each run of three words of a text."""
     words: list[str] = []
     for word in tokenize(text):
         if word.folded == "nt" and words:  # "are n't", as some texts are cut into words
             words[-1] += word.folded
         else:
             words.append(word.folded)
-    return frozenset(zip(*(words[start:] for start in range(_PHRASE)), strict=False))
+    starts = range(len(words) - _WORDS_OF_PHRASE + 1)
+    return frozenset(tuple(words[start : start + _WORDS_OF_PHRASE]) for start in starts)
 
 
 def _is_heading(span: Evidence, context: str) -> bool:
     """Whether a quote is a line of a few words that does not end as a sentence does, and more text follows."""
-    begin = context.rfind("\n", 0, span.start) + 1
-    end = context.find("\n", span.end)
-    line = context[begin:end].strip(_AROUND_HEADING)
-    return (
-        end >= 0
-        and "\n" not in span.quote
-        and has_content(context[end:])
-        and len(line.split()) <= _LONGEST_HEADING
-        and not line.endswith(_SENTENCE_END)
-        and not _DATA_LINE.search(line)
-        and span.quote.strip(_AROUND_HEADING) in line
-    )
+    line_start = context.rfind("\n", 0, span.start) + 1
+    line_end = context.find("\n", span.end)
+    is_last_line = line_end < 0 or not has_content(context[line_end:])
+    if is_last_line or "\n" in span.quote:
+        return False
+    line = context[line_start:line_end].strip(_AROUND_HEADING)
+    if len(line.split()) > _LONGEST_HEADING or line.endswith(_SENTENCE_END):
+        return False
+    return not _DATA_LINE.search(line) and span.quote.strip(_AROUND_HEADING) in line
 
 
 def covers(context: str, spans: Sequence[Evidence]) -> bool:
     """Whether quotes are nearly all of a context."""
     context, spans = see_spans(context, spans)
-    covered = sum(end - start for start, end in {(span.start, span.end) for span in spans})
-    return covered >= _NEARLY_ALL * len(context)
+    places = {(span.start, span.end) for span in spans}
+    covered_characters = sum(end - start for start, end in places)
+    return covered_characters >= _NEARLY_ALL * len(context)
 
 
 def see_spans(context: str, spans: Sequence[Evidence]) -> tuple[str, Sequence[Evidence]]:
@@ -355,7 +400,8 @@ def see_spans(context: str, spans: Sequence[Evidence]) -> tuple[str, Sequence[Ev
         return context, spans
     visible = []
     for span in spans:
-        start, end = view.to_visible(span.start), view.to_visible(span.end)
+        start = view.to_visible(span.start)
+        end = view.to_visible(span.end)
         visible.append(replace(span, start=start, end=end, quote=view.text[start:end]))
     return view.text, visible
 
@@ -415,23 +461,26 @@ def match_quote(effort: Effort, language: str, quote: str, context: str) -> Quot
         EffortExceededError: Finding it takes more work than is left.
     """
     pieces = find_quote(quote, context, effort)
-    bare = quote if pieces else take_off_marks(quote)
-    if bare != quote:
-        quote = bare
+    if not pieces:
+        bare_quote = take_off_marks(quote)
+        if bare_quote == quote:
+            return None
+        quote = bare_quote
         pieces = find_quote(quote, context, effort)
     if not pieces:
         return None
-    start, end = pieces[0].start, pieces[-1].end
+    start = pieces[0].start
+    end = pieces[-1].end
     view = see(context)
     for before, after in pairwise(pieces):
         gap = view.cut(Span(before.end, after.start))
         if not has_content(gap):
             continue  # the dots are the text's own
+        hides_negation = _count_negations(gap, language) or _has_denial(gap, language)
+        hides_end = _ENDED.search(gap) or _ends_sentence(context, before.end, after.start)
         if (
-            _ENDED.search(gap)
-            or _count_negations(gap, language)
-            or _has_denial(gap, language)
-            or _ends_sentence(context, before.end, after.start)
+            hides_negation
+            or hides_end
             or hides_statement(view.cut(before), gap, view.cut(after), language)
         ):
             return QuoteMatch(start, end, is_broken=True)
@@ -457,6 +506,12 @@ def _has_same_words(text: str, other: str) -> bool:
     ]
 
 
+def _has_negation(text: str, language: str) -> bool:
+    """Whether a text has a negation, such as "not", of a language."""
+    negations = get_word_list("negations", language)
+    return any(word.folded in negations for word in tokenize(text))
+
+
 def _count_negations(text: str, language: str) -> Counter[str]:
     """Count each negation of a text, such as "not", in its language and in English."""
     negations = get_word_list("negations", language) | get_word_list("negations", "en")
@@ -471,17 +526,18 @@ def _has_denial(text: str, language: str) -> bool:
 
 def share_script(text: str, other: str) -> bool:
     """Whether two texts are written in one script, or the first one has no letter."""
-    return _script(text) in (None, _script(other))
+    return _find_script(text) in (None, _find_script(other))
 
 
-def _script(text: str) -> str | None:
+def _find_script(text: str) -> str | None:
     """Return the script of most letters of a text; None where it has no letter."""
-    counts = Counter(_script_of(letter) for letter in text[:200] if letter.isalpha())
+    counts = Counter(_get_script(letter) for letter in text[:_LONGEST_LOOKED_AT] if letter.isalpha())
     return counts.most_common(1)[0][0] if counts else None
 
 
 @lru_cache(maxsize=4096)
-def _script_of(letter: str) -> str:
+def _get_script(letter: str) -> str:
+    """Return the script of a letter by the first word of its name, such as LATIN or CYRILLIC."""
     name = unicodedata.name(letter, "?").partition(" ")[0]
     return "CJK" if name in _EAST_ASIAN else name
 

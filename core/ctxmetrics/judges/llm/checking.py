@@ -272,7 +272,7 @@ def _decide_unit(
     if not whole_contexts and (unverified or not quotes):
         reason = "called supported, but a quote is in no context"
         return _refuse_unproven(verdict, reason), quotes_by_context
-    denial = unit.denial(_join_sentences(quotes_by_context), part.request.contexts)
+    denial = unit.find_denial(_join_sentences(quotes_by_context), part.request.contexts)
     doubts = _doubt_evidence(unit, quotes_by_context, whole_contexts, DENIED if denial else None)
     reasons = []
     if denial:
@@ -466,7 +466,7 @@ def _doubt_own_quotes(
     closest = quotes.sentences[:1] if quotes.is_whole else quotes.sentences
     doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
     reason = None
-    denial = unit.other_year(closest, part.request.contexts)
+    denial = unit.find_other_year(closest, part.request.contexts)
     if denial is None and not evidence:
         denial = _find_other_fact(closest, part)
     if denial is not None:
@@ -504,7 +504,7 @@ def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | No
     quoted_unit = QuotedUnit(
         nearest_unit, part.request.answer, part.contexts.values(), part.request.language
     )
-    other = quoted_unit.denial(sentences, part.request.contexts, facts_only=True)
+    other = quoted_unit.find_denial(sentences, part.request.contexts, facts_only=True)
     if other is not None and other.context.casefold() in part.request.answer.casefold():
         return None  # another sentence of the answer has it
     return other

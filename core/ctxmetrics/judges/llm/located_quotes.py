@@ -144,7 +144,7 @@ def group_by_context(
         is_whole = covers(context, spans)
         if is_whole:
             sentences = unit.find_closest(sentences)
-        doubt = unit.doubt(context, spans)
+        doubt = unit.find_doubt(context, spans)
         if doubt is None:
             doubt = next((quote.doubt for quote in quotes_in_context if quote.doubt), None)
         groups[index] = ContextQuotes(see(context).text, spans, sentences, doubt, is_whole)

@@ -101,7 +101,7 @@ def test_older_cache_is_read_and_verdicts_checked_the_same(tmp_path, monkeypatch
     told = ("Its towers were built by Queen Maud.", TOWERS, "built by Queen Maud")
     forget()
     with monkeypatch.context() as before:
-        before.setattr(QuotedUnit, "denial", lambda *_: None)
+        before.setattr(QuotedUnit, "find_denial", lambda *_: None)
         assert judged(*told, cache=tmp_path)[0].code is None
     forget()
     verdict, _ = judged(*told, cache=tmp_path, max_calls=0)

@@ -29,7 +29,7 @@ LONG = (
 
 def doubt(unit: str, context: str, quote: str, answer: str = "", language: str = "en") -> str | None:
     start = context.index(quote)
-    return QuotedUnit(unit, answer or unit, [context], language).doubt(
+    return QuotedUnit(unit, answer or unit, [context], language).find_doubt(
         context, [Evidence(0, start, start + len(quote), quote)]
     )
 
@@ -138,7 +138,7 @@ def test_words_in_a_row_are_no_chance(quote, weak):
     ],
 )  # fmt: skip
 def test_what_denies_a_unit(unit, sentence, denies):
-    found = QuotedUnit(unit, unit, [sentence], "en").denial([sentence], [sentence])
+    found = QuotedUnit(unit, unit, [sentence], "en").find_denial([sentence], [sentence])
     assert (found is not None) is denies
 
 
@@ -189,7 +189,7 @@ BURNED = "The mill burned down in 1803."
     ],
 )
 def test_another_year_is_found_if_no_context_has_the_right_one(unit, sentence, contexts, against):
-    found = QuotedUnit(unit, unit, contexts, "en").denial([sentence], contexts)
+    found = QuotedUnit(unit, unit, contexts, "en").find_denial([sentence], contexts)
     assert (found and found.context) == against
 
 
@@ -266,7 +266,7 @@ def test_words_are_expected_only_within_one_script():
     assert doubt("The ferry leaves at nine.", russian, "Собаки едут бесплатно") is None
     unit = QuotedUnit("The ferry leaves.", "The ferry leaves.", [russian, LONG, LONG], "en")
     spans = [Evidence(0, 0, 28, russian[:28])]
-    assert unit.doubt(russian, spans) == "unrelated"
+    assert unit.find_doubt(russian, spans) == "unrelated"
 
 
 # ---- what becomes of it ----

@@ -40,7 +40,7 @@ def test_evidence_with_a_reservation_is_found(unit: str, sentence: str) -> None:
     found = find_reservation(unit, [sentence], language)
     assert found is not None
     assert found.kind == "reservation"
-    assert QuotedUnit(unit, unit, [sentence], language).denial([sentence], [sentence]) is not None
+    assert QuotedUnit(unit, unit, [sentence], language).find_denial([sentence], [sentence]) is not None
 
 
 @pytest.mark.parametrize(

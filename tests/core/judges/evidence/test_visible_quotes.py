@@ -370,10 +370,12 @@ def test_no_about_a_visible_sentence_is_flagged():
 def test_doubts_read_what_is_seen():
     context = "<h2>Fees</h2>" + "<p>The fee is due.</p>" * 5
     whole = [Evidence(0, 4, len(context) - 4, context[4:-4])]
-    assert QuotedUnit("The fee is due.", "", [context], "en").doubt(context, whole) == "whole_context"
+    assert (
+        QuotedUnit("The fee is due.", "", [context], "en").find_doubt(context, whole) == "whole_context"
+    )
     link = "See the [plan](https://fee.org/fee/fee) there."
     quote = [Evidence(0, 8, 14, link[8:14])]
-    assert QuotedUnit("The fee is due.", "", [link], "en").doubt(link, quote) == "unrelated"
+    assert QuotedUnit("The fee is due.", "", [link], "en").find_doubt(link, quote) == "unrelated"
 
 
 def test_values_of_other_kinds_may_be_left_out():
