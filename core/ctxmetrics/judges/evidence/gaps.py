@@ -26,6 +26,8 @@ _BRACKETS = ((",", ","), ("(", ")"), ("—", "—"), ("–", "–"), ("[", "]"))
 # The most words of a subject that stands before its verb, and the most characters of a gap that are read.
 _LONGEST_SUBJECT = 5
 _LONGEST_READ = 2_000
+# The characters beside a gap in which the nearest word is looked for.
+_LONGEST_NEIGHBOUR = 60
 
 
 def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
@@ -42,16 +44,12 @@ def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
     """
     if len(gap) > _LONGEST_READ or ("\n" in gap and "\t" in gap):
         return True
-    quoted = {
-        *_value_kinds(before[-_LONGEST_READ:], language),
-        *_value_kinds(after[:_LONGEST_READ], language),
+    quoted_kinds = {
+        *_find_value_kinds(before[-_LONGEST_READ:], language),
+        *_find_value_kinds(after[:_LONGEST_READ], language),
     }
-    hidden = {*_value_kinds(gap, language)}
-    # A number without a unit may be of any kind but a year.
-    has_same_kind = bool(hidden & quoted)
-    hides_value_of_any_kind = _ANY in hidden and bool(quoted - {_YEAR_KIND})
-    hides_value_for_any_kind = _ANY in quoted and bool(hidden - {_YEAR_KIND})
-    if has_same_kind or hides_value_of_any_kind or hides_value_for_any_kind:
+    hidden_kinds = {*_find_value_kinds(gap, language)}
+    if _share_kind(quoted_kinds, hidden_kinds):
         return True
     gap = gap.strip()
     if ";" in gap or "；" in gap:
@@ -64,31 +62,40 @@ def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
 
 # The kinds of a year, and of a number whose unit is not written.
 _YEAR_KIND = "year"
-_ANY = ""
+_ANY_KIND = ""
 
 
-def _value_kinds(text: str, language: str) -> Iterator[str]:
+def _share_kind(kinds: set[str], other_kinds: set[str]) -> bool:
+    """Whether two values may be of one kind. A number without a unit may be of any kind but a year."""
+    if _ANY_KIND in kinds and not other_kinds <= {_YEAR_KIND}:
+        return True
+    if _ANY_KIND in other_kinds and not kinds <= {_YEAR_KIND}:
+        return True
+    return not kinds.isdisjoint(other_kinds)
+
+
+def _find_value_kinds(text: str, language: str) -> Iterator[str]:
     """Yield the kinds of the values in a text: what is counted, a currency, a share, a year, a day, a month."""
-    stop = get_word_list("stop", language)
+    stop_words = get_word_list("stop", language)
     for match in _NUMBER.finditer(text):
         unit = (match["unit"] or "").strip().casefold()
         if match["sign"] or unit in tuple("$€£¥₽"):
             yield "money"
-        elif (not unit or unit in stop) and _YEAR.fullmatch(match[0].split()[0]):
+        elif unit and unit not in stop_words:
+            yield _get_kind_of_unit(unit)
+        elif _YEAR.fullmatch(match[0].split()[0]):
             yield _YEAR_KIND
-        elif not unit or unit in stop:
-            yield _ANY
         else:
-            yield _unit_kind(unit)
+            yield _ANY_KIND
     words = tokenize(text)
-    for number, word in enumerate(words):
-        folded = word.spelling.casefold()
-        if folded in _VALUE_KINDS:
-            yield _VALUE_KINDS[folded]
-        elif word.kind == "number" and word.spelling[0].isalpha():
-            following: Sequence[Token] = words[number + 1 : number + 2]
-            counted = following[0].folded if following and not word.ends_clause else ""
-            yield _ANY if not counted or counted in stop else _unit_kind(counted)
+    for position, word in enumerate(words):
+        spelling = word.spelling.casefold()
+        if spelling in _VALUE_KINDS:
+            yield _VALUE_KINDS[spelling]
+        elif word.kind == "number" and spelling[0].isalpha():  # a number in words
+            next_words: Sequence[Token] = words[position + 1 : position + 2]
+            unit = next_words[0].folded if next_words and not word.ends_clause else ""
+            yield _get_kind_of_unit(unit) if unit and unit not in stop_words else _ANY_KIND
 
 
 _CURRENCIES = frozenset(
@@ -96,7 +103,8 @@ _CURRENCIES = frozenset(
 )
 
 
-def _unit_kind(unit: str) -> str:
+def _get_kind_of_unit(unit: str) -> str:
+    """Return the kind of a value by its unit: of money, or of what it counts."""
     words = tokenize(unit)
     key = words[0].key if words else unit
     return "money" if key in _CURRENCIES else key
@@ -112,13 +120,16 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
     if lists is None or base_language(language) == "values":
         return False
     pieces = [piece.casefold() for piece in _PIECE.findall(gap)]
-    joint_places = [number for number, piece in enumerate(pieces) if piece in lists["joints"]]
-    if not joint_places:
+    joint_positions = [position for position, piece in enumerate(pieces) if piece in lists["joints"]]
+    if not joint_positions:
         return False
-    if pieces[-1:] == _PIECE.findall(before[-60:].casefold())[-1:]:
+    pieces_before = _PIECE.findall(before[-_LONGEST_NEIGHBOUR:].casefold())
+    repeats_word_before_gap = pieces_before[-1:] == pieces[-1:]
+    if repeats_word_before_gap:
         return True
-    first = (_PIECE.findall(after[:60].casefold()) or [""])[0]
-    return first not in lists["openers"] and first in pieces[: joint_places[-1]]
+    first_after_gap = _get_first_piece(after).casefold()
+    begins_subject = first_after_gap in lists["openers"]
+    return not begins_subject and first_after_gap in pieces[: joint_positions[-1]]
 
 
 def _holds_subject(gap: str, after: str, language: str) -> bool:
@@ -129,15 +140,23 @@ def _holds_subject(gap: str, after: str, language: str) -> bool:
     pieces = _PIECE.findall(gap)
     if not pieces or gap[-1:] in (",", ":") or pieces[-1].casefold() in lists["joints"]:
         return False
-    first = (_PIECE.findall(after[:60]) or [""])[0].casefold()
-    for number in range(len(pieces) - 2, max(-1, len(pieces) - 2 - _LONGEST_SUBJECT), -1):
-        joint = pieces[number].casefold()
-        opener = pieces[number + 1]
+    last_joint = len(pieces) - 2
+    for position in range(last_joint, max(-1, last_joint - _LONGEST_SUBJECT), -1):
+        joint = pieces[position].casefold()
+        opener = pieces[position + 1]
         if joint != "," and joint not in lists["joints"]:
             continue
         is_name = opener[0].isupper() and joint != "," and base_language(language) != "de"
         if not is_name and opener.casefold() not in lists["openers"]:
             continue
-        before = {piece.casefold() for piece in pieces[:number]}
-        return first not in lists["prepositions"] or first in before
+        first_after_gap = _get_first_piece(after).casefold()
+        pieces_before_joint = {piece.casefold() for piece in pieces[:position]}
+        begins_other_phrase = first_after_gap in lists["prepositions"]
+        return not begins_other_phrase or first_after_gap in pieces_before_joint
     return False
+
+
+def _get_first_piece(text: str) -> str:
+    """Return the first word or mark of a text; an empty text if there is none near its beginning."""
+    pieces = _PIECE.findall(text[:_LONGEST_NEIGHBOUR])
+    return pieces[0] if pieces else ""

@@ -16,7 +16,7 @@ from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 # The share of the unit's other content words that a sentence has at least if it is about the same.
 _LEAST_SHARE = 0.5
 # Letters that two forms of one name share.
-_STEM = 4
+_LETTERS_OF_STEM = 4
 _SHORTEST_NAME = 3
 # Languages that write all nouns with a capital letter.
 _CAPITAL_NOUNS = frozenset({"de"})
@@ -40,24 +40,32 @@ def find_replaced_word(
     """
     unit_words = tokenize(unit)
     unit_keys = {word.key for word in unit_words}
-    stop = get_word_list("stop", language)
-    content_keys = {word.key for word in unit_words if word.folded not in stop}
-    read_sentences = [tokenize(text) for text in evidence]
-    evidence_keys = {word.key for words in read_sentences for word in words}
+    stop_words = get_word_list("stop", language)
+    content_keys = {word.key for word in unit_words if word.folded not in stop_words}
+    sentences = [tokenize(text) for text in evidence]
+    evidence_keys: set[str] = set()
+    for words in sentences:
+        evidence_keys.update(word.key for word in words)
     for position in _find_facts(unit_words, evidence_keys, language):
         fact = unit_words[position]
-        for words in read_sentences:
-            other_keys = content_keys - {fact.key}
+        other_keys = content_keys - {fact.key}
+        for words in sentences:
             shared_keys = other_keys.intersection(word.key for word in words)
             if not shared_keys or len(shared_keys) < _LEAST_SHARE * len(other_keys):
                 continue
-            other = _find_in_place(unit_words, position, words)
-            if other is None or other.key in unit_keys or _is_form_of(fact, other):
+            replacement = _find_in_place(unit_words, position, words)
+            if replacement is None or replacement.key in unit_keys:
                 continue
-            if not any(fact.key == word.key for text in contexts for word in tokenize(text)):
-                kind = "number" if fact.kind == "number" else "name"
-                return Contradiction(kind, fact.spelling, other.spelling)
+            if _is_form_of(fact, replacement) or _stands_in_any(fact, contexts):
+                continue
+            kind = "number" if fact.kind == "number" else "name"
+            return Contradiction(kind, fact.spelling, replacement.spelling)
     return None
+
+
+def _stands_in_any(word: Token, texts: Iterable[str]) -> bool:
+    """Whether a text has a word."""
+    return any(word.key == other.key for text in texts for other in tokenize(text))
 
 
 def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) -> Iterator[int]:
@@ -72,21 +80,20 @@ def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) 
 
 def _find_in_place(unit: Sequence[Token], position: int, words: Sequence[Token]) -> Token | None:
     """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none."""
-    ends_unit = position + 1 == len(unit)
-    for place in range(1, len(words)):
-        if words[place - 1].key != unit[position - 1].key:
+    fact = unit[position]
+    key_before = unit[position - 1].key
+    # The keys of the next word; none behind the last word.
+    next_keys = [word.key for word in unit[position + 1 : position + 2]]
+    for index in range(1, len(words)):
+        if words[index - 1].key != key_before:
             continue
-        ends_words = place + 1 == len(words)
-        if ends_unit or ends_words:  # there is no next word on one side
-            has_same_next = ends_unit and ends_words
-        else:
-            has_same_next = words[place + 1].key == unit[position + 1].key
-        if not has_same_next:
+        if [word.key for word in words[index + 1 : index + 2]] != next_keys:
             continue
-        both_numbers = _is_plain_number(unit[position]) and _is_plain_number(words[place])
-        both_names = _is_name(unit[position]) and _is_name(words[place])
-        if both_numbers or both_names:
-            return words[place]
+        candidate = words[index]
+        are_numbers = _is_plain_number(fact) and _is_plain_number(candidate)
+        are_names = _is_name(fact) and _is_name(candidate)
+        if are_numbers or are_names:
+            return candidate
     return None
 
 
@@ -103,4 +110,4 @@ def _is_name(word: Token) -> bool:
 
 def _is_form_of(word: Token, other: Token) -> bool:
     """Whether two names may be forms of one, such as Porsche and Porsches."""
-    return word.kind == "word" and word.folded[:_STEM] == other.folded[:_STEM]
+    return word.kind == "word" and word.folded[:_LETTERS_OF_STEM] == other.folded[:_LETTERS_OF_STEM]

@@ -9,18 +9,36 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_word_list, tokenize
+from ctxmetrics.judges.evidence.words import get_word_list, list_keys, tokenize
 
-# The share of the unit's content words that the sentence holds.
-_NEARLY_ALL = 0.7
+# The share of the unit's content words that the sentence holds at least.
+_LEAST_SHARE = 0.7
 # Words behind a marker among which the word is looked for that it takes back.
 _SCOPE = 6
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
+
+
+class _Marker(NamedTuple):
+    """Words that take back what a sentence says, such as "failed to".
+
+    Attributes:
+        kind: Whether they take back the word behind them, or the sentence (``anywhere``); ``until`` does so with a year
+            behind it, ``harmless`` words take back nothing.
+        phrase: The words, folded.
+    """
+
+    kind: str
+    phrase: tuple[str, ...]
+
+
+# The markers of a language by their first word; the longest first.
+_Markers: TypeAlias = Mapping[str, Sequence[_Marker]]
 
 
 def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
@@ -35,115 +53,126 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     "reservation: 'reach' against 'failed to reach'"
     """
     markers = _read_markers(base_language(language))
-    if not markers or not any(next(_find_markers(tokenize(text), markers), None) for text in evidence):
+    if not any(_has_marker(tokenize(text), markers) for text in evidence):
         return None  # the usual case
-    claim = tokenize(unit)
-    if next(_find_markers(claim, markers), None) or _denies(claim, language):
+    unit_words = tokenize(unit)
+    if _has_marker(unit_words, markers) or _denies(unit_words, language):
         return None
-    stop = get_word_list("stop", language)
-    content = {word.key for word in claim if word.folded not in stop and word.kind != "character"}
-    free = 0
-    reserved: list[tuple[int, Contradiction]] = []
+    stop_words = get_word_list("stop", language)
+    content_keys = {
+        word.key for word in unit_words if word.kind != "character" and word.folded not in stop_words
+    }
+    # The most content words of the unit in a sentence without a reservation.
+    most_shared_freely = 0
+    reservations: list[tuple[int, Contradiction]] = []
     for text in evidence:
         words = tokenize(text)
-        keys = {key for word in words for key in (word.key, *word.parts)}
-        shared = len(content & keys)
-        if shared < _NEARLY_ALL * len(content):
+        shared_count = len(content_keys.intersection(list_keys(words)))
+        if shared_count < _LEAST_SHARE * len(content_keys):
             continue
-        match = _find_match(words, markers, claim, content, language)
-        if match is None:
-            free = max(free, shared)
+        reservation = _find_in_sentence(words, markers, unit_words, content_keys, language)
+        if reservation is None:
+            most_shared_freely = max(most_shared_freely, shared_count)
         else:
-            reserved.append((shared, match))
-    for shared, match in reserved:
-        if shared > free:
-            return match
+            reservations.append((shared_count, reservation))
+    for shared_count, reservation in reservations:
+        if shared_count > most_shared_freely:
+            return reservation
     return None
 
 
+def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
+    """Whether a marker that is not harmless stands in some words."""
+    return next(_find_markers(words, markers), None) is not None
+
+
 def _denies(words: Sequence[Token], language: str) -> bool:
+    """Whether a word denies."""
     denying = get_word_list("negations", language)
     return any(word.folded in denying for word in words)
 
 
-def _find_match(
+def _find_in_sentence(
     words: Sequence[Token],
-    markers: Mapping[str, Collection[tuple[str, tuple[str, ...]]]],
-    claim: Sequence[Token],
-    content: Collection[str],
+    markers: _Markers,
+    unit_words: Sequence[Token],
+    content_keys: Collection[str],
     language: str,
 ) -> Contradiction | None:
     """Return the first marker of a sentence that takes back a word of the unit, or the sentence."""
-    keys_of_claim = {key for word in claim for key in (word.key, *word.parts)}
+    unit_keys = frozenset(list_keys(unit_words))
+    first_of_unit = unit_words[0].spelling
     for kind, start, end in _find_markers(words, markers):
-        marker_text = " ".join(word.spelling for word in words[start:end])
-        following = words[end : end + _SCOPE]
+        marker_text = _spell(words[start:end])
         if kind == "anywhere":
-            return Contradiction("reservation", claim[0].spelling, marker_text)
+            return Contradiction("reservation", first_of_unit, marker_text)
         if kind == "until":
-            date = next((word for word in following[:2] if _YEAR.search(word.key)), None)
-            if date is not None and date.key not in keys_of_claim:
-                return Contradiction("reservation", claim[0].spelling, f"{marker_text} {date.spelling}")
+            dates = [word for word in words[end : end + 2] if _YEAR.search(word.key)]
+            if dates and dates[0].key not in unit_keys:
+                against = f"{marker_text} {dates[0].spelling}"
+                return Contradiction("reservation", first_of_unit, against)
             continue
-        position = _find_content(words, end, language)
-        if (
-            position is not None
-            and words[position].key in content
-            and not _is_stated_elsewhere(words, position, content)
-        ):
-            against = " ".join(word.spelling for word in words[start : position + 1])
+        position = _find_content_word(words, end, language)
+        if position is None or words[position].key not in content_keys:
+            continue
+        if not _is_stated_elsewhere(words, position, content_keys):
+            against = _spell(words[start : position + 1])
             return Contradiction("reservation", words[position].spelling, against)
     return None
 
 
-def _is_stated_elsewhere(words: Sequence[Token], position: int, content: Collection[str]) -> bool:
+def _spell(words: Sequence[Token]) -> str:
+    """Return words as the text writes them."""
+    return " ".join(word.spelling for word in words)
+
+
+def _is_stated_elsewhere(words: Sequence[Token], position: int, content_keys: Collection[str]) -> bool:
     """Whether a word that a marker takes back stands elsewhere, near at least as many content words of the unit.
 
     "They tried to date the books, and the papyrus dates from 125": the second "date" states it.
     """
-    key = words[position].key
-    least_shared = _count_near(words, position, content)
-    return any(
-        word.key == key
-        and other_position != position
-        and _count_near(words, other_position, content) >= least_shared
-        for other_position, word in enumerate(words)
-    )
+    least_shared = _count_content_near(words, position, content_keys)
+    for other_position, word in enumerate(words):
+        if other_position == position or word.key != words[position].key:
+            continue
+        if _count_content_near(words, other_position, content_keys) >= least_shared:
+            return True
+    return False
 
 
-def _count_near(words: Sequence[Token], position: int, content: Collection[str]) -> int:
+def _count_content_near(words: Sequence[Token], position: int, content_keys: Collection[str]) -> int:
+    """Count the different content words of the unit near a position."""
     neighbours = words[max(0, position - _SCOPE) : position + _SCOPE + 1]
-    return len({word.key for word in neighbours if word.key in content})
+    return len({word.key for word in neighbours if word.key in content_keys})
 
 
-def _find_content(words: Sequence[Token], start: int, language: str) -> int | None:
+def _find_content_word(words: Sequence[Token], start: int, language: str) -> int | None:
     """Return the position of the first content word from one on, in the same clause."""
-    stop = get_word_list("stop", language)
+    stop_words = get_word_list("stop", language)
     for position in range(start, min(start + _SCOPE, len(words))):
         if position > start and words[position - 1].ends_clause:
             return None
-        if words[position].folded not in stop:
+        if words[position].folded not in stop_words:
             return position
     return None
 
 
-def _find_markers(
-    words: Sequence[Token], markers: Mapping[str, Collection[tuple[str, tuple[str, ...]]]]
-) -> Iterator[tuple[str, int, int]]:
+def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[tuple[str, int, int]]:
     """Yield the kind, the first position and the end of each marker; within a harmless marker no other one is looked for."""
     position = 0
     while position < len(words):
-        kind, end = _longest_marker(words, position, markers)
+        kind, end = _find_longest_marker(words, position, markers)
         if kind not in ("", "harmless"):
             yield kind, position, end
         position = end
 
 
-def _longest_marker(
+def _find_longest_marker(
     words: Sequence[Token],
     position: int,
-    markers: Mapping[str, Collection[tuple[str, tuple[str, ...]]]],
+    markers: _Markers,
 ) -> tuple[str, int]:
+    """Return the kind and the end of the longest marker at a position; an empty kind and the next position without one."""
     for kind, phrase in markers.get(words[position].folded, ()):
         end = position + len(phrase)
         if tuple(word.folded for word in words[position:end]) == phrase:
@@ -152,13 +181,13 @@ def _longest_marker(
 
 
 @lru_cache(maxsize=16)
-def _read_markers(language: str) -> Mapping[str, Sequence[tuple[str, tuple[str, ...]]]]:
-    """Return the markers of a language with their kinds, by their first word; the longest first."""
-    by_first: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+def _read_markers(language: str) -> _Markers:
+    """Read the markers of a language."""
+    markers: dict[str, list[_Marker]] = {}
     for kind, phrases in LISTS["reservations"].get(language, _NO_LISTS).items():
         for text in phrases:
             phrase = tuple(word.folded for word in tokenize(text))
-            by_first.setdefault(phrase[0], []).append((kind, phrase))
-    for same_first in by_first.values():
-        same_first.sort(key=lambda marker: len(marker[1]), reverse=True)
-    return by_first
+            markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
+    for markers_of_word in markers.values():
+        markers_of_word.sort(key=lambda marker: len(marker.phrase), reverse=True)
+    return markers

@@ -27,7 +27,7 @@ _FEWEST_WORDS = 3
 # Characters of a context up to which its sentences are read.
 _LONGEST_READ = 20_000
 # Letters at the beginning of a word that its other forms share.
-_STEM = 4
+_LETTERS_OF_STEM = 4
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -47,17 +47,18 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
         return None
     if claim.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
-    folded = text.casefold()
-    if not all(beginning in folded for beginning in claim.beginnings):
+    text_without_case = text.casefold()
+    if not all(beginning in text_without_case for beginning in claim.beginnings):
         return None  # the usual case
     sentences = _read_sentences(text)
     for sentence in sentences:
         if claim.keys <= sentence.keys and _states_in_order(claim, sentence, language):
             return sentence.text
     for sentence, following in pairwise(sentences):
-        if not claim.keys <= sentence.keys | following.keys:
+        have_all_words = claim.keys <= sentence.keys | following.keys
+        if not have_all_words or not _begins_with_pronoun(following, language):
             continue
-        if _continues(following, language) and _state_together(claim, sentence, following, language):
+        if _state_together(claim, sentence, following, language):
             return f"{sentence.text} {following.text}"
     return None
 
@@ -74,18 +75,19 @@ class _Unit:
     """
 
     def __init__(self, text: str, language: str) -> None:
-        stop = get_word_list("stop", language)
+        stop_words = get_word_list("stop", language)
         self.text = text
         self.words: Sequence[Token] = tokenize(text)
-        self.content: Sequence[Token] = [
-            word for word in self.words if word.folded not in stop and word.kind != "character"
-        ]
+        self.content: list[Token] = []
+        self.beginnings: list[str] = []
+        for word in self.words:
+            if word.kind == "character" or word.folded in stop_words:
+                continue
+            self.content.append(word)
+            spelling = word.spelling
+            if word.kind == "word" and spelling.isascii() and len(spelling) >= _LETTERS_OF_STEM:
+                self.beginnings.append(spelling[:_LETTERS_OF_STEM].casefold())
         self.keys = frozenset(word.key for word in self.content)
-        self.beginnings: Sequence[str] = [
-            word.spelling[:_STEM].casefold()
-            for word in self.content
-            if word.kind == "word" and word.spelling.isascii() and len(word.spelling) >= _STEM
-        ]
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +118,7 @@ def _read_sentences(text: str) -> Sequence[_Sentence]:
 def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
     """Whether a sentence has the content words of a unit in their order, and denies or takes back nothing."""
     words = sentence.words
-    end = 0
+    end = 0  # one behind the last content word that was found
     for content_word in unit.content:
         key = content_word.key
         while end < len(words) and key != words[end].key and key not in words[end].parts:
@@ -125,12 +127,12 @@ def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
             return False
         end += 1
     # What stands behind the statement limits it at most: "weighs 12 kg without its cable".
-    return not _denies(unit, words[:end], language) and not _is_contrary(
-        unit, [sentence.text], language
-    )
+    if _denies(unit, words[:end], language):
+        return False
+    return not _is_contrary(unit, [sentence.text], language)
 
 
-def _continues(sentence: _Sentence, language: str) -> bool:
+def _begins_with_pronoun(sentence: _Sentence, language: str) -> bool:
     """Whether a sentence begins with a pronoun, so that it is about what stands before it."""
     first_words = sentence.words[:1]
     return bool(first_words) and first_words[0].folded in get_word_list("continuing", language)
