@@ -180,6 +180,8 @@ def _complete_year(first: Value, second: Value) -> Value:
 # What is short for a smaller unit only behind a larger one: 2h 15m, 5 ft 11 in
 _SHORT_MINUTES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?m(?![^\W_])")
 _SHORT_INCHES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?in(?![^\W_]|[ ]\d|[ ](?:the|a)[ ])")
+# The key of an amount whose number is known: "1/4" and "1.200" may have more than one reading.
+_AMOUNT = re.compile(r"\d+(?:\.\d+)? \w+")
 _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
@@ -196,7 +198,7 @@ def read_composed(text: str, value: Value) -> Value:
     """Read hours, minutes and seconds, or feet and inches, as one amount."""
     unit = value.unit
     smaller = _SMALLER_UNITS.get((unit.base, int(unit.factor))) if unit else None
-    if smaller is not None:
+    if smaller is not None and _AMOUNT.fullmatch(value.key):
         pattern, factor = smaller
         match = pattern.match(text, value.end)
         if match is not None:
@@ -211,6 +213,7 @@ def read_composed(text: str, value: Value) -> Value:
             or after.unit is None
             or after.unit.base != value.unit.base
             or after.unit.factor >= value.unit.factor
+            or not (_AMOUNT.fullmatch(value.key) and _AMOUNT.fullmatch(after.key))
         ):
             break
         total = Decimal(value.key.split()[0]) + Decimal(after.key.split()[0])
