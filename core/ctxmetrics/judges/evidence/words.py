@@ -43,6 +43,7 @@ from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.text.quantities import (
     HALVES,
     MONTHS,
+    NUMBER_WORDS,
     ONE_WORDS,
     TENS_JOINTS,
     Quantity,
@@ -179,9 +180,12 @@ def _replace_spoken_times(
     indexes = [index for index, kind in numbers.items() if kind is ClockWords]
     next_free = 0
     for index in indexes:
-        numbers.pop(index, None)
-        time = find_spoken_time(chunks, index)
+        time = find_spoken_time(chunks, index) if index in numbers else None
         if time is None or time.begin < next_free:
+            if _clean(chunks[index]) in NUMBER_WORDS:
+                numbers[index] = NumberWords
+            else:
+                numbers.pop(index, None)
             continue
         next_free = time.end
         chunk_range = range(time.begin, time.end)
@@ -193,6 +197,10 @@ def _replace_spoken_times(
         pieces[time.begin] = (
             Token(time.key, time.key, "number", spelling, ends_clause, "time", (), _SPOKEN_SIZE),
         )
+
+
+def _clean(chunk: str) -> str:
+    return chunk.strip(MARKS_AROUND).lower()
 
 
 # As how many words a time in words counts: its hour and its minutes.

@@ -51,8 +51,12 @@ class _Phrase(NamedTuple):
 
 
 def _rate(word: str) -> int:
-    """Return how seldom a word is: long ones are, and numbers count nothing."""
-    return 0 if word.partition("-")[0] in NUMBER_WORDS else len(word)
+    """Return how seldom a word is: numbers are rarer than the words that join them to an hour, and long words than short ones."""
+    return _RARE if word.partition("-")[0] in NUMBER_WORDS else len(word)
+
+
+# More letters than a word has that joins minutes to an hour.
+_RARE = 16
 
 
 def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
@@ -97,16 +101,33 @@ def find_spoken_time(chunks: Sequence[str], place: int) -> SpokenTime | None:
         last = begin + len(phrase.words)
         if begin >= 0 and last < len(chunks) and _match(chunks, begin, phrase.words):
             hour = _read_hour(chunks[last], phrase.hours)
-            if hour is not None:
+            if hour is not None and not _counts_unit(chunks, last):
                 return _write_time(chunks, begin, last + 1, hour * _MINUTES + phrase.minutes)
     for phrase in _BEHIND.get(mark, ()):
         begin = place - phrase.mark - 1
         last = begin + len(phrase.words)
         if begin >= 0 and last < len(chunks) and _match(chunks, begin + 1, phrase.words):
             hour = _read_hour(chunks[begin], phrase.hours)
-            if hour is not None and (phrase.minutes or not chunks[begin][0].isdecimal()):
+            if hour is None or (_is_sum(phrase) and not _is_led(chunks, begin)):
+                continue
+            if phrase.minutes or not chunks[begin][0].isdecimal():
                 return _write_time(chunks, begin, last + 1, hour * _MINUTES + phrase.minutes)
     return None
+
+
+def _counts_unit(chunks: Sequence[str], place: int) -> bool:
+    """Whether a unit follows a number: "at five to ten percent" is no time."""
+    return chunks[place][-1] not in _AROUND and _is_unit(chunks, place + 1)
+
+
+def _is_sum(phrase: _Phrase) -> bool:
+    """Whether a phrase adds a number to the hour, as in "las seis y diez": without "las" it may be a list of numbers."""
+    return phrase.words[0] in TENS_JOINTS and phrase.words[-1] in NUMBER_WORDS
+
+
+def _is_led(chunks: Sequence[str], place: int) -> bool:
+    """Whether a word such as "at" stands before a place."""
+    return place > 0 and chunks[place - 1].lower() in LISTS["clock_leads"]
 
 
 def _match(chunks: Sequence[str], place: int, words: Sequence[str]) -> bool:
