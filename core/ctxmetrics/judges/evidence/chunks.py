@@ -84,6 +84,12 @@ class ClockWords(tuple[Token, ...]):
     __slots__ = ()
 
 
+class Decades(Digits):
+    """A decade without its century: 90s, nineties."""
+
+    __slots__ = ()
+
+
 class HanNumbers(tuple[Token, ...]):
     """The words of a chunk with a number in Chinese numerals: it is read again in digits."""
 
@@ -120,6 +126,16 @@ _ACCENTED_NUMBERS: Mapping[str, str] = {
     if not name.isascii() and name not in NUMBER_NAMES and name not in LISTS["counts"]
 }
 
+# The decades of the last century whose name without it is no other decade: the twenties may be those of this one.
+DECADES: Mapping[str, str] = {
+    **{f"{ten}0s": f"{ten}0s" for ten in "3456789"},
+    **{
+        name: key
+        for key, names in LISTS["values"]["decade"].items()
+        for name in names
+        if name.endswith("ties")
+    },
+}
 # What a name and digits measure alike: "twice" is "2 times".
 _QUANTITIES = frozenset(("time", "s", "%"))
 _KEYED_BY_VALUE = _QUANTITIES | {"ordinal", "times", "fraction"}
@@ -131,7 +147,8 @@ def _find_values(
     """Yield the words that name a value, each with what it measures and its key: a number, a time, or the name of both."""
     for measures, values in lists.items():
         for value, names in values.items():
-            key = value if measures in _KEYED_BY_VALUE else f"{measures} {value}"
+            has_century = measures == "decade" and len(value) > len("90s")
+            key = value if measures in _KEYED_BY_VALUE or has_century else f"{measures} {value}"
             for name in names:
                 yield name, (measures, key)
 
@@ -185,6 +202,8 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             words = _build_words(word, _read_number(word) if word.isdecimal() else _read_letters(word))
             if word.lower() in SPOKEN_MARKS:
                 words = ClockWords(words)
+            elif word.lower() in DECADES:
+                words = Decades(words)
             self._keep(word, words)
         if word != chunk:
             tail = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
@@ -231,6 +250,8 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             else:
                 if is_number:
                     key, folded, kind, measures = _read_number(spelling)
+                    if key in DECADES and text[: match.start()] == "'":
+                        key = f"19{key}"  # '90s
                 else:
                     key, folded, kind, measures = _read_letters(spelling)
                 if kind != "word" or folded in NUMBER_WORDS:
@@ -264,6 +285,10 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             joint = gap
         if chunk.lower().rstrip(MARKS_AROUND) in SPOKEN_MARKS:  # o'clock
             result: tuple[Token, ...] = ClockWords(words)
+            self._keep(chunk, result)
+            return result
+        if chunk.strip(MARKS_AROUND).lower() in DECADES and not chunk.startswith(("'", "’")):
+            result = Decades(words)
             self._keep(chunk, result)
             return result
         result = _classify(chunk, words) if is_numeric or not chunk.isascii() else tuple(words)
@@ -336,6 +361,10 @@ def _read_number(text: str) -> tuple[str, str, Kind, str]:
     """Return key, folded form, kind and measure of a number; its key is its digits, with a point before its fraction."""
     measures = "ordinal" if _ORDINAL.search(text) else ""
     text = text.rstrip("+")
+    decade = _DECADE.fullmatch(text)
+    if decade is not None:
+        key = (decade[1] or "19") + decade[2] + "s"
+        return key, key, "number", measures
     digits = text
     if not (text.isascii() and text.isdecimal()):
         digits = "".join(
@@ -344,6 +373,9 @@ def _read_number(text: str) -> tuple[str, str, Kind, str]:
     if _GROUPED.fullmatch(digits):
         digits = digits.replace(next(character for character in digits if not character.isdigit()), "")
     integer, point, fraction = digits.replace(",", ".").partition(".")
+    if fraction == "000" and integer[0] != "0" and len(integer) <= len("999"):
+        key = integer + fraction  # 12.000 inhabitants
+        return key, key, "number", measures
     key = integer.lstrip("0") or "0"
     key += point + fraction if fraction.strip("0") else ""
     return key, key, "number", measures
@@ -389,6 +421,8 @@ _GROUPED = re.compile(
     """,
     re.VERBOSE,
 )
+# Decades of German and Russian: 1980er, 80-х
+_DECADE = re.compile(r"(1\d|20)?([3-9]0|(?<=\d\d)[012]0)(?:er|-(?:х|е|ые|ых|ті|их))")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")
 
 

@@ -23,11 +23,11 @@ from ctxmetrics.judges.evidence.contrasts import (
 )
 from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
+    find_equal_key,
     get_stem_keys,
     get_word_list,
     list_keys,
     split_date,
-    split_times,
     tokenize,
 )
 
@@ -245,9 +245,12 @@ def _find_other_values(
 
 
 def _find_forms(quantity: Token) -> frozenset[str]:
-    """Return the keys under which a text may have a quantity; a date also without its year, three times also as three."""
-    if quantity.measures == "times":
-        return frozenset((quantity.key, split_times(quantity.key)))
+    """Return the keys under which a text may have a quantity.
+
+    A date also without its year, three times also as three, half also as 50 %.
+    """
+    if quantity.measures in {"times", "%"}:
+        return frozenset((quantity.key, find_equal_key(quantity.key)))
     year, forms, _ = split_date(quantity.key)
     return frozenset((quantity.key, *forms)) if year else frozenset((quantity.key,))
 

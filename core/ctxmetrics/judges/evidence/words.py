@@ -28,10 +28,12 @@ from operator import itemgetter
 
 from ctxmetrics.judges.evidence.chunks import (
     CLAUSE_END,
+    DECADES,
     LONGEST_CHUNK,
     MARKS_AROUND,
     MOST_KEPT,
     ClockWords,
+    Decades,
     HanNumbers,
     NumberWords,
     PlainDigits,
@@ -45,11 +47,15 @@ from ctxmetrics.text.quantities import (
     MONTHS,
     NUMBER_WORDS,
     ONE_WORDS,
+    QUARTERS,
+    RESULT_JOINTS,
+    SHARES,
     TENS_JOINTS,
     Quantity,
     find_spoken_time,
     find_stretch,
     is_continued,
+    is_nothing,
     join_number_words,
     read_quantities,
     write_han_numbers,
@@ -111,6 +117,8 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
         start, end = find_stretch(chunks, numbers, index, next_free)
         if kind is PlainDigits and end - start == 1:
             next_free = end
+            if index and len(chunks[index - 1]) == _CODE_LETTERS:
+                pieces[index] = _join_code(chunks[index - 1], pieces[index])
             continue
         stretch = chunks[index] if end - start == 1 else " ".join(chunks[start:end])
         words = _stretches.get(stretch)
@@ -120,6 +128,23 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
         pieces[start:end] = (words, *[()] * (end - start - 1))
         next_free = end
     return [*chain.from_iterable(pieces)]
+
+
+# The letters of a code that stands apart from its digits: BA 286 is BA286.
+_CODE_LETTERS = 2
+_CODE_NUMBER = re.compile(r"\d{2,3}|[03-9]\d{3}")  # no year
+_NO_CODES = frozenset(
+    ("ad", "bc", "ce", "am", "pm", "us", "eu", "uk", "un", "no", "nr", "st", "ca", "kg", "km", "vs")
+).union(*LISTS["stop"].values())
+
+
+def _join_code(letters: str, number: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return a number as a part of the code whose letters stand before it; as it is where they are a word."""
+    is_code = letters.isupper() and letters.isalpha() and letters.lower() not in _NO_CODES
+    token = number[0]
+    if not is_code or _CODE_NUMBER.fullmatch(token.key) is None:
+        return number
+    return (token._replace(key=letters.lower() + token.key, parts=(token.key, *token.parts)),)
 
 
 _CELL_END = re.compile(r"[\t\n]")
@@ -140,14 +165,29 @@ def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequ
     kinds = numbers.values()
     if HanNumbers in kinds:
         return [*map(write_han_numbers, chunks)]
+    if Decades in kinds:
+        return [
+            _write_decade(chunks[index - 1], chunk) if numbers.get(index) is Decades else chunk
+            for index, chunk in enumerate(chunks)
+        ]
     has_joining_kinds = not _JOINING_KINDS.isdisjoint(kinds)
     if has_joining_kinds and _may_join(chunks, numbers):
         return join_number_words(chunks)
     return chunks
 
 
-# Characters of the longest word for half, with a mark behind it.
-_LONGEST_HALF = max(map(len, HALVES)) + 1
+_BEFORE_DECADE = frozenset(("the", "early", "late", "mid"))
+
+
+def _write_decade(before: str, chunk: str) -> str:
+    """Write a decade with its century behind "the": the 90s, but not "in her 90s"."""
+    word = chunk.strip(MARKS_AROUND)
+    is_decade = before.lower() in _BEFORE_DECADE
+    return chunk.replace(word, f"19{DECADES.get(word.lower(), word)}") if is_decade else chunk
+
+
+# Characters of the longest word for half or a quarter of a year, with a mark behind it.
+_LONGEST_HALF = max(map(len, (*HALVES, *QUARTERS))) + 1
 
 
 def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
@@ -156,15 +196,17 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
     for index, kind in numbers.items():
         if kind not in _JOINING_KINDS:
             continue
-        if index < last and chunks[index + 1] == "of":
+        if index < last and chunks[index + 1] in {"of", "off"}:
             return True
         if "-" in chunks[index]:
             return True  # three-quarters
         if kind is ClockWords or len(chunks[index]) <= _LONGEST_HALF:
             word = chunks[index].strip(MARKS_AROUND).lower()
-            if word in HALVES:
+            if word in HALVES or word in QUARTERS:
                 return True
         if index and chunks[index - 1].lower() in _ONES_BEFORE:
+            return True
+        if index + 1 < last and chunks[index + 1] in RESULT_JOINTS and is_nothing(chunks[index + 2]):
             return True
         if index < last and (
             numbers.get(index + 1) in _JOINING_KINDS or chunks[index + 1] in TENS_JOINTS
@@ -312,9 +354,11 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
     return year, _month_keys()[int(rest)], f"={rest}"
 
 
-def split_times(key: str) -> str:
-    """Return the number of a key such as "3 times"; an empty text for another one."""
-    return key[: -len(_TIMES)] if key.endswith(_TIMES) else ""
+def find_equal_key(key: str) -> str:
+    """Return another key of the same value: of "3 times" the number, of "75 %" the fraction; an empty text where there is none."""
+    if key.endswith(_TIMES):
+        return key[: -len(_TIMES)]
+    return SHARES.get(key, "")
 
 
 _TIMES = " times"

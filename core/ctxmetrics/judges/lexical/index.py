@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from ctxmetrics._internal.forks import make_lock
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import read_words_and_keys, split_date, split_times
+from ctxmetrics.judges.evidence.words import find_equal_key, read_words_and_keys, split_date
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.sentences import sentence_spans, split_visible
@@ -119,7 +119,7 @@ class WordIndex:
         exact = self._find_sentences(key)
         may_be_date = key[4:5] == "-"  # such as "2024-05-01"
         if not may_be_date:
-            number = split_times(key) if " " in key else ""
+            number = find_equal_key(key) if " " in key else ""
             if not number:
                 return exact  # the usual case
             with_number = self._find_sentences(number)

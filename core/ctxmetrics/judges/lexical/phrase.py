@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.word_forms import base_language
-from ctxmetrics.judges.evidence.words import get_word_list, split_date, split_times, tokenize
+from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, split_date, tokenize
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.visible import see
@@ -137,7 +137,7 @@ class Phrase:
             _, forms_without_year, excluded_key = split_date(key)
             forms.update(forms_without_year)
             forms.add(excluded_key)
-            forms.add(split_times(key))
+            forms.add(find_equal_key(key))
         return forms
 
     def spelled(self, keys: Sequence[str]) -> tuple[str, ...]:

@@ -11,15 +11,19 @@ Names of months and units, and what stands around a time, are in ``forms.json``.
 ``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words and in Chinese numerals.
 """
 
+from ctxmetrics.text.quantities.amounts import SHARES
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
 from ctxmetrics.text.quantities.in_words import (
     HALVES,
     HAN_NUMERALS,
     JOINED_WORDS,
     ONE_WORDS,
+    QUARTERS,
+    RESULT_JOINTS,
     SPOKEN_MARKS,
     TENS_JOINTS,
     find_spoken_time,
+    is_nothing,
     join_number_words,
     write_han_numbers,
 )
@@ -33,12 +37,16 @@ __all__ = [
     "NUMBER_NAMES",
     "NUMBER_WORDS",
     "ONE_WORDS",
+    "QUARTERS",
+    "RESULT_JOINTS",
+    "SHARES",
     "SPOKEN_MARKS",
     "TENS_JOINTS",
     "Quantity",
     "find_spoken_time",
     "find_stretch",
     "is_continued",
+    "is_nothing",
     "join_number_words",
     "read_quantities",
     "write_han_numbers",

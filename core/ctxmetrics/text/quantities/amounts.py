@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from decimal import Decimal
+from math import gcd
 
 from ctxmetrics.text.quantities.forms import (
     FRACTIONS,
@@ -66,6 +68,8 @@ _POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 # A number in thousands or with a fraction of three digits, which is not known.
 _UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+# The same of money, which has no thousandths.
+_THOUSANDS_OF_MONEY = re.compile(r"-?(?:[1-9]\d{1,2}\.\d{3}|[1-9]\.\d00)")
 _DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
 _OLD = re.compile(r"[ -]old(?![^\W_])")
 _WORD = re.compile(r"([^\W\d_]{1,24})[ ]?")
@@ -122,6 +126,9 @@ def _read_sign(text: str, start: int) -> tuple[str, int]:
 def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Value:
     """Read the scale and the unit behind a number."""
     digits_end = place
+    attached = _find_attached(text, place) if currency is None and number.isdecimal() else None
+    if attached is not None:
+        return build_amount(place + len(attached), number, _ATTACHED_UNITS[attached])
     behind = name_at(text, place, SCALES_AND_MEASURES)
     if currency is not None:
         behind = name_at(text, place, SHORT_SCALES) or behind  # $5m
@@ -156,6 +163,17 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
     place, number = _read_below_zero(text, place, number, unit)
     amount = build_amount(place, number, unit)
     return amount._replace(kind="number") if is_scaled and unit is None else amount
+
+
+# Units that are words of their own unless they are joined to a number: 8in, 50p. From 100 on a p is a kind of picture: 720p.
+_ATTACHED_UNITS = {"in": UNITS["inch"], "p": MONEY["pence"]}
+_ATTACHED = re.compile(r"(?<=\d)(?:in|(?<!\d\d\d)p)(?![^\W_])")
+
+
+def _find_attached(text: str, place: int) -> str | None:
+    """Return the unit that is joined to a number which ends at a place; None where there is none."""
+    match = _ATTACHED.match(text, place)
+    return None if match is None else match[0]
 
 
 def _read_below_zero(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:
@@ -193,18 +211,49 @@ def _is_certain(number: str) -> bool:
     return _DECIMAL.fullmatch(number) is not None and _UNCERTAIN.fullmatch(number) is None
 
 
+# The shares that are written as a fraction as well, by their keys; and the other way round.
+SHARES: Mapping[str, str] = {
+    f"{100 * top // bottom} %": f"{top}/{bottom}"
+    for bottom in (2, 4, 5, 10, 20)
+    for top in range(1, bottom)
+    if gcd(top, bottom) == 1
+}
+PERCENTAGES: Mapping[str, str] = {fraction: share for share, fraction in SHARES.items()}
+
+
 def build_amount(end: int, number: str, unit: Unit | None) -> Value:
     """Return the value of a number and its unit."""
     if unit is None:
         is_plain = number.replace(".", "").isdecimal()
-        return Value(end, "" if is_plain else "number", number, (), number)
+        share = PERCENTAGES.get(number)
+        return Value(
+            end, "" if is_plain else "number", number, () if share is None else (share,), number
+        )
+    number = _write_as_decimal(number) if "/" in number else number
+    if unit.kind == "money" and _THOUSANDS_OF_MONEY.fullmatch(number):
+        number = number.replace(".", "")
     amount = f"{number} {unit.factor}"
     if _is_certain(number):
         amount = write_number(Decimal(number) * unit.factor)
     parts: tuple[str, ...] = (f"{number}~",)
     if unit.kind == _TIMES:
         parts = (number, *parts)  # what happened three times may be counted as three
+    elif unit.kind == "%" and f"{amount} %" in SHARES:
+        parts = (SHARES[f"{amount} %"], *parts)
     return Value(end, unit.kind, f"{amount} {unit.base}", parts, number, unit)
+
+
+def _write_as_decimal(number: str) -> str:
+    """Write a fraction as a decimal number, if it has few decimals."""
+    top, _, bottom = number.partition("/")
+    is_plain = top.isdecimal() and bottom.isdecimal()
+    if is_plain and int(top) < int(bottom) and int(bottom) in _EVEN_PARTS:
+        return write_number(Decimal(top) / Decimal(bottom))
+    return number
+
+
+# The parts of a whole that have few decimals.
+_EVEN_PARTS = frozenset((2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100))
 
 
 def write_number(number: Decimal) -> str:
@@ -349,6 +398,8 @@ def _shorten(digits: str) -> str:
     if digits.count(".") > 1:
         return digits
     whole, _, fraction = digits.partition(".")
+    if fraction == "000" and whole[0] != "0" and len(whole) <= len("999"):
+        return whole + fraction  # 12.000 inhabitants
     return _LEADING_ZEROS.sub("", whole) + (f".{fraction}" if fraction.strip("0") else "")
 
 
@@ -385,6 +436,19 @@ _COORDINATE = re.compile(
 )
 
 
+# Two years: 2019/20
+_YEARS = re.compile(r"(?:1[5-9]|20)\d\d/\d\d")
+
+
+def _read_years(slashed: re.Match[str]) -> Value:
+    """Read two years, as 2019-20 is read where the second follows the first."""
+    first = int(slashed[1])
+    second = first + 1
+    if second % 100 != int(slashed[2]):
+        return Value(slashed.end(), "fraction", f"{first}/{int(slashed[2])}")
+    return Value(slashed.end(), "range", f"{first}..{second}", (str(first), str(second)))
+
+
 def _read_code(text: str, start: int) -> Value | None:
     """Read digits that count nothing: a telephone number, a time zone, a place on the globe."""
     coordinate = _COORDINATE.match(text, start)
@@ -406,14 +470,23 @@ def _read_terms(text: str, start: int) -> Value | None:
     if slashed is not None:
         if name_at(text, slashed.end(), MEASURES) is not None:
             return None
-        return Value(slashed.end(), "fraction", f"{int(slashed[1])}/{int(slashed[2])}")
+        if _YEARS.fullmatch(slashed[0]):
+            return _read_years(slashed)
+        key = f"{int(slashed[1])}/{int(slashed[2])}"
+        share = PERCENTAGES.get(key)
+        return Value(slashed.end(), "fraction", key, () if share is None else (share,))
     ratio = _RATIO.match(text, start)
     if ratio is not None:
         digits = ratio[0].replace(",", "")
         terms = [term.strip().lstrip("0") or "0" for term in digits.split(":")]
         return Value(ratio.end(), "ratio", ":".join(terms))
     match = _LETTERED.match(text, start)
-    if match is None or match[2] in _ORDINALS or match[2] in MEASURES:
+    if (
+        match is None
+        or match[2] in _ORDINALS
+        or match[2] in MEASURES
+        or _find_attached(text, match.end(1))
+    ):
         return None
     letters = match[2].lower()
     return Value(match.end(), f"code {letters}", f"{match[1].lstrip('0') or '0'}{letters}")

@@ -80,8 +80,12 @@ _EVENING = frozenset(part.strip("'") for part in LISTS["evening"])
 _MORNING = frozenset(part.strip("'") for part in LISTS["morning"])
 _NIGHT = frozenset(part.strip("'") for part in LISTS["night"])
 _DAY_PARTS = _EVENING | _MORNING | _NIGHT
+# Phrases that say "24/7", by one word of each.
+_ALWAYS: Mapping[str, Sequence[Sequence[str]]] = {
+    mark: [phrase.split() for phrase in phrases] for mark, phrases in LISTS["always"].items()
+}
 # A time in words has one of these words.
-SPOKEN_MARKS = frozenset((*_BEFORE, *_BEHIND))
+SPOKEN_MARKS = frozenset((*_BEFORE, *_BEHIND, *_ALWAYS))
 
 
 def find_spoken_time(chunks: Sequence[str], place: int) -> SpokenTime | None:
@@ -95,6 +99,10 @@ def find_spoken_time(chunks: Sequence[str], place: int) -> SpokenTime | None:
     SpokenTime(begin=1, end=4, key='09:30')
     """
     mark = _clean(chunks[place])
+    for words in _ALWAYS.get(mark, ()):
+        begin = place - words.index(mark)
+        if begin >= 0 and _starts_with(chunks, begin, words):
+            return SpokenTime(begin, begin + len(words), "24/7")
     # The mark may stand inside its phrase: `phrase.mark` is its position there.
     for phrase in _BEFORE.get(mark, ()):
         begin = place - phrase.mark
@@ -201,10 +209,42 @@ _FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], "a"))
 _THOUSANDS = frozenset(
     word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
 )
+# Words for many, before which "a" or "one" is a number: a million, ein Jahrzehnt.
+_COUNTED_BY_ONE = frozenset(
+    word
+    for row in (*LISTS["scales"], *LISTS["units"])
+    if (row["factor"] in {"1000", "1000000", "1000000000"} and row.get("base") is None)
+    or (row.get("base"), row["factor"]) == ("month", "120")
+    for word in row["words"]
+    if len(word) > len("mio")
+)
+# The quarters of a year: the words for one, and for which of the four it is.
+QUARTERS = frozenset(LISTS["quarters"])
+_ORDINALS_OF_QUARTERS: Mapping[str, str] = {
+    name: f"Q{number}"
+    for number, names in enumerate(LISTS["ordinals_of_quarters"], 1)
+    for name in names
+}
 # Words of one number in several words that are no number words.
 JOINED_WORDS = frozenset(
-    (*_FRACTION_PARTS, *_OCCASIONS, *HALVES, *_WORDS_BEFORE_HUNDRED, *_HUNDRED_ALONE)
+    (
+        *_FRACTION_PARTS,
+        *_OCCASIONS,
+        *HALVES,
+        *_WORDS_BEFORE_HUNDRED,
+        *_HUNDRED_ALONE,
+        *_COUNTED_BY_ONE,
+        *QUARTERS,
+    )
 )
+# What stands between the two numbers of a result whose second one is nothing: drei zu null.
+RESULT_JOINTS = frozenset(LISTS["ranges"])
+_NOTHING = frozenset(("null", "nul", *(name for name, number in NUMBER_WORDS.items() if number == "0")))
+
+
+def is_nothing(chunk: str) -> bool:
+    """Whether a word is the nothing of a result."""
+    return chunk.rstrip(_AROUND).lower() in _NOTHING
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -227,6 +267,12 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
     first = chunks[place].lstrip(_AROUND).lower()
+    if first in _ORDINALS_OF_QUARTERS and _get_word(chunks, place + 1) in QUARTERS:
+        return place + 2, [_write_number(chunks, place, place + 1, _ORDINALS_OF_QUARTERS[first])]
+    if first.startswith(_ELIDED_ONE):  # un'ora e mezza
+        split = ["un", first[len(_ELIDED_ONE) :], *chunks[place + 1 : place + 4]]
+        end, words = _read_one_and_a_half(split, 0, "1")
+        return place + max(1, end - 1), words
     if first in _FIRST_OF_SUM:
         number_with_hundreds = _read_sum(chunks, place)
         if number_with_hundreds is not None:
@@ -285,6 +331,7 @@ def _iterate_words(chunks: Sequence[str], place: int) -> Iterator[tuple[int, str
             return
 
 
+_ELIDED_ONE = "un'"
 _HUNDRED = 100
 _TWENTY = 20
 _TEN = 10
@@ -326,19 +373,31 @@ def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequen
 
 def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
     """Read what stands behind a small number: a fraction (two thirds), an occasion (una vez), a half (an hour and a half)."""
-    if "-" in first:  # three-quarters
+    if "-" in first:  # three-quarters, three-nil
         one, _, joined_part = first.rstrip(_AROUND).partition("-")
+        if joined_part in _NOTHING and one in _ONES:
+            return place + 1, [_write_number(chunks, place, place, f"{_ONES[one]}-0")]
         if joined_part not in _FRACTION_PARTS or one not in _ONES:
             return place + 1, ()
         fraction = f"{_ONES[one]}/{_FRACTION_PARTS[joined_part]}"
         return place + 1, [_write_number(chunks, place, place, fraction)]
     number = _ONES.get(first, "1")
+    joint = chunks[place + 1].lower() if place + 2 < len(chunks) else ""
+    if joint in RESULT_JOINTS and first in _ONES and is_nothing(chunks[place + 2]):
+        return place + 3, [_write_number(chunks, place, place + 2, f"{number}-0")]
     part = _get(chunks, place + 1, _FRACTION_PARTS)
     # "A third" is a fraction in "a third of" only.
     word = chunks[place + 1].rstrip(_AROUND).lower() if part else ""
     is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
-    if part and not is_other_word and (first in _ONES or chunks[place + 2 : place + 3] == ["of"]):
+    is_of = chunks[place + 2 : place + 3] in (["of"], ["off"])
+    if part and not is_other_word and (first in _ONES or is_of):
+        unit = place + 3 if chunks[place + 2 : place + 3] == ["of"] else place + 2
+        is_of_one = unit > place + 2 and chunks[unit : unit + 1] in (["a"], ["an"])
+        if is_of_one and _is_unit(chunks, unit + 1):  # a quarter of an inch
+            return unit + 1, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
         return place + 2, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
+    if place + 1 < len(chunks) and _clean(chunks[place + 1]) in _COUNTED_BY_ONE:
+        return place + 1, [_write_number(chunks, place, place, number)]
     next_word = _clean(chunks[place + 1]) if place + 1 < len(chunks) else ""
     # The Spanish "en vez" is no number.
     if next_word in _OCCASIONS and (first != "en" or next_word == "gång"):
@@ -386,6 +445,11 @@ def _starts_with(chunks: Sequence[str], start: int, words: Sequence[str]) -> boo
     return start + len(words) <= len(chunks) and _match(chunks, start, words)
 
 
+def _get_word(chunks: Sequence[str], place: int) -> str:
+    """Return the word at a place; an empty text behind the end."""
+    return _clean(chunks[place]) if place < len(chunks) else ""
+
+
 def _get(chunks: Sequence[str], place: int, table: dict[str, str]) -> str:
     return table.get(chunks[place].rstrip(_AROUND).lower(), "") if place < len(chunks) else ""
 
@@ -421,6 +485,7 @@ _HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧�
 _HAN_NUMBER = re.compile(
     rf"""
     百分之(?P<percent>[{_HAN_NUMERALS}]+)
+    |(?<=[点點时時])(?P<minutes>[{_HAN_NUMERALS}]+)(?=分)
     |(?<![几幾数數好第初{_HAN_NUMERALS}])
     (?P<number>(?=[十]|[{_HAN_NUMERALS}]*[{"".join(_HAN_DIGITS)}])[{_HAN_NUMERALS}]+)
     (?=(?:{_HAN_COUNTED}))
@@ -441,7 +506,7 @@ def write_han_numbers(text: str) -> str:
 
 
 def _write_in_digits(match: re.Match[str]) -> str:
-    numerals = match["percent"] or match["number"]
+    numerals = match["percent"] or match["minutes"] or match["number"]
     if match["percent"] is None and numerals == _HAN_ONE:
         next_character = match.string[match.end() : match.end() + 1]
         if next_character not in _HAN_COUNTED_BY_ONE:

@@ -89,7 +89,27 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
         hour = hour % NOON + (NOON if is_evening else 0)
         written += "pm" if is_evening else "am"
     seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
-    return Value(end, "time", f"{hour:02}:{minute:02}{seconds}", (), written)
+    key = f"{hour % LAST_HOUR:02}:{minute:02}{seconds}"  # 24:00 is midnight
+    if match["minute_behind"]:
+        return _read_time_or_duration(end, hour, minute, key, is_led=lead in _LEADS)
+    return Value(end, "time", key, (), written)
+
+
+def _read_time_or_duration(end: int, hour: int, minute: int, key: str, *, is_led: bool) -> Value:
+    """Read 1h30: a duration of a few hours, unless a word such as "at" stands before it; it holds the other one as well."""
+    duration = f"{(hour * 60 + minute) * 60} s"
+    if hour <= _LONGEST_DURATION and not is_led:
+        return Value(end, "s", duration, (key,))
+    return Value(end, "time", key, (duration,), str(hour))
+
+
+_LEADS = frozenset(
+    word
+    for name in ("clock_leads", "sure_clock_leads", "hour_leads", "range_leads", "military_leads")
+    for word in LISTS[name]
+)
+# The most hours of 6h30 as a duration: most films, trips and opening times divide there.
+_LONGEST_DURATION = 6
 
 
 def _read_military(text: str, start: int, lead: str) -> Value | None:
