@@ -230,10 +230,10 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
     def _read(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk that may hold several, or digits."""
-        days = _read_days(chunk)
-        if days:
-            self._keep(chunk, days)
-            return days
+        values = _read_days(chunk) or _read_quarter(chunk)
+        if values:
+            self._keep(chunk, values)
+            return values
         text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
         words: list[Token] = []
         is_numeric = False
@@ -249,9 +249,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                 words += _pairs(spelling, ends_clause=ends_clause)
             else:
                 if is_number:
-                    key, folded, kind, measures = _read_number(spelling)
-                    if key in DECADES and text[: match.start()] == "'":
-                        key = f"19{key}"  # '90s
+                    key, folded, kind, measures = _read_number(_write_century(text, match))
                 else:
                     key, folded, kind, measures = _read_letters(spelling)
                 if kind != "word" or folded in NUMBER_WORDS:
@@ -287,10 +285,6 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             result: tuple[Token, ...] = ClockWords(words)
             self._keep(chunk, result)
             return result
-        if chunk.strip(MARKS_AROUND).lower() in DECADES and not chunk.startswith(("'", "’")):
-            result = Decades(words)
-            self._keep(chunk, result)
-            return result
         result = _classify(chunk, words) if is_numeric or not chunk.isascii() else tuple(words)
         self._keep(chunk, result)
         return result
@@ -310,6 +304,27 @@ def _read_days(chunk: str) -> tuple[Token, ...]:
                 for day, name in zip(days, match.groups(), strict=True)
             )
     return ()
+
+
+# A small q stands for words: the third quarter is written q3 by `join_number_words`.
+_QUARTER = re.compile(r"\W*([Qq][1-4])\W*")
+
+
+def _read_quarter(chunk: str) -> tuple[Token, ...]:
+    """Return the quarter of a year that a chunk is, such as Q1; nothing for another one."""
+    match = _QUARTER.fullmatch(chunk)
+    if match is None:
+        return ()
+    key = match[1].lower()
+    ends = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    kind: Kind = "number" if match[1][0] == "Q" else "count"
+    return (Token(key, key, kind, match[1], ends, "quarter of a year"),)
+
+
+def _write_century(text: str, number: re.Match[str]) -> str:
+    """Return a number as it is written; a decade behind an apostrophe, such as '90s, with its century."""
+    has_apostrophe = text[: number.start()] == "'"
+    return f"19{number[0]}" if has_apostrophe and number[0] in DECADES else number[0]
 
 
 def _is_one_word(chunk: str) -> bool:
@@ -332,6 +347,8 @@ def _build_words(word: str, reading: tuple[str, str, Kind, str]) -> tuple[Token,
 
 def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     """Return the words of a chunk as a tuple whose type says whether it has digits or number words."""
+    if len(words) == 1 and words[0].key in DECADES:
+        return Decades(words)
     if not HAN_NUMERALS.isdisjoint(chunk) and write_han_numbers(chunk) != chunk:
         return HanNumbers(words)
     if _DIGIT.search(chunk):

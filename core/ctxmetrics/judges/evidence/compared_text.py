@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, compress, pairwise
+from itertools import chain, compress, islice, pairwise
 from operator import itemgetter
 
 from ctxmetrics._internal.forks import cached_property
@@ -33,6 +33,23 @@ _BLANKS_BEFORE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
 # Signs that compare, before a number: they say the same as the words of bounds.
 _SIGNS = frozenset("<>≤≥")
 _COMPARED = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
+# The first characters of pairs that deny, or whole pairs, in scripts without spaces.
+_DENYING_CHARACTERS: Mapping[str, tuple[str, ...]] = {
+    language: tuple(characters) for language, characters in LISTS["denying_characters"].items()
+}
+# Pairs that do not deny, or behind which nothing is denied: 不仅 (not only), 少ない (few), かもしれない (maybe).
+_HARMLESS_PAIRS = frozenset(LISTS["harmless_pairs"])
+# How many pairs before one that denies may be harmless ones.
+_PAIRS_BEFORE = 3
+# Languages in which the word that denies stands behind the verb, and in which it may stand on either side.
+_DENYING_BEHIND = frozenset(("fa", "ja", "ko"))
+_DENYING_AROUND = frozenset(("hu",))
+# Letters of a word that its other forms share, without its vowels.
+_MOST_CONSONANTS = 3
+_FEWEST_CONSONANTS = 2
+_VOWELS = frozenset("aeiouyаеиоуыэюяіїєё")
+# Finnish "maidolla" is a form of "maito".
+_HARDENED = str.maketrans("dgb", "tkp")
 # Faster than by name.
 _get_key = itemgetter(Token._fields.index("key"))
 _get_folded = itemgetter(Token._fields.index("folded"))
@@ -40,6 +57,19 @@ _get_folded = itemgetter(Token._fields.index("folded"))
 
 def _name_sign(match: re.Match[str]) -> str:
     return " at most " if match[0][0] in "<≤" else " at least "
+
+
+def denies_by_characters(language: str) -> bool:
+    """Whether a language without spaces has a list of the characters that deny."""
+    return base_language(language) in _DENYING_CHARACTERS
+
+
+def _list_consonants(word: str) -> str:
+    """Return the first letter of a word and its first consonants; too few of them are none."""
+    consonants = word[:1] + "".join(letter for letter in word[1:] if letter not in _VOWELS)
+    if len(consonants) < _FEWEST_CONSONANTS:
+        return ""
+    return consonants[:_MOST_CONSONANTS].translate(_HARDENED)
 
 
 class ComparedText:
@@ -177,6 +207,49 @@ class ComparedText:
         may_deny = get_stem_keys("denials", self.language)
         positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
         return frozenset((*positions, *self.negations))
+
+    @cached_property
+    def denying(self) -> Sequence[int]:
+        """The positions of the words that deny; in scripts without spaces, of the characters."""
+        marks = _DENYING_CHARACTERS.get(base_language(self.language))
+        if marks is None:
+            return self.negations
+        positions = []
+        for position, token in enumerate(self.tokens):
+            if token.kind != "word" and token.folded.startswith(marks):
+                near = self.tokens[max(0, position - _PAIRS_BEFORE) : position + 1]
+                if _HARMLESS_PAIRS.isdisjoint([pair.folded for pair in near]):
+                    positions.append(position)
+        return positions
+
+    def list_denied_keys(self, position: int) -> Sequence[str]:
+        """Return the keys of the words that the word at a position denies, unless they stand undenied elsewhere in the text."""
+        keys = {self.tokens[place].key for place in self._list_denied(position)}
+        denied = {place for negation in self.denying for place in self._list_denied(negation)}
+        return [key for key in keys if denied.issuperset(self.find_key(key))]
+
+    def _list_denied(self, position: int) -> Sequence[int]:
+        """Return the positions of the two content words next to one that denies, on the side of the language."""
+        language = base_language(self.language)
+        places: list[int] = []
+        if language not in _DENYING_BEHIND:
+            places += islice(self.words_in_scope(position), 2)
+        if language in _DENYING_BEHIND or language in _DENYING_AROUND:
+            places += islice(self.words_in_scope(position, -1), 2)
+        return [place for place in places if place not in self.denying]
+
+    def find_other_form(self, word: Token) -> int | None:
+        """Return the position of a content word that may be another form of a word; None where there is none."""
+        consonants = _list_consonants(word.folded)
+        if word.kind != "word" or not consonants:
+            return None
+        for position, token in enumerate(self.tokens):
+            if token.kind != "word" or not self.is_content[position]:
+                continue
+            others = _list_consonants(token.folded)
+            if others and (others.startswith(consonants) or consonants.startswith(others)):
+                return position
+        return None
 
     @cached_property
     def content_keys(self) -> frozenset[str]:

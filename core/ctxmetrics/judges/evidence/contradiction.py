@@ -2,7 +2,7 @@
 
 A word count cannot tell "was signed" from "was not signed". This check compares a unit with the sentences that are its
 evidence: what one side denies and the other does not, and numbers beside the same word. It knows the
-words of its lists only; where they have none for a language (Chinese, Japanese), it finds no denial.
+words of its lists only; where they have none for a language, it finds no denial.
 The check finds reasons to doubt a yes, and never turns a no into a yes.
 """
 
@@ -14,7 +14,12 @@ from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
-from ctxmetrics.judges.evidence.compared_text import WORDS_AROUND, ComparedText, read_unit
+from ctxmetrics.judges.evidence.compared_text import (
+    WORDS_AROUND,
+    ComparedText,
+    denies_by_characters,
+    read_unit,
+)
 from ctxmetrics.judges.evidence.contrasts import (
     Value,
     find_contrary_keys,
@@ -39,6 +44,10 @@ _LEAST_SHARE_TO_DENY = 0.35
 _LEAST_SHARE_FOR_NUMBER = 0.5
 # Languages in which a negation may stand after the verb that it denies.
 _NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
+# Languages whose nouns have another form behind a word such as without.
+_INFLECTED = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
+# Languages in which a denial is looked for on one side only, beside those without spaces.
+_DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
 _NUMBERS = frozenset(("number", "count"))
 
 
@@ -80,6 +89,8 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
     checks = (
         _find_denials_of_unit,
         _find_denials_of_evidence,
+        _find_inflected_denials,
+        _find_denials_on_one_side,
         _find_other_numbers,
         _find_opposite_bounds,
         _find_contrary_values,
@@ -94,7 +105,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return the words, as `Token.key`, of which evidence that contradicts a unit holds one; None where any word may do so."""
     claim = read_unit(unit, language)
     # A plain yes may contradict a no, and any other value a value.
-    if claim.negations:
+    if claim.negations or denies_by_characters(language):
         return None
     if any(token.measures or token.kind in _NUMBERS for token in claim.tokens):
         return None
@@ -180,6 +191,53 @@ def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
         if text.tokens[position].folded not in skipped:
             return position
     return None
+
+
+def _find_inflected_denials(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that one side denies and the other has in another form: Polish "z solą" and "bez soli"."""
+    if base_language(unit.language) not in _INFLECTED:
+        return
+    for text in evidence:
+        # The word that is denied is not shared.
+        if text.shared_count < _LEAST_SHARE_TO_DENY * (len(unit.content_keys) - 1):
+            continue
+        for spelling, other_spelling in _list_inflected_denials(unit, text):
+            yield Contradiction("negation", spelling, other_spelling)
+        for spelling, other_spelling in _list_inflected_denials(text, unit):
+            yield Contradiction("negation", other_spelling, spelling)
+
+
+def _list_inflected_denials(denying: ComparedText, stating: ComparedText) -> Iterator[tuple[str, str]]:
+    """Yield the denials of one text with the words of another text that are forms of the denied ones and are not denied there."""
+    for position in denying.negations:
+        denied = next(denying.words_in_scope(position), None)
+        if denied is None or denying.tokens[denied].key in stating.keys:
+            continue
+        form = stating.find_other_form(denying.tokens[denied])
+        if form is not None and not stating.is_denied(form):
+            yield denying.spell(position, denied), stating.spell(form, form)
+
+
+def _find_denials_on_one_side(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield a denial of one side where the other side denies nothing, in languages whose verbs change too much to be found again."""
+    if base_language(unit.language) not in _DENYING_ON_ONE_SIDE and not denies_by_characters(
+        unit.language
+    ):
+        return
+    least_shared = _LEAST_SHARE_FOR_NUMBER * (len(unit.content_keys) - len(unit.denying))
+    texts = [text for text in evidence if text.shared_count >= least_shared]
+    if not unit.denying:
+        for text in texts:
+            for position in text.denying:
+                if any(key in unit.keys for key in text.list_denied_keys(position)):
+                    yield Contradiction("negation", "", text.spell(position, position))
+    elif texts and not any(text.denying for text in texts):
+        position = unit.denying[0]
+        yield Contradiction("negation", unit.spell(position, position), "")
 
 
 def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:

@@ -9,7 +9,7 @@ from the text alone; the language only chooses the stop words. The decisions:
 * Marks belong to their letter, so Devanagari words stay whole. Accents of Latin, Greek and Cyrillic letters and Hebrew
   and Arabic points are dropped; ``й`` stays.
 * A quantity is one word, whatever stands in it: a time, a date, a range, an amount with its unit (`text.quantities`).
-* Of plain numbers ``1,000`` and ``1'000`` are 1000; ``1.000.000`` is a million, ``1.000`` alone a decimal; ``3,5`` is 3.5;
+* Of plain numbers ``1,000`` and ``1'000`` are 1000; ``1.000.000`` is a million, ``1.000`` a thousand, ``1.234`` alone a decimal; ``3,5`` is 3.5;
   ``5.0`` is 5, but ``3.10`` is not 3.1 (versions). ``21st`` and ``twenty-one`` are 21; ``1990s`` is not 1990. ``3.11.2`` is
   one number. Roman numerals of I, V and X, and Chinese ones before what they count, are
   numbers.
@@ -117,8 +117,7 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
         start, end = find_stretch(chunks, numbers, index, next_free)
         if kind is PlainDigits and end - start == 1:
             next_free = end
-            if index and len(chunks[index - 1]) == _CODE_LETTERS:
-                pieces[index] = _join_code(chunks[index - 1], pieces[index])
+            _join_code(chunks, pieces, index)
             continue
         stretch = chunks[index] if end - start == 1 else " ".join(chunks[start:end])
         words = _stretches.get(stretch)
@@ -138,13 +137,15 @@ _NO_CODES = frozenset(
 ).union(*LISTS["stop"].values())
 
 
-def _join_code(letters: str, number: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return a number as a part of the code whose letters stand before it; as it is where they are a word."""
-    is_code = letters.isupper() and letters.isalpha() and letters.lower() not in _NO_CODES
-    token = number[0]
-    if not is_code or _CODE_NUMBER.fullmatch(token.key) is None:
-        return number
-    return (token._replace(key=letters.lower() + token.key, parts=(token.key, *token.parts)),)
+def _join_code(chunks: Sequence[str], pieces: list[tuple[Token, ...]], index: int) -> None:
+    """Make a number a part of the code whose letters stand before it, unless they are a word."""
+    letters = chunks[index - 1] if index else ""
+    if len(letters) != _CODE_LETTERS or not letters.isupper() or letters.lower() in _NO_CODES:
+        return  # the usual case
+    token = pieces[index][0]
+    if letters.isalpha() and _CODE_NUMBER.fullmatch(token.key):
+        code = letters.lower() + token.key
+        pieces[index] = (token._replace(key=code, parts=(token.key, *token.parts)),)
 
 
 _CELL_END = re.compile(r"[\t\n]")
@@ -176,6 +177,7 @@ def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequ
     return chunks
 
 
+_BEHIND_FRACTION = frozenset(("of", "off"))
 _BEFORE_DECADE = frozenset(("the", "early", "late", "mid"))
 
 
@@ -196,23 +198,26 @@ def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
     for index, kind in numbers.items():
         if kind not in _JOINING_KINDS:
             continue
-        if index < last and chunks[index + 1] in {"of", "off"}:
+        # three-quarters, three of
+        if "-" in chunks[index] or (index < last and chunks[index + 1] in _BEHIND_FRACTION):
             return True
-        if "-" in chunks[index]:
-            return True  # three-quarters
         if kind is ClockWords or len(chunks[index]) <= _LONGEST_HALF:
             word = chunks[index].strip(MARKS_AROUND).lower()
             if word in HALVES or word in QUARTERS:
                 return True
         if index and chunks[index - 1].lower() in _ONES_BEFORE:
             return True
-        if index + 1 < last and chunks[index + 1] in RESULT_JOINTS and is_nothing(chunks[index + 2]):
-            return True
-        if index < last and (
-            numbers.get(index + 1) in _JOINING_KINDS or chunks[index + 1] in TENS_JOINTS
-        ):
+        if index < last and _is_joined(chunks, numbers, index + 1):
             return True
     return False
+
+
+def _is_joined(chunks: Sequence[str], numbers: Mapping[int, type], place: int) -> bool:
+    """Whether the word behind a number word makes one number with it: another one, or what stands before another one."""
+    if numbers.get(place) in _JOINING_KINDS or chunks[place] in TENS_JOINTS:
+        return True
+    is_result = chunks[place] in RESULT_JOINTS and place + 1 < len(chunks)
+    return is_result and is_nothing(chunks[place + 1])
 
 
 def _replace_spoken_times(

@@ -221,7 +221,7 @@ _COUNTED_BY_ONE = frozenset(
 # The quarters of a year: the words for one, and for which of the four it is.
 QUARTERS = frozenset(LISTS["quarters"])
 _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
-    name: f"Q{number}"
+    name: f"q{number}"
     for number, names in enumerate(LISTS["ordinals_of_quarters"], 1)
     for name in names
 }
@@ -267,25 +267,34 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
     first = chunks[place].lstrip(_AROUND).lower()
-    if first in _ORDINALS_OF_QUARTERS and _get_word(chunks, place + 1) in QUARTERS:
-        return place + 2, [_write_number(chunks, place, place + 1, _ORDINALS_OF_QUARTERS[first])]
-    if first.startswith(_ELIDED_ONE):  # un'ora e mezza
-        split = ["un", first[len(_ELIDED_ONE) :], *chunks[place + 1 : place + 4]]
-        end, words = _read_one_and_a_half(split, 0, "1")
-        return place + max(1, end - 1), words
-    if first in _FIRST_OF_SUM:
-        number_with_hundreds = _read_sum(chunks, place)
-        if number_with_hundreds is not None:
-            return number_with_hundreds
+    number = _read_quarter(chunks, place, first) if first in _ORDINALS_OF_QUARTERS else None
+    if number is None and first in _FIRST_OF_SUM:
+        number = _read_sum(chunks, place)
+    if number is not None:
+        return number
     if first in _TENS:
         return _read_tens(chunks, place, first)
-    if first in _ONES or first in _HALF_JOINTS or "-" in first:
+    if first in _ONES or first in _HALF_JOINTS or "-" in first or first.startswith(_ELIDED_ONE):
         return _read_parts(chunks, place, first)
     if first in HALVES:
         return _read_half(chunks, place)
     if first.isdecimal():
         return _read_one_and_a_half(chunks, place, first)
     return place + 1, ()
+
+
+def _read_quarter(chunks: Sequence[str], place: int, ordinal: str) -> tuple[int, Sequence[str]] | None:
+    """Read a quarter of a year: the first quarter, 1. Quartal."""
+    if place + 1 == len(chunks) or _clean(chunks[place + 1]) not in QUARTERS:
+        return None
+    return place + 2, [_write_number(chunks, place, place + 1, _ORDINALS_OF_QUARTERS[ordinal])]
+
+
+def _read_elided(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
+    """Read one and a half of a unit to which the number is joined."""
+    split = ["un", first[len(_ELIDED_ONE) :], *chunks[place + 1 : place + 4]]
+    end, words = _read_one_and_a_half(split, 0, "1")
+    return place + max(1, end - 1), words
 
 
 def _read_sum(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]] | None:
@@ -373,36 +382,60 @@ def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequen
 
 def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
     """Read what stands behind a small number: a fraction (two thirds), an occasion (una vez), a half (an hour and a half)."""
-    if "-" in first:  # three-quarters, three-nil
-        one, _, joined_part = first.rstrip(_AROUND).partition("-")
-        if joined_part in _NOTHING and one in _ONES:
-            return place + 1, [_write_number(chunks, place, place, f"{_ONES[one]}-0")]
-        if joined_part not in _FRACTION_PARTS or one not in _ONES:
-            return place + 1, ()
-        fraction = f"{_ONES[one]}/{_FRACTION_PARTS[joined_part]}"
-        return place + 1, [_write_number(chunks, place, place, fraction)]
+    if first.startswith(_ELIDED_ONE):  # un'ora e mezza
+        return _read_elided(chunks, place, first)
+    if "-" in first:
+        return place + 1, _read_joined_parts(chunks, place, first)
     number = _ONES.get(first, "1")
-    joint = chunks[place + 1].lower() if place + 2 < len(chunks) else ""
-    if joint in RESULT_JOINTS and first in _ONES and is_nothing(chunks[place + 2]):
-        return place + 3, [_write_number(chunks, place, place + 2, f"{number}-0")]
-    part = _get(chunks, place + 1, _FRACTION_PARTS)
-    # "A third" is a fraction in "a third of" only.
-    word = chunks[place + 1].rstrip(_AROUND).lower() if part else ""
-    is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
-    is_of = chunks[place + 2 : place + 3] in (["of"], ["off"])
-    if part and not is_other_word and (first in _ONES or is_of):
-        unit = place + 3 if chunks[place + 2 : place + 3] == ["of"] else place + 2
-        is_of_one = unit > place + 2 and chunks[unit : unit + 1] in (["a"], ["an"])
-        if is_of_one and _is_unit(chunks, unit + 1):  # a quarter of an inch
-            return unit + 1, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
-        return place + 2, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
-    if place + 1 < len(chunks) and _clean(chunks[place + 1]) in _COUNTED_BY_ONE:
-        return place + 1, [_write_number(chunks, place, place, number)]
+    end, words = _read_result(chunks, place, first)
+    if not words:
+        end, words = _read_fraction(chunks, place, first, number)
+    if words:
+        return end, words
     next_word = _clean(chunks[place + 1]) if place + 1 < len(chunks) else ""
+    if next_word in _COUNTED_BY_ONE:
+        return place + 1, [_write_number(chunks, place, place, number)]
     # The Spanish "en vez" is no number.
     if next_word in _OCCASIONS and (first != "en" or next_word == "gång"):
         return place + 2, [_write_number(chunks, place, place, number), chunks[place + 1]]
     return _read_one_and_a_half(chunks, place, number)
+
+
+def _read_joined_parts(chunks: Sequence[str], place: int, first: str) -> Sequence[str]:
+    """Read two number words with a hyphen between them: three-quarters, three-nil."""
+    one, _, part = first.rstrip(_AROUND).partition("-")
+    if one in _ONES and part in _NOTHING:
+        return [_write_number(chunks, place, place, f"{_ONES[one]}-0")]
+    if one in _ONES and part in _FRACTION_PARTS:
+        return [_write_number(chunks, place, place, f"{_ONES[one]}/{_FRACTION_PARTS[part]}")]
+    return ()
+
+
+def _read_result(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
+    """Read a result whose second number is nothing: drei zu null."""
+    end = place + 3
+    if end > len(chunks) or first not in _ONES or chunks[place + 1] not in RESULT_JOINTS:
+        return place + 1, ()
+    if not is_nothing(chunks[place + 2]):
+        return place + 1, ()
+    return end, [_write_number(chunks, place, place + 2, f"{_ONES[first]}-0")]
+
+
+def _read_fraction(
+    chunks: Sequence[str], place: int, first: str, number: str
+) -> tuple[int, Sequence[str]]:
+    """Read a fraction: two thirds; "a third" is one in "a third of" and "a third off" only."""
+    part = _get(chunks, place + 1, _FRACTION_PARTS)
+    word = chunks[place + 1].rstrip(_AROUND).lower() if part else ""
+    is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
+    behind = chunks[place + 2 : place + 4]
+    is_fraction = first in _ONES or behind[:1] in (["of"], ["off"])
+    if not part or is_other_word or not is_fraction:
+        return place + 1, ()
+    end = place + 2
+    if behind in (["of", "a"], ["of", "an"]) and _is_unit(chunks, place + 4):  # a quarter of an inch
+        end = place + 4
+    return end, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
 
 
 def _read_half(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
@@ -443,11 +476,6 @@ def _is_unit(chunks: Sequence[str], place: int) -> bool:
 
 def _starts_with(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
     return start + len(words) <= len(chunks) and _match(chunks, start, words)
-
-
-def _get_word(chunks: Sequence[str], place: int) -> str:
-    """Return the word at a place; an empty text behind the end."""
-    return _clean(chunks[place]) if place < len(chunks) else ""
 
 
 def _get(chunks: Sequence[str], place: int, table: dict[str, str]) -> str:

@@ -88,19 +88,19 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
     if is_evening is not None and hour <= NOON:
         hour = hour % NOON + (NOON if is_evening else 0)
         written += "pm" if is_evening else "am"
+    return _build_time(match, end, hour, minute, lead)._replace(number=written)
+
+
+def _build_time(match: re.Match[str], end: int, hour: int, minute: int, lead: str) -> Value:
+    """Return a time; 1h30 is a duration of a few hours, unless a word such as "at" stands before it, and holds the other one as well."""
     seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
     key = f"{hour % LAST_HOUR:02}:{minute:02}{seconds}"  # 24:00 is midnight
-    if match["minute_behind"]:
-        return _read_time_or_duration(end, hour, minute, key, is_led=lead in _LEADS)
-    return Value(end, "time", key, (), written)
-
-
-def _read_time_or_duration(end: int, hour: int, minute: int, key: str, *, is_led: bool) -> Value:
-    """Read 1h30: a duration of a few hours, unless a word such as "at" stands before it; it holds the other one as well."""
+    if not match["minute_behind"]:
+        return Value(end, "time", key)
     duration = f"{(hour * 60 + minute) * 60} s"
-    if hour <= _LONGEST_DURATION and not is_led:
+    if hour <= _LONGEST_DURATION and lead not in _LEADS:
         return Value(end, "s", duration, (key,))
-    return Value(end, "time", key, (duration,), str(hour))
+    return Value(end, "time", key, (duration,))
 
 
 _LEADS = frozenset(
