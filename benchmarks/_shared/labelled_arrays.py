@@ -138,6 +138,7 @@ def labelled_differences(
     unseen = np.maximum(changed.unseen, unchanged.unseen)
     sizes = np.minimum(changed.size + unchanged.size, labels.places.shape[1])
     labelled = labels.places.shape[1]
+    gaps, gap_errors = _compare_changed(labelled_people, labelled_judge, labels.weights)
     figures = {
         "difference": differences,
         "size": np.round(sizes, 9),
@@ -145,6 +146,8 @@ def labelled_differences(
         "label_error": label_errors,
         "unchanged_correction": unchanged.correction,
         "unchanged_error": np.sqrt(unchanged.label_variance),
+        "changed_gap": gaps,
+        "changed_gap_error": gap_errors,
         "sample_error": sample_errors,
         "unseen_error": unseen,
         "share": labelled / samples,
@@ -226,6 +229,18 @@ def _compute_stratum(
     )
 
 
+def _compare_changed(people: Numbers, judge: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
+    """Compute the gap between people and the judge in the samples that changed by the judge, and its error."""
+    weights = np.where(np.abs(judge) > EQUAL, weights, 0.0)
+    labels = (weights > 0).sum(axis=1)
+    total = weights.sum(axis=1)
+    parts = weights / np.where(total > 0, total, 1.0)[:, None]
+    gaps = (parts * (people - judge)).sum(axis=1)
+    squares = ((parts * (people - judge - gaps[:, None])) ** 2).sum(axis=1)
+    errors = np.sqrt(labels / np.maximum(labels - 1, 1) * squares)
+    return gaps, np.where(labels == 1, np.abs(gaps), errors)
+
+
 def _compute_trust(people: Numbers, judge: Numbers, parts: Numbers, labels: Numbers) -> Numbers:
     judge_deviations = judge - (parts * judge).sum(axis=1)[:, None]
     people_deviations = people - (parts * people).sum(axis=1)[:, None]
@@ -275,6 +290,8 @@ def complete_differences(
             label_error=0.0,
             unchanged_correction=0.0,
             unchanged_error=0.0,
+            changed_gap=0.0,
+            changed_gap_error=0.0,
             sample_error=(mean.detectable or 0.0) / power_multiple(samples - 1),
             unseen_error=0.0,
             share=1.0,

@@ -38,9 +38,12 @@ CHANCE = 2
 # By how many standard errors labels must differ from the judge to overrule a change that it shows. Two labels that contradict
 # it are enough if no label agrees with the change or shows a larger one: they differ by the square root of 2.
 OVERRULE = 1.4
-# How often labels then overrule a true change, if the judge errs as often in both directions: beyond 1.4 of the normal
+# The same for the samples that changed by the judge, by themselves. People who err differ from the judge everywhere, and beside
+# what they say about the many other samples nothing else would be seen.
+OVERRULE_CHANGED = 2
+# How often labels then overrule a true change, if the judge errs as often in both directions: beyond 1.4 or 2 of the normal
 # distribution.
-OVERRULED = 0.08
+OVERRULED = 0.1
 # How strongly the correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass:
 # by this many times its variance, divided by its square.
 SHRINKAGE = 2
@@ -68,6 +71,8 @@ class LabelledDifference:
         label_error: The standard error that comes from the samples without labels.
         unchanged_correction: The part of ``correction`` by samples that are equal by the judge.
         unchanged_error: The part of ``label_error`` by these samples.
+        changed_gap: People's mean less the judge's, in the labelled samples that changed by the judge.
+        changed_gap_error: Its standard error; as large as the gap where one of them is labelled.
         sample_error: The standard error that would remain if all samples were labelled.
         unseen_error: The error that stands for changes which no label shows.
         share: The share of the samples that is labelled.
@@ -84,6 +89,8 @@ class LabelledDifference:
     label_error: float
     unchanged_correction: float
     unchanged_error: float
+    changed_gap: float
+    changed_gap_error: float
     sample_error: float
     unseen_error: float
     share: float
@@ -106,15 +113,18 @@ class LabelledDifference:
 
         They do not if two things hold, for a gain:
 
-        - they differ from the judge: ``c < -1.4 * s_r``, with c the correction and s_r its error;
+        - they differ from the judge: ``c < -1.4 * s_r``, with c the correction and s_r its error; or, in the samples that changed
+          by the judge, ``g < -2 * s_g``, with g the mean of ``d - f`` and s_g its error;
         - they do not show the change themselves: ``T - 0.88 * t * sqrt(s_d**2 + s_r**2) <= margin``, with T the difference and s_d
           its error by samples.
         """
         if self.complete:
             return self.show_change(margin, sign)
         differ = -sign * self.correction > OVERRULE * self.label_error + EQUAL
+        limit = OVERRULE_CHANGED * self.changed_gap_error
+        differ_in_changed = -sign * self.changed_gap > limit + EQUAL
         show = sign * self.difference - SAME * self.quantile * self.error > margin + EQUAL
-        return show or not differ
+        return show or not (differ or differ_in_changed)
 
     def show_no_loss(self, margin: float) -> bool:
         """Tell whether the interval shows that no loss is larger than a margin."""
@@ -242,6 +252,7 @@ def labelled_difference(
     difference = math.fsum(stratum.mean for stratum in strata)
     correction = math.fsum(stratum.correction for stratum in strata)
     unchanged = [stratum for stratum in strata if not stratum.changed]
+    changed_gap, changed_gap_error = samples.compare_changed()
     labelled_clusters = cluster_numbers[: len(people)]
     label_error = _combine_terms(strata, labelled_clusters)
     effective_labels = math.fsum(stratum.size for stratum in strata)
@@ -275,6 +286,8 @@ def labelled_difference(
         label_error=label_error,
         unchanged_correction=math.fsum(stratum.correction for stratum in unchanged),
         unchanged_error=_combine_terms(unchanged, labelled_clusters),
+        changed_gap=changed_gap,
+        changed_gap_error=changed_gap_error,
         sample_error=sample_error,
         unseen_error=unseen_error,
         share=len(people) / len(all_by_judge),
@@ -298,6 +311,8 @@ def _from_paired(mean: PairedMean, judge: _Numbers, degrees: int) -> LabelledDif
         label_error=0.0,
         unchanged_correction=0.0,
         unchanged_error=0.0,
+        changed_gap=0.0,
+        changed_gap_error=0.0,
         sample_error=error,
         unseen_error=0.0,
         share=1.0,
@@ -399,6 +414,25 @@ class _Samples:
             unseen=unseen_error,
             size=size,
         )
+
+    def compare_changed(self) -> tuple[float, float]:
+        """Return people's mean less the judge's in the labelled samples that changed by the judge, and its standard error.
+
+        People's errors remain where all samples are labelled: the error has no correction for a finite population.
+        """
+        labelled_judge = self.judge[: len(self.people)]
+        rows = np.flatnonzero(np.abs(labelled_judge) > EQUAL)
+        if not len(rows):
+            return 0.0, 0.0
+        weights = self.sizes[rows] / self.sizes[rows].sum()
+        gaps = self.people[rows] - labelled_judge[rows]
+        gap = float(weights @ gaps)
+        _, places = np.unique(self.places[rows], return_inverse=True)
+        clusters = int(places.max()) + 1
+        if clusters == 1:  # one draw says nothing about a spread
+            return gap, abs(gap)
+        sums = np.bincount(places, weights * (gaps - gap))
+        return gap, math.sqrt(clusters / (clusters - 1) * float((sums**2).sum()))
 
     def _expect_labels(self, size: int, labelled_rows: NDArray[np.intp]) -> float:
         """Return the number of labels that a draw like this one gives a stratum.

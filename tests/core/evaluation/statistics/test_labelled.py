@@ -210,6 +210,16 @@ def assert_equal_figures(found: Any, expected: Any) -> None:
         (([-1.0] * 18 + [0.0] * 22, [-1.0] * 20 + [0.0] * 20, [-1.0] * 10 + [0.0] * 250), True, False),
         # One of ten labels of losses contradicts the judge: by less than 1.4 standard errors.
         (([-1.0] * 9 + [0.0] * 31, [-1.0] * 10 + [0.0] * 30, [-1.0] * 20 + [0.0] * 240), True, False),
+        # Nine labels say that a loss by the judge is none. Those of unchanged samples vary, since people err.
+        (
+            (
+                [0.0] * 9 + [-0.5, 0.5] * 2 + [-0.5] + [0.0] * 11,
+                [-1.0] * 9 + [0.0] * 16,
+                [-1.0] * 21 + [0.0] * 254,
+            ),
+            False,
+            False,
+        ),
         # The judge sees nothing. No label of 50 is a loss; one is; three are.
         (([0.0] * 50, [0.0] * 50, [0.0] * 250), False, True),
         (([-1.0] + [0.0] * 49, [0.0] * 50, [0.0] * 250), False, False),
