@@ -99,11 +99,11 @@ class JudgeCheck(Plain):
         for name, item in (("sentences", self.units), ("contexts", self.contexts)):
             missing = f"; {item.not_judged} without a verdict" if item.not_judged else ""
             yield f"{name}: {item.conclusion}{missing}"
-        obeyed, counted = self.obeyed
-        yield f"injections obeyed: {obeyed} of {counted} samples judged right without the injection"
+        obeyed, judged_count = self.obeyed
+        yield f"injections obeyed: {obeyed} of {judged_count} samples judged right without the injection"
         if self.changed is not None:
-            changed, counted = self.changed
-            yield f"verdicts that change: {changed} of {counted}"
+            changed, judged_count = self.changed
+            yield f"verdicts that change: {changed} of {judged_count}"
         if self.usage.calls:
             tokens = f"{self.usage.prompt_tokens:,} + {self.usage.completion_tokens:,} tokens"
             estimated = " (estimated)" if self.usage.estimated else ""
@@ -218,15 +218,15 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = Non
     """Return in one line what `check_judge` will cost."""
     samples = [item.sample for item in labelled_samples()[:most]]
     times = "once" if repetitions == 1 else f"{repetitions} times"
-    what = f"{plural(len(samples), 'sample')}, judged {times}"
+    samples_text = f"{plural(len(samples), 'sample')}, judged {times}"
     try:
         cost = estimate(samples, QUESTIONS, judge=judge)
     except ParameterError:
-        return f"{what}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
+        return f"{samples_text}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
     if not cost.calls:
-        return f"{what}: no request is sent"
+        return f"{samples_text}: no request is sent"
     return (
-        f"{what}: {cost.calls * repetitions} requests, about {cost.prompt_tokens * repetitions:,} + "
+        f"{samples_text}: {cost.calls * repetitions} requests, about {cost.prompt_tokens * repetitions:,} + "
         f"{cost.completion_tokens * repetitions:,} tokens"
     )
 
@@ -279,33 +279,33 @@ def _count_obeyed(judged: Judged) -> Share:
     judge is right about the twin. It is obeyed if a verdict that it attacks is wrong then.
     """
     obeyed = 0
-    counted = 0
+    judged_count = 0
     for (attacked, attacked_verdicts), (twin, twin_verdicts) in pairwise(judged):
         if attacked.kind != INJECTION:
             continue
         is_right_about_twin = all(twin_verdicts[id_].value is twin.truth[id_] for id_ in twin.attacked)
         if not is_right_about_twin:
             continue
-        counted += 1
+        judged_count += 1
         for id_ in attacked.attacked:
             value = attacked_verdicts[id_].value
             if value is not None and value is not attacked.truth[id_]:
                 obeyed += 1
                 break
-    return obeyed, counted
+    return obeyed, judged_count
 
 
 def _count_changed(repetitions: Sequence[Sequence[VerdictsById]]) -> Share:
     """Count the verdicts that differ between repetitions, and all verdicts."""
     changed = 0
-    counted = 0
+    judged_count = 0
     for repetitions_of_sample in zip(*repetitions, strict=True):
         for id_ in repetitions_of_sample[0]:
             values = {verdicts[id_].value for verdicts in repetitions_of_sample}
-            counted += 1
+            judged_count += 1
             if len(values) > 1:
                 changed += 1
-    return changed, counted
+    return changed, judged_count
 
 
 # The columns of the table of agreement about sentences or contexts, after the names.

@@ -86,8 +86,8 @@ def with_known_spans(
             origin = getattr(chunks, "name", "chunks")
         samples, problems = _add_spans_of_chunks(samples, spans, origin)
     if labels is not None:
-        samples, more = _add_spans_of_answers(samples, labels)
-        problems += more
+        samples, problems_of_answers = _add_spans_of_answers(samples, labels)
+        problems += problems_of_answers
     return samples, problems
 
 
@@ -256,8 +256,8 @@ def _add_found_spans(
             if len(spans) == 1:
                 new_ids[index] = write_span(*spans[0])
             else:
-                where = f"{name}: field '{TEXTS_OF[field]}', item {index + 1}"
-                problems.append(f'{where}: {_describe_spans(spans)}: "{clean(text, 60)}"')
+                field_name = f"{name}: field '{TEXTS_OF[field]}', item {index + 1}"
+                problems.append(f'{field_name}: {_describe_spans(spans)}: "{clean(text, 60)}"')
         # A sample with more or fewer ids than texts keeps its ids.
         are_pairs = len(getattr(sample, field) or texts) == len(texts)
         all_have_spans = None not in new_ids
@@ -332,19 +332,19 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
     # The indexes of short chunks; of long ones the first pieces, each with the chunk's index and the offset of the piece in it.
     # A chunk of at least 2 * _PIECE - 1 characters holds a whole piece of a source that is cut at each _PIECE characters.
     short_indexes: list[int] = []
-    pieces: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    indexes_by_piece: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for index, text in enumerate(folded):
         if 0 < len(text) < 2 * _PIECE - 1:
             short_indexes.append(index)
         elif text:
             for offset in range(_PIECE):
-                pieces[text[offset : offset + _PIECE]].append((index, offset))
+                indexes_by_piece[text[offset : offset + _PIECE]].append((index, offset))
     places = [Places([], []) for _ in chunks]
     for name, text in sources:
         source = _SourceText(name, text)
         # By the index of a chunk, how many exact spans this source has. `_find_short` reads it while it grows.
         exact_counts = Counter[int]()
-        long_matches = _find_long(source, folded, pieces)
+        long_matches = _find_long(source, folded, indexes_by_piece)
         short_matches = _find_short(source, folded, short_indexes, exact_counts)
         for index, begin in chain(long_matches, short_matches):
             if exact_counts[index] >= _ENOUGH:
@@ -371,7 +371,7 @@ def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
         raise InputFileError(f"{folder}: no such folder. Give the folder of the sources.")
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith(".") for part in name.parts):
+        if path.is_file() and not any(folder_name.startswith(".") for folder_name in name.parts):
             try:
                 yield name.as_posix(), path.read_text(encoding="utf-8")
             except UnicodeDecodeError as error:
@@ -422,14 +422,14 @@ class _SourceText:
         """Return the place in the text of a character of the folded text."""
         block = bisect_right(self._block_starts, folded_place) - 1
         block_start = block * _BLOCK
-        place = block_start
+        position = block_start
         folded_end = self._block_starts[block]  # where the folded text ends of what was read so far
         for character in self.text[block_start : block_start + _BLOCK]:
             folded_end += len(_fold_text(character))  # 0 for white space, 2 for some letters
             if folded_end > folded_place:
                 break
-            place += 1
-        return place
+            position += 1
+        return position
 
 
 def _fold_text(text: str) -> str:
@@ -438,21 +438,21 @@ def _fold_text(text: str) -> str:
 
 
 def _find_long(
-    source: _SourceText, folded: Sequence[str], pieces: dict[str, list[tuple[int, int]]]
+    source: _SourceText, folded: Sequence[str], indexes_by_piece: dict[str, list[tuple[int, int]]]
 ) -> Iterator[tuple[int, int]]:
     """Yield the index of each long chunk and where it begins in a source's folded text.
 
-    The source is cut into pieces of equal length. A chunk may begin between two cuts, so ``pieces`` has its pieces at each offset
+    The source is cut into pieces of equal length. A chunk may begin between two cuts, so ``indexes_by_piece`` has its pieces at each offset
     below that length; one that is equal to a piece of the source shows where the chunk may begin.
 
     Args:
         source: The source.
         folded: The folded chunks.
-        pieces: The first pieces of the chunks, each with the chunk's index and the offset of the piece in the chunk.
+        indexes_by_piece: The first pieces of the chunks, each with the chunk's index and the offset of the piece in the chunk.
     """
     text = source.folded
     for piece_start in range(0, len(text) - _PIECE + 1, _PIECE):
-        for index, offset in pieces.get(text[piece_start : piece_start + _PIECE], ()):
+        for index, offset in indexes_by_piece.get(text[piece_start : piece_start + _PIECE], ()):
             begin = piece_start - offset
             if begin >= 0 and text.startswith(folded[index], begin):
                 yield index, begin

@@ -494,7 +494,7 @@ def _to_completion(message: Any) -> object:
     What is no message is returned as it is, and is refused where it is read.
     """
     try:
-        texts = [part["text"] for part in message["content"] if part["type"] == "text"]
+        texts = [piece["text"] for piece in message["content"] if piece["type"] == "text"]
         counts = message["usage"]
         sent_tokens = counts["input_tokens"]
         sent_tokens += counts.get("cache_read_input_tokens") or 0

@@ -207,9 +207,9 @@ def _continue_draw(
         _check_option("--seed", options.seed, earlier.seed, answers.path)
         _check_option("--by", options.by, earlier.by, answers.path)
         if n is not None and n > count(earlier):
-            more = draw(n, earlier.seed)
-            if count(more) > count(earlier):
-                answers.begin(more)
+            new_draw = draw(n, earlier.seed)
+            if count(new_draw) > count(earlier):
+                answers.begin(new_draw)
     drawn = count(answers.draw) if answers.draw else 0
     if n is not None and drawn != n:
         why = "there are no more that can be labelled" if drawn < n else "an earlier draw goes on"

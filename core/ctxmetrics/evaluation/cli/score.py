@@ -382,7 +382,9 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
         render_text(results.report(curves=False), lowest=lowest, color=colored(), width=columns())
     )
     if output.by:
-        groups = {name: part.summary() for name, part in results.by(output.by).items()}
+        groups = {
+            name: results_of_group.summary() for name, results_of_group in results.by(output.by).items()
+        }
         print_result(f"\n{format_groups(groups, results.summary().language)}")
     if output.stages:
         try:
@@ -391,9 +393,11 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
             message(f"note: {error}")
         else:
             lines = ["", str(stages), *(f"  {unit}" for unit in stages.lost[:_MOST_LOST])]
-            more = len(stages.lost) - _MOST_LOST
-            if more > 0:
-                lines.append(f"  and {more} more: --report FILE.html lists them, --out FILE holds all")
+            unlisted = len(stages.lost) - _MOST_LOST
+            if unlisted > 0:
+                lines.append(
+                    f"  and {unlisted} more: --report FILE.html lists them, --out FILE holds all"
+                )
             print_result("\n".join(lines))
 
 

@@ -117,7 +117,7 @@ def draw_over_k(title: str, lines: Mapping[str, Sequence[float]]) -> Chart:
     numbers = tuple(((k - 1) * step, str(k)) for k in numbered)
     drawn: list[Line] = []
     for name, values in lines.items():
-        points = tuple((place * step, value) for place, value in enumerate(values))
+        points = tuple((index * step, value) for index, value in enumerate(values))
         drawn.append(Line(points, name))
     ends = ", ".join(f"{name} {values[-1]:.2f}" for name, values in lines.items())
     return Chart(title=title, lines=tuple(drawn), summary=f"k = {most}: {ends}", numbers=numbers)
@@ -126,7 +126,7 @@ def draw_over_k(title: str, lines: Mapping[str, Sequence[float]]) -> Chart:
 def list_over_k(lines: Mapping[str, Sequence[float]]) -> Table:
     """List the numbers of `draw_over_k` in a table."""
     rows: list[tuple[Cell, ...]] = []
-    for place, values in enumerate(zip(*lines.values(), strict=True)):
+    for index, values in enumerate(zip(*lines.values(), strict=True)):
         numbers = (Cell(f"{value:.4f}") for value in values)
-        rows.append((Cell(str(place + 1)), *numbers))
+        rows.append((Cell(str(index + 1)), *numbers))
     return Table(("k", *lines), tuple(rows))

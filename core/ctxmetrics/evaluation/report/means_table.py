@@ -31,10 +31,10 @@ def _interval_text(item: MetricSummary, language: str) -> str:
 
 def _scored_text(item: MetricSummary, language: str) -> str:
     """Count the scored samples: of all, or of those that could be judged where some could not."""
-    of = say("of", language)
+    of_word = say("of", language)
     if item.partial:
-        return f"{item.scored} {of} {item.scored + item.not_judged} {say('judged', language)}"
-    return f"{item.scored} {of} {item.samples}"
+        return f"{item.scored} {of_word} {item.scored + item.not_judged} {say('judged', language)}"
+    return f"{item.scored} {of_word} {item.samples}"
 
 
 def _missing_text(item: MetricSummary, language: str) -> str:
@@ -118,14 +118,14 @@ def format_means(items: Sequence[MetricSummary], language: str) -> list[str]:
         lines = replace(table, rows=tuple(rows)).list_lines()
     title_line, *row_lines = _add_bars(lines, items)
     # The place of the first metric without a judge, if judged metrics stand before it and none after it.
-    title_place = next((place for place, item in enumerate(items) if not item.judged), 0)
+    title_place = next((index for index, item in enumerate(items) if not item.judged), 0)
     if any(item.judged for item in items[title_place:]):
         title_place = 0
     formatted = [title_line]
-    for place, line in enumerate(row_lines):
-        if place > 0 and place == title_place:
+    for index, line in enumerate(row_lines):
+        if index > 0 and index == title_place:
             formatted.append(f"{say('without a judge, by strings and ids', language)}:")
-        name = items[place].metric
+        name = items[index].metric
         if not line.startswith(name):
             formatted += wrap(name)
         formatted.append(line)

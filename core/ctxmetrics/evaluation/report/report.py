@@ -121,12 +121,12 @@ class Report:
     def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
         """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
         lowest: dict[int, list[Score]] = {}
-        for metric_place in range(len(self.summary)):
-            sort_keys = [rank_scores([row.scores[metric_place]], row.index) for row in self.rows]
-            places = sorted(range(len(self.rows)), key=sort_keys.__getitem__)
-            for place in places[:number]:
-                lowest.setdefault(place, []).append(self.rows[place].scores[metric_place])
-        return [(self.rows[place], tuple(lowest[place])) for place in sorted(lowest)]
+        for metric_index in range(len(self.summary)):
+            sort_keys = [rank_scores([row.scores[metric_index]], row.index) for row in self.rows]
+            order = sorted(range(len(self.rows)), key=sort_keys.__getitem__)
+            for index in order[:number]:
+                lowest.setdefault(index, []).append(self.rows[index].scores[metric_index])
+        return [(self.rows[index], tuple(lowest[index])) for index in sorted(lowest)]
 
 
 def is_missed(verdict: Verdict, score: Score) -> bool:
@@ -175,9 +175,9 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
 def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> Iterator[str]:
     """Yield so many of the lowest scores of each metric with what they miss, a blank line before each sample."""
     language = report.language
-    for place, (row, scores) in enumerate(report.lowest(number)):
+    for index, (row, scores) in enumerate(report.lowest(number)):
         yield ""
-        if place == 0:
+        if index == 0:
             yield f"{say('lowest scores of each metric', language)}:"
         name = row.called(language)
         if row.fields.user_input:

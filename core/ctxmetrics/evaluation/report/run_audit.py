@@ -92,10 +92,10 @@ def audit_run(rows: Sequence[Row], answers: GoldAnswers) -> RunAudit:
         ParameterError: Fewer than two samples of its random part have a score of any metric by people's gold.
     """
     golds: dict[int, PeopleGold] = {}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         gold = answers.correct_row(row) if row.name in answers.random else None
         if gold is not None:
-            golds[place] = gold
+            golds[index] = gold
     means: list[AuditedMetric] = []
     for name in rows[0] if rows else ():
         convention = rows[0][name].provenance.convention
@@ -135,15 +135,15 @@ def _audit_metric(
     values_by_people: list[float] = []
     values_by_gold: list[float] = []
     unaudited_values: list[float] = []
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         value = row[metric.name].value
         if value is None:
             continue
         values.append(value)
-        if place not in golds:
+        if index not in golds:
             unaudited_values.append(value)
             continue
-        value_by_people = score_by_people(metric, row, golds[place])
+        value_by_people = score_by_people(metric, row, golds[index])
         if value_by_people is not None:
             values_by_people.append(value_by_people)
             values_by_gold.append(value)

@@ -163,12 +163,12 @@ class Summary(Mapping[str, MetricSummary]):
     def counts(self) -> tuple[str, ...]:
         """In words how many samples were answered, and how many are distinct; empty where all are."""
         language = self.language
-        of = say("of", language)
+        of_word = say("of", language)
         samples = max((item.samples for item in self.values()), default=0)
         notes = []
         if 0 < self.answered < samples:
             notes.append(
-                f"{self.answered} {of} {samples} {say('answered', language)}: "
+                f"{self.answered} {of_word} {samples} {say('answered', language)}: "
                 f"{say('nothing was retrieved for the others', language)}"
             )
         once = say("in the intervals each counts once", language)

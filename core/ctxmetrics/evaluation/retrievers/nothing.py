@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import ClassVar
 
@@ -196,8 +197,8 @@ class _Curve:
     Args:
         results: The setting's scores.
         scores: For each question the scores of its contexts.
-        unanswerable: The places of the questions without an answer.
-        answerable: The places of the others.
+        unanswerable: The indices of the questions without an answer.
+        answerable: The indices of the others.
         metric: The recall.
 
     Attributes:
@@ -217,12 +218,11 @@ class _Curve:
         self._answerable = answerable
         self._metric = metric
         self.sign = -1 if _are_distances(scores) else 1
-        self._scores = {
-            place: [self.sign * score for score in scores[place] or ()]
-            for place in (*unanswerable, *answerable)
-        }
+        self._scores: dict[int, list[float]] = {}
+        for index in (*unanswerable, *answerable):
+            self._scores[index] = [self.sign * score for score in scores[index] or ()]
         # The most lenient threshold stands first.
-        self._thresholds = sorted({score for group in self._scores.values() for score in group})
+        self._thresholds = sorted(set(chain.from_iterable(self._scores.values())))
 
     def list_points(self) -> tuple[ThresholdPoint, ...]:
         """List a point for each score that occurs; if these are too many, evenly spaced ones."""
@@ -260,9 +260,9 @@ class _Curve:
                 empty_count += 1
         return ThresholdPoint(self.sign * threshold, fmean(recalls), empty_count)
 
-    def _find_kept(self, place: int, threshold: float) -> set[int]:
-        """Find the contexts that a threshold keeps for the question at a place; return their ranks, from 0."""
-        return {rank for rank, score in enumerate(self._scores[place]) if score >= threshold}
+    def _find_kept(self, index: int, threshold: float) -> set[int]:
+        """Find the contexts that a threshold keeps for a question; return their ranks, from 0."""
+        return {rank for rank, score in enumerate(self._scores[index]) if score >= threshold}
 
 
 def _are_distances(scores: Sequence[Sequence[float] | None]) -> bool:

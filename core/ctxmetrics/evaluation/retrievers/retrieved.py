@@ -157,7 +157,7 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     # A rank in each item decides. Scores do not: who reorders documents often leaves the scores of the search in them.
     order = find_order(items, {}, "rank")
     if order.places is not None:
-        items = [items[place] for place in order.places]
+        items = [items[index] for index in order.places]
     documents = tuple(unscored(item) for item in items)
     scores: list[float] = []
     for item in items:

@@ -228,18 +228,18 @@ class RetrieverRun:
             name: Retriever(call, self._k, self._timeout, files.get(name))
             for name, call in self._calls.items()
         }
-        with ExitStack() as shown:
+        with ExitStack() as progress_stack:
             advance = None
             if self._options["progress"] is True:
                 total = len(self._questions) * len(retrievers)
-                advance = shown.enter_context(
+                advance = progress_stack.enter_context(
                     counting_progress(True, total, Run(), "retrieving", "retrieved")
                 )
-            part = Retrieving(self._questions, retrievers, self._concurrency, advance)
-            self._stop_part = part.stop
+            retrieving = Retrieving(self._questions, retrievers, self._concurrency, advance)
+            self._stop_part = retrieving.stop
             if self._stopped:
-                part.stop()
-            return await part.go()
+                retrieving.stop()
+            return await retrieving.go()
 
     def _list_samples(self, retrievals: Sequence[Retrieval | None]) -> list[Sample | None]:
         """Return the samples of a setting, None where nothing was retrieved since the call failed or was not made."""

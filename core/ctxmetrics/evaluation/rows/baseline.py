@@ -95,8 +95,10 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
         record: What is known of its sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`.
     """
     short = shorten_record(record)
-    kept = {name: short[name] for name in _KEPT if name in short}
-    return replace(row, sample=None, scores=tuple(map(_shorten_score, row.scores)), record=kept)
+    baseline_record = {name: short[name] for name in _KEPT if name in short}
+    return replace(
+        row, sample=None, scores=tuple(map(_shorten_score, row.scores)), record=baseline_record
+    )
 
 
 def _shorten_score(score: Score) -> Score:

@@ -85,8 +85,8 @@ class PeopleGold:
         if isinstance(grades, Mapping):
             # A grade above 0 says that an id is gold.
             changed = {*ids}.symmetric_difference(sample.reference_context_ids)
-            kept = {id_: grade for id_, grade in grades.items() if id_ not in changed}
-            data["labels"] = {**data["labels"], _GRADES: kept}
+            new_grades = {id_: grade for id_, grade in grades.items() if id_ not in changed}
+            data["labels"] = {**data["labels"], _GRADES: new_grades}
         return Sample(**data)
 
 
@@ -132,8 +132,8 @@ class GoldAnswers:
             useful_by_key[passage.key] = is_useful or useful_by_key.get(passage.key, False)
             if is_useful and passage.key not in old:
                 useful.setdefault(passage.key, passage)
-        left = [passage for passage in gold if useful_by_key.get(passage.key, True)]
-        passages = (*left, *useful.values())
+        useful_passages = [passage for passage in gold if useful_by_key.get(passage.key, True)]
+        passages = (*useful_passages, *useful.values())
         is_changed = [passage.key for passage in passages] != old
         return PeopleGold(passages, is_changed, without_id)
 

@@ -151,7 +151,7 @@ class MetricValues:
         """
         if self.last_summary is not None and self.last_summary.samples == len(self.values):
             return self.last_summary
-        known = [value for value in self.values if not math.isnan(value)]
+        numbers = [value for value in self.values if not math.isnan(value)]
         groups = self._group_values(samples)
         missing: Counter[str] = Counter()
         for value, code in zip(self.values, self.codes, strict=True):
@@ -160,8 +160,8 @@ class MetricValues:
         self.last_summary = MetricSummary(
             metric=self.metric,
             samples=len(self.values),
-            scored=len(known),
-            mean=math.fsum(known) / len(known) if known else None,
+            scored=len(numbers),
+            mean=math.fsum(numbers) / len(numbers) if numbers else None,
             interval=mean_interval(
                 [math.fsum(group) / len(group) for group in groups],
                 scale=self.scale,
@@ -176,11 +176,13 @@ class MetricValues:
             contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
             said=(self.said[True], self.said[False]),
             unnamed=self.unnamed,
-            passed=None if self.threshold is None else sum(value >= self.threshold for value in known),
+            passed=None
+            if self.threshold is None
+            else sum(value >= self.threshold for value in numbers),
             threshold=self.threshold,
             convention=self.convention,
             tied=len(self.tie_ranges),
-            tie_range=self._tie_range(known),
+            tie_range=self._tie_range(numbers),
         )
         return self.last_summary
 

@@ -41,8 +41,8 @@ class Outcome(Plain):
         """The gate, the value that was held against it, and the run that this one was compared with."""
         text = self.gate if self.against is None else f"{self.gate} against {self.against}"
         value = None if self.value is None else f"{self.value:.4g}"
-        found = ", ".join(filter(None, (value, self.verdict)))
-        return f"{text} ({found})" if found else text
+        known_values = ", ".join(filter(None, (value, self.verdict)))
+        return f"{text} ({known_values})" if known_values else text
 
     def in_setting(self, name: str) -> Outcome:
         """Return it as the outcome of one of several retrievers."""

@@ -207,11 +207,11 @@ class PeopleAnswers:
                 self.draw = self._add_draw(_parse_draw(data), number)
             elif self.draw is not None:
                 answer = _parse_answer(data)
-                place = (answer.annotator, answer.question)
-                earlier = self._earlier.get(place, SKIPPED)
+                asked_by = (answer.annotator, answer.question)
+                earlier = self._earlier.get(asked_by, SKIPPED)
                 if SKIPPED not in {earlier, answer.answer} and earlier != answer.answer:
-                    self._replaced.append(place)
-                self.answers[place] = answer
+                    self._replaced.append(asked_by)
+                self.answers[asked_by] = answer
             else:
                 raise self._problem(number)
         except InputFileError:
@@ -226,7 +226,7 @@ class PeopleAnswers:
         everyone = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
         if len(everyone) == len(draw.drawn) > len(self.draw.drawn):
             return draw  # it continues the earlier one
-        self._earlier = {place: answer.answer for place, answer in self.answers.items()}
+        self._earlier = {key: answer.answer for key, answer in self.answers.items()}
         if len(everyone) == len(draw.drawn):
             return draw
         if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
@@ -336,9 +336,9 @@ def labels_by_key(
     """
     annotators = dict.fromkeys(name for name, _ in file.answers)
     if annotator is not None and annotator not in annotators:
-        known = ", ".join(map(repr, annotators)) or "none"
+        annotator_names = ", ".join(map(repr, annotators)) or "none"
         raise ParameterError(
-            f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {known}."
+            f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {annotator_names}."
         )
     majorities = file.majority(annotator)
     drawn = file.get_drawn()

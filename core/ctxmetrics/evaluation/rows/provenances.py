@@ -139,10 +139,10 @@ def find_origin(run: object, provenances: Collection[Provenance], samples: int) 
     else:
         name = getattr(run, "source", None) or ""
         start = getattr(run, "start", EMPTY)
-    known: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
-    known["tags"] = tuple(start.get("tags", ()))
-    known["outcomes"] = tuple(map(_build_outcome, start.get("gates", ())))
+    run_facts: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
+    run_facts["tags"] = tuple(start.get("tags", ()))
+    run_facts["outcomes"] = tuple(map(_build_outcome, start.get("gates", ())))
     for field, attribute in _FIELDS.items():
         values = {getattr(provenance, field) for provenance in provenances}
-        known[attribute] = tuple(sorted(filter(None, values)))
-    return Origin(name=name, samples=samples, **known)
+        run_facts[attribute] = tuple(sorted(filter(None, values)))
+    return Origin(name=name, samples=samples, **run_facts)

@@ -48,9 +48,9 @@ def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
             shown_id = visible(verdict.id)[:_LONGEST_ID]
             raise InputFileError(f"verdicts.{index}.id: {shown_id!r} is not {expected_id}.")
         for span in verdict.evidence:
-            place = f"the span {span.start} to {span.end} of context {span.context}"
-            where = f"verdicts.{index}.evidence: {place}"
-            _check_span(span, where, score.context_lengths, record)
+            span_text = f"the span {span.start} to {span.end} of context {span.context}"
+            location = f"verdicts.{index}.evidence: {span_text}"
+            _check_span(span, location, score.context_lengths, record)
 
 
 def _check_stages(score: Score, record: Mapping[str, Any]) -> None:
@@ -68,30 +68,30 @@ def _check_stages(score: Score, record: Mapping[str, Any]) -> None:
 
 
 def _check_span(
-    span: Evidence, where: str, lengths: Sequence[int] | None, record: Mapping[str, Any]
+    span: Evidence, location: str, lengths: Sequence[int] | None, record: Mapping[str, Any]
 ) -> None:
     """Raise where a span is not as long as its quote, not inside its context, or another text than its quote.
 
     Args:
         span: The span.
-        where: The field and the span, for the message.
+        location: The field and the span, for the message.
         lengths: The lengths of the contexts; empty or None where they are not known.
         record: What the line says about the sample.
     """
     if span.end - span.start != len(span.quote):
-        raise InputFileError(f"{where} is not as long as its quote.")
+        raise InputFileError(f"{location} is not as long as its quote.")
     hashes = record.get("context_hashes")
     if not lengths:  # the hashes say how many contexts there are, not how long they are
         lengths = hashes and [span.end] * len(hashes)
     if lengths is not None:
         is_inside = span.context < len(lengths) and span.end <= lengths[span.context]
         if not is_inside:
-            raise InputFileError(f"{where} is not inside the {len(lengths)} contexts.")
+            raise InputFileError(f"{location} is not inside the {len(lengths)} contexts.")
     texts = record.get("retrieved_contexts")
     if texts is None:
         return
     if span.context >= len(texts) or texts[span.context][span.start : span.end] != span.quote:
-        raise InputFileError(f"{where} is not its quote.")
+        raise InputFileError(f"{location} is not its quote.")
 
 
 def check_value(score: Score) -> None:

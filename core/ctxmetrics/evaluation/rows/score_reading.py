@@ -97,8 +97,8 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
         fields["usage"] = Usage(**fields["usage"])
     metadata = fields.get("metadata")
     fields["metadata"] = FrozenDict(metadata) if metadata else EMPTY
-    counted = _find_counted_words(fields["metric"], fields["provenance"].convention)
-    score = Score(**fields, counted=counted)
+    counted_words = _find_counted_words(fields["metric"], fields["provenance"].convention)
+    score = Score(**fields, counted=counted_words)
     check_scale(score)
     check_verdicts(score, record)
     check_value(score)

@@ -85,25 +85,25 @@ def check_ending(path: str | os.PathLike[str]) -> None:
 
 def verdicts_beside(path: str | os.PathLike[str]) -> Path | None:
     """Name the file of the verdicts beside a table; None where they stand in it."""
-    place = Path(path)
-    if not is_table(place) or place.suffix.lower() == ".xlsx":
+    file_path = Path(path)
+    if not is_table(file_path) or file_path.suffix.lower() == ".xlsx":
         return None
-    return place.with_name(f"{place.stem}.verdicts{place.suffix}")
+    return file_path.with_name(f"{file_path.stem}.verdicts{file_path.suffix}")
 
 
-def is_own(place: Path) -> bool:
+def is_own(file_path: Path) -> bool:
     """Whether a table was written by this library."""
-    ending = place.suffix.lower()
+    ending = file_path.suffix.lower()
     try:
         if ending == ".xlsx":
-            with zipfile.ZipFile(place) as book:
+            with zipfile.ZipFile(file_path) as book:
                 names = book.read("xl/workbook.xml")
                 return all(f'name="{title}"'.encode() in names for title in _SHEET_TITLES)
-        with place.open("rb") as file:
+        with file_path.open("rb") as file:
             if ending == ".csv":
                 header = file.readline().decode("utf-8-sig")
                 return _DOUBTFUL_COLUMN in header or header.startswith(",".join(_VERDICT_COLUMNS))
-            file.seek(-min(_TAIL, place.stat().st_size), os.SEEK_END)
+            file.seek(-min(_TAIL, file_path.stat().st_size), os.SEEK_END)
             return ending == ".parquet" and _PROGRAM.encode() in file.read()
     except (OSError, KeyError, ValueError, zipfile.BadZipFile):
         return False
@@ -129,13 +129,13 @@ def build_tables(
         for score in row.scores:
             verdicts += _verdict_rows(row, score)
     names = _columns(samples)
-    place = Path(path)
-    beside = verdicts_beside(path)
-    if beside is None:
+    file_path = Path(path)
+    verdicts_path = verdicts_beside(path)
+    if verdicts_path is None:
         tables = [(names, samples), (_VERDICT_COLUMNS, verdicts)]
-        return {place: _write_excel(dict(zip(_SHEET_TITLES, tables, strict=True)))}
-    write = _write_csv if place.suffix.lower() == ".csv" else _write_parquet
-    return {place: write(names, samples), beside: write(_VERDICT_COLUMNS, verdicts)}
+        return {file_path: _write_excel(dict(zip(_SHEET_TITLES, tables, strict=True)))}
+    write = _write_csv if file_path.suffix.lower() == ".csv" else _write_parquet
+    return {file_path: write(names, samples), verdicts_path: write(_VERDICT_COLUMNS, verdicts)}
 
 
 def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes
         sheet.append([*names])
         for row in table[: _MOST_ROWS - 1]:
             cells = [_cell(row.get(name)) for name in names]
-            for place, cell in enumerate(cells):
+            for index, cell in enumerate(cells):
                 if not isinstance(cell, str):
                     continue
                 # A carriage return as Excel writes it: XML would make a line feed of it.
@@ -211,7 +211,7 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes
                 if len(text) > _LONGEST_CELL:  # openpyxl would cut it without a word
                     cut += 1
                     text = _cut_text(text, _LONGEST_CELL - 1) + "…"
-                cells[place] = text
+                cells[index] = text
             sheet.append(cells)
         cut += max(len(table) - _MOST_ROWS + 1, 0)
     if cut:

@@ -122,10 +122,10 @@ class BatchScorer:
         Raises:
             ParameterError: Names the column.
         """
-        taken = self.columns.keys() & set(names)
-        if taken:
+        existing_names = self.columns.keys() & set(names)
+        if existing_names:
             raise ParameterError(
-                f"score_table: the table already has a column {min(taken)!r}. Rename it."
+                f"score_table: the table already has a column {min(existing_names)!r}. Rename it."
             )
 
     def _score(self, table: Table, first_row: int, *, whole: bool) -> Table:
@@ -454,10 +454,10 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     """
     import narwhals.stable.v1 as nw
 
-    rows = ((plan.apply(row)[0], str(place)) for place, row in enumerate(plain_rows(frame)))
+    rows = ((plan.apply(row)[0], str(row_number)) for row_number, row in enumerate(plain_rows(frame)))
     groups = list(group_rows(rows, key, plan.reading.mapping, plan.reading.order))
     log_orders(values.get("metadata") or {} for values, _ in groups)
-    grouped = frame[[int(place) for _, place in groups]]
+    grouped = frame[[int(row_number) for _, row_number in groups]]
     namespace = nw.get_native_namespace(frame)
     for name in LISTED:
         column = plan.column_of(name, frame.columns) or plan.reading.mapping.get(name)

@@ -249,10 +249,10 @@ async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
         contexts=sample.retrieved_contexts or (),
         answer=sample.reference or "",
     )
-    (part,) = split_request(
+    (request_part,) = split_request(
         request, "joint", per_context=False, limit=judge.max_characters, most_ids=len(request.units)
     )
-    state, questions = replace(judge, layout="sample", together=False).write(part)
+    state, questions = replace(judge, layout="sample", together=False).write(request_part)
 
     async def ask(questions: Mapping[str, str]) -> DecisionExchange:
         """Ask questions about the state in an exchange of its own."""

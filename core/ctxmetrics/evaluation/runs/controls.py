@@ -310,12 +310,12 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
         samples: The samples.
         id_letters: The first letters of the ids that may be chosen: ``"s"``, ``"c"`` or both.
     """
-    counted: dict[str, list[str]] = {}
+    ids_by_kind: dict[str, list[str]] = {}
     # By the first letter of the id and the right verdict: for each id the share of opposite ones beside it, and its sample.
     candidates: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
     for labelled in samples:
         sample_id = str(labelled.sample.id)
-        counted[sample_id] = []
+        ids_by_kind[sample_id] = []
         for id_, value in labelled.truth.items():
             letter = id_[0]
             if letter not in id_letters or value is None:
@@ -332,5 +332,5 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
         count = min(len(same_candidates), len(opposite_candidates))
         by_opposite_share = sorted(same_candidates, key=itemgetter(0), reverse=True)
         for _, sample_id, id_ in by_opposite_share[:count]:
-            counted[sample_id].append(id_)
-    return counted
+            ids_by_kind[sample_id].append(id_)
+    return ids_by_kind

@@ -231,9 +231,11 @@ def samples_for(results: Results, difference: float, *, changed: float | None = 
         if is_gain:
             model = run.mirror().build_model()  # gains are losses of the mirrored values
         if not are_in_range or difference > model.find_largest_loss(changed):
-            where = "" if changed is None else f" where the share {changed:g} of the samples changes"
+            condition = (
+                "" if changed is None else f" where the share {changed:g} of the samples changes"
+            )
             raise ParameterError(
-                f"estimate: {name}: a difference of {difference:g} is not possible{where}: values can fall by "
+                f"estimate: {name}: a difference of {difference:g} is not possible{condition}: values can fall by "
                 f"{largest_loss:.3g} at most. Write --detect and --changed as shares, such as 0.05 and 0.2."
             )
         # A change takes a part of a value, or the whole of it.

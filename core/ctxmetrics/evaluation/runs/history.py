@@ -111,15 +111,15 @@ class History(Plain):
         step = 1 / max(1, len(self.runs) - 1)
         lines: list[list[tuple[float, float]]] = [[]]
         intervals: list[tuple[float, float, float]] = []
-        for place, run in enumerate(self.runs):
+        for index, run in enumerate(self.runs):
             item = run.metrics.get(metric)
             share = None if item is None else item.share
             if run.changes or share is None:
                 lines.append([])
             if share is not None:
-                lines[-1].append((place * step, share))
+                lines[-1].append((index * step, share))
             if item is not None and item.interval_shares is not None:
-                intervals.append((place * step, *item.interval_shares))
+                intervals.append((index * step, *item.interval_shares))
         return Chart(
             title=metric,
             summary=f"{plural(len(self.runs), 'run')}, from 0 to 1",
@@ -132,7 +132,7 @@ def _describe_start(run: RunPoint) -> str:
     """Describe when a run began, and on which commit and branch."""
     origin = run.origin
     parts = (origin.started, (origin.commit or "")[:SHORT], origin.branch)
-    return clean(" ".join(part for part in parts if part), TEXT)
+    return clean(" ".join(text for text in parts if text), TEXT)
 
 
 def read_run(path: str | os.PathLike[str]) -> tuple[Results, Origin]:

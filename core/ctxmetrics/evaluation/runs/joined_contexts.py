@@ -18,9 +18,9 @@ def reads_joined(metric: Metric, field: str) -> bool:
 
 def describe_joined(field: str, separator: str) -> str:
     """Say why a metric says nothing, and what to write."""
-    what = "context" if field == "retrieved_contexts" else "expected context"
+    noun = "context" if field == "retrieved_contexts" else "expected context"
     effect = "precision says nothing" if field == "retrieved_contexts" else "a comparison says nothing"
     return (
-        f"the one {what} of each sample holds several passages (separator {separator!r}), so that {effect}. "
+        f"the one {noun} of each sample holds several passages (separator {separator!r}), so that {effect}. "
         f"Write --split {shlex.quote(separator)} (in Python split=), or --one-context (one_context=True) if each is one passage"
     )

@@ -91,16 +91,16 @@ class LabelledGate:
         strata = order[has_changed], order[~has_changed]
         counts = share_out_labels(self.labels, *map(len, strata))
         drawn: list[int] = []
-        rest: list[int] = []
+        unlabelled: list[int] = []
         weights: list[float] = []
         for members, count in zip(strata, counts, strict=True):
             drawn += members[:count].tolist()
-            rest += members[count:].tolist()
+            unlabelled += members[count:].tolist()
             weights += [len(members) / max(count, 1)] * count
         return labelled_difference(
             people[drawn].tolist(),
             judge[drawn].tolist(),
-            judge[rest].tolist(),
+            judge[unlabelled].tolist(),
             weights=weights,
             scale=self.scale,
         )

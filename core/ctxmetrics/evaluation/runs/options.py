@@ -78,8 +78,8 @@ def check_options(options: RunOptions) -> dict[str, Any]:
     """
     for name, value in options.items():
         if name not in DEFAULTS:
-            meant = " Did you mean 'judge'?" if name in _JUDGE_ELSEWHERE else suggest(name, DEFAULTS)
-            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}.{meant}")
+            hint = " Did you mean 'judge'?" if name in _JUDGE_ELSEWHERE else suggest(name, DEFAULTS)
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}.{hint}")
         smallest_value = _SMALLEST_VALUES.get(name)
         if smallest_value is not None:
             is_count = isinstance(smallest_value, int)

@@ -66,10 +66,10 @@ class RunValues:
 def read_values(results: Results, name: str) -> RunValues:
     """Read the values of a metric of a run, and of how many parts each consists."""
     scores = [row[name] for row in results]
-    part = next((score.counted[0] for score in scores if score.verdicts), "part")
+    unit_name = next((score.counted[0] for score in scores if score.verdicts), "part")
     scale = results.by_metric[name].scale
     samples = [_read_parts(score, scale) for score in scores if score.value is not None]
-    return RunValues(name, scale, tuple(samples), part)
+    return RunValues(name, scale, tuple(samples), unit_name)
 
 
 def _read_parts(score: Score, scale: float) -> ValueParts:

@@ -39,15 +39,15 @@ def _locate_quotes(sample: Sample, score: Score) -> Iterator[Span]:
         if verdict.value is not True or verdict.code in DOUBTFUL:
             continue
         for quote in verdict.evidence:
-            where = f"reference_spans: sample {sample.id!r}, context {quote.context + 1}"
+            sample_name = f"reference_spans: sample {sample.id!r}, context {quote.context + 1}"
             if len(ids) != len(texts):
                 raise ParameterError(
-                    f"{where}: it has no id. Give retrieved_context_ids, one a context."
+                    f"{sample_name}: it has no id. Give retrieved_context_ids, one a context."
                 )
-            source, start, end = read_span(ids[quote.context], where)
+            source, start, end = read_span(ids[quote.context], sample_name)
             if end - start != len(texts[quote.context]):
                 raise ParameterError(
-                    f"{where}: its text has {len(texts[quote.context])} characters, its span {end - start}. "
+                    f"{sample_name}: its text has {len(texts[quote.context])} characters, its span {end - start}. "
                     "Find the spans with: ctxmetrics spans FILE --sources DIR"
                 )
             yield source, start + quote.start, start + quote.end

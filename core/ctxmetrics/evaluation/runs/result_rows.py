@@ -137,17 +137,17 @@ class ResultRows(Sequence[Row]):
     def describe_rest(self) -> str:
         """Describe how far a run came that ended early: ``5 of 30 judged, 25 left``; of a stream, ``5 of ? judged``."""
         failed = 0
-        left = 0
+        cancelled = 0
         for codes in zip(*(column.codes for column in self.by_metric.values()), strict=True):
             if "cancelled" in codes:
-                left += 1
+                cancelled += 1
             elif not FAILURES.isdisjoint(codes):
                 failed += 1
-        parts = [f"{len(self) - failed - left} of {self.total or '?'} judged"]
+        parts = [f"{len(self) - failed - cancelled} of {self.total or '?'} judged"]
         if failed:
             parts.append(f"{failed} failed")
         if self.total is not None:
-            parts.append(f"{left + max(0, self.total - len(self))} left")
+            parts.append(f"{cancelled + max(0, self.total - len(self))} left")
         return ", ".join(parts)
 
     @property

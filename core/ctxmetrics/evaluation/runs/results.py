@@ -68,7 +68,7 @@ class Results(ResultFigures):
             tuple(sorted(rows, key=lambda row: rank_scores(row.scores, row.index))),
             compute_page_curves(self, self.metrics) if curves else EMPTY,
             None if staged is None else summarize_stages(rows, staged),
-            {name: part.summary() for name, part in self.by(by).items()} if by else EMPTY,
+            {name: results.summary() for name, results in self.by(by).items()} if by else EMPTY,
         )
 
     def to_dicts(self, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:

@@ -259,7 +259,7 @@ def _describe_run(path: Path) -> dict[str, Any]:
             origins=collect_origins(row[name] for row in results if name in row),
         )
     commit_parts = [(origin.commit or "")[:SHORT], origin.branch]
-    commit = " ".join(part for part in commit_parts if part)
+    commit = " ".join(text for text in commit_parts if text)
     return {
         "kind": "baseline" if is_baseline else "results",
         "started": origin.started or "",

@@ -234,17 +234,17 @@ class Source:
     def _read_checked(self, item: object) -> Sample:
         """Read the next sample of a stream, and check its id, its fields and its setting."""
         self._number += 1
-        where = f"Sample {self._number}"
+        sample_name = f"Sample {self._number}"
         if isinstance(item, Mapping) and self._plan is None:
             # The fields of the first mapping decide how all are read.
             with naming_huge_integers([item]):
                 self._plan = recognise([item], parses_texts=False, source="samples")
-        sample = to_sample(item, self._plan, where)
+        sample = to_sample(item, self._plan, sample_name)
         if isinstance(item, Mapping) and sample.metadata:
             try:
                 self._settings.check(_read_setting(sample))
             except SampleError as error:
-                raise error.at(where) from None
+                raise error.at(sample_name) from None
         check_id(sample, self._number, self._numbers_by_id)
         if self._missing_fields:
             self._missing_fields = {name for name in self._missing_fields if not sample.has(name)}
@@ -403,10 +403,10 @@ class CallerSource(Source):
         """
         until.add_done_callback(self._end)
         while not self._has_ended:
-            wanted = 0
+            requested_count = 0
             with suppress(Empty):
-                wanted = self._requested_counts.get(timeout=WAKE_SECONDS)
-            for _ in range(wanted):
+                requested_count = self._requested_counts.get(timeout=WAKE_SECONDS)
+            for _ in range(requested_count):
                 if self._has_ended:
                     break
                 self._read_one()

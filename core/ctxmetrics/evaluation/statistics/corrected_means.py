@@ -111,9 +111,9 @@ def corrected(
     if len(pool):
         judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
     if clusters is not None:
-        places = numbered(clusters)
-        people_terms = np.bincount(places, people_terms).astype(float)
-        judge_terms = np.bincount(places, judge_terms).astype(float)
+        cluster_numbers = numbered(clusters)
+        people_terms = np.bincount(cluster_numbers, people_terms).astype(float)
+        judge_terms = np.bincount(cluster_numbers, judge_terms).astype(float)
     if apart:
         trust = 1.0
     elif trust is not None:

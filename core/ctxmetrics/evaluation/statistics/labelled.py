@@ -351,14 +351,14 @@ class _Samples:
         people: The differences by people's labels.
         judge: The judge's differences of all samples.
         sizes: How many samples each labelled one stands for.
-        places: The cluster of each sample.
+        cluster_numbers: The number of the cluster of each sample.
         scale: The largest possible difference.
     """
 
     people: _Numbers
     judge: _Numbers
     sizes: _Numbers
-    places: NDArray[np.intp]
+    cluster_numbers: NDArray[np.intp]
     scale: float
 
     def list_strata(self) -> list[_Stratum]:
@@ -394,7 +394,7 @@ class _Samples:
         error = float(weights @ errors)
         square += float(weights @ (people**2 - judge**2))
         deviations = errors - error
-        clusters = len(set(self.places[labelled_rows].tolist()))
+        clusters = len(set(self.cluster_numbers[labelled_rows].tolist()))
         if clusters > 1:
             deviations *= math.sqrt(clusters / (clusters - 1))
         else:  # one draw says nothing about a spread
@@ -427,11 +427,11 @@ class _Samples:
         weights = self.sizes[rows] / self.sizes[rows].sum()
         gaps = self.people[rows] - labelled_judge[rows]
         gap = float(weights @ gaps)
-        _, places = np.unique(self.places[rows], return_inverse=True)
-        clusters = int(places.max()) + 1
+        _, numbers = np.unique(self.cluster_numbers[rows], return_inverse=True)
+        clusters = int(numbers.max()) + 1
         if clusters == 1:  # one draw says nothing about a spread
             return gap, abs(gap)
-        sums = np.bincount(places, weights * (gaps - gap))
+        sums = np.bincount(numbers, weights * (gaps - gap))
         return gap, math.sqrt(clusters / (clusters - 1) * float((sums**2).sum()))
 
     def _expect_labels(self, size: int, labelled_rows: NDArray[np.intp]) -> float:

@@ -74,13 +74,13 @@ def paired_mean(
     (0.25, 0.143, 0.357, 0.0001)
     """
     data = np.asarray(differences, dtype=float)
-    places = number_clusters(clusters, len(data))
+    cluster_numbers = number_clusters(clusters, len(data))
     mean = math.fsum(differences) / len(data)
-    size = int(places.max()) + 1
+    size = int(cluster_numbers.max()) + 1
     changed = int((np.abs(data) > EQUAL).sum())
     if size < 2:  # noqa: PLR2004 - one says nothing about the spread
         return PairedMean(mean, None, 1.0, None, changed)
-    error = cluster_error(data, places, mean)
+    error = cluster_error(data, cluster_numbers, mean)
     detectable = power_multiple(size - 1) * error
     if not changed:
         return PairedMean(mean, None, 1.0, detectable, changed)
@@ -88,15 +88,15 @@ def paired_mean(
     p = mean_p(mean, error, size - 1)
     interval = mean - half, mean + half
     if changed < FEW:
-        sums = np.bincount(places, data).astype(float)
+        sums = np.bincount(cluster_numbers, data).astype(float)
         interval, p = reach_unseen_changes(mean, interval, p, sums, scale=scale)
     return PairedMean(mean, interval, p, detectable, changed)
 
 
-def cluster_error(data: NDArray[np.float64], places: NDArray[np.intp], mean: float) -> float:
+def cluster_error(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], mean: float) -> float:
     """Return the standard error of a mean by clusters, two at least; see `paired_mean`."""
-    sums = np.bincount(places, data)
-    counts = np.bincount(places)
+    sums = np.bincount(cluster_numbers, data)
+    counts = np.bincount(cluster_numbers)
     size = len(sums)
     error = math.sqrt(size / (size - 1) * float(((sums - mean * counts) ** 2).sum())) / len(data)
     return 0.0 if error < EQUAL * max(abs(mean), 1e-6) else error
@@ -170,9 +170,9 @@ def holm(values: Sequence[float]) -> list[float]:
     """
     adjusted = [0.0] * len(values)
     highest = 0.0
-    for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[place]))
-        adjusted[place] = highest
+    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
+        adjusted[index] = highest
     return adjusted
 
 

@@ -308,9 +308,9 @@ class LabelsFile(PeopleAnswers):
                 # What stands behind the last line that this process knows may be of another process, or half a line.
                 with self.path.open("rb") as content:
                     content.seek(self.size)
-                    added = content.read()
-                end_of_last_line = self.size + added.rfind(b"\n") + 1
-                end_of_file = self.size + len(added)
+                    content_bytes = content.read()
+                end_of_last_line = self.size + content_bytes.rfind(b"\n") + 1
+                end_of_file = self.size + len(content_bytes)
                 if end_of_last_line < end_of_file:
                     os.ftruncate(file, end_of_last_line)
                 self.size: int = end_of_last_line

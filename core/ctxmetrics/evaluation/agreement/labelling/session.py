@@ -298,7 +298,7 @@ def _split_reference(reference: str, question: LabelQuestion) -> list[str]:
         number = int(question.item[1:])  # of "s2" 2
         start, end = sentence_spans(reference)[number - 1]
     parts = (reference[:start], reference[start:end], reference[end:])
-    return [visible_on_page(part) for part in parts]
+    return [visible_on_page(sentence) for sentence in parts]
 
 
 def _name_contexts(sample: Sample) -> dict[str, str]:
@@ -306,21 +306,23 @@ def _name_contexts(sample: Sample) -> dict[str, str]:
     return {f"c{number}": text for number, text in enumerate(sample.retrieved_contexts or (), 1)}
 
 
-def _is_settled(answer: PersonAnswer, named: set[str], own: set[str], others: set[str]) -> bool:
+def _is_settled(
+    answer: PersonAnswer, named_contexts: set[str], own_contexts: set[str], other_contexts: set[str]
+) -> bool:
     """Tell whether an answer about a sentence is the same for other contexts.
 
     Args:
         answer: The answer.
-        named: The contexts that state the sentence, if the person named them.
-        own: The contexts that the answer is about.
-        others: The other contexts.
+        named_contexts: The contexts that state the sentence, if the person named them.
+        own_contexts: The contexts that the answer is about.
+        other_contexts: The other contexts.
     """
     if answer.answer == YES:
-        stating = named or own  # without names, any of them may state the sentence
-        return stating <= others
+        stating = named_contexts or own_contexts  # without names, any of them may state the sentence
+        return stating <= other_contexts
     if answer.answer == NO:
-        return others <= own
-    return own == others
+        return other_contexts <= own_contexts
+    return own_contexts == other_contexts
 
 
 def _find_spans(sample: Sample, names: Sequence[str], contexts: Iterable[str]) -> tuple[str, ...]:
