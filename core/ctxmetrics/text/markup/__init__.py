@@ -4,7 +4,7 @@ Only what can hardly be text is taken: ``a < b``, ``List<String>``, ``*args``, `
 ``$5 and $10`` and a path with backslashes stay as they are, and so does everything in code. Each kind is found by one reading of the
 text, and no pattern can begin at a character and read a stretch that another beginning reads again.
 
-``markup_reading`` holds a text and what was found in it; the other modules find one kind each.
+``found_markup`` holds a text and what was found in it; the other modules find one kind each.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from ctxmetrics.text.markup.characters import find_characters, find_entities, find_escapes
+from ctxmetrics.text.markup.found_markup import Edit, FoundMarkup
 from ctxmetrics.text.markup.html import find_highlights, find_tags
 from ctxmetrics.text.markup.latex import find_dashes, find_formulas, find_tex
 from ctxmetrics.text.markup.layout import (
@@ -32,7 +33,6 @@ from ctxmetrics.text.markup.links import (
     find_textile_links,
 )
 from ctxmetrics.text.markup.markdown import find_code, find_emphasis, find_indexes
-from ctxmetrics.text.markup.markup_reading import Edit, Reading
 
 __all__ = ["Edit", "count_marks", "find_markup", "may_hold_markup"]
 
@@ -80,18 +80,18 @@ def count_marks(text: str) -> int:
 
 def find_markup(text: str) -> tuple[Edit, ...]:
     """Find the stretches of a text that a reader does not see, in order; none overlaps another."""
-    reading = Reading(text)
+    markup = FoundMarkup(text)
     present = {mark for mark in _ALL_MARKS if mark in text}
     for find, marks in _KINDS:
         if not present.isdisjoint(marks):
-            find(reading)
+            find(markup)
     if not text.isascii():
-        find_characters(reading)
-    return reading.list_edits()
+        find_characters(markup)
+    return markup.list_edits()
 
 
 # Each kind of markup, with the characters of which one stands in a text that holds it. What comes first is taken first.
-_KINDS: Sequence[tuple[Callable[[Reading], None], Sequence[str]]] = (
+_KINDS: Sequence[tuple[Callable[[FoundMarkup], None], Sequence[str]]] = (
     (find_addresses, (">`_",)),
     (find_code, ("`", "~~~")),
     (find_templates, ("{{",)),

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from ctxmetrics.text.markup.markup_reading import Reading, is_word
+from ctxmetrics.text.markup.found_markup import FoundMarkup, is_word
 
 _ENTITY = re.compile(r"&(?:amp;){0,3}(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31}+);")
 
 
-def find_entities(reading: Reading) -> None:
+def find_entities(markup: FoundMarkup) -> None:
     """Find references to characters, also those that were escaped twice."""
-    for match in _ENTITY.finditer(reading.text):
+    for match in _ENTITY.finditer(markup.text):
         entity = f"&{match[1]};"
         character = unescape(entity)
         if character != entity:
             # A blank that does not break a line is seen as a blank; a soft hyphen is not seen.
             seen = character.replace("\xa0", " ").replace("\xad", "")
-            reading.drop(*match.span(), seen)
+            markup.drop(*match.span(), seen)
 
 
 _ESCAPE = re.compile(
@@ -38,29 +38,29 @@ _JSON_ESCAPE = re.compile(
 )
 
 
-def find_escapes(reading: Reading) -> None:
+def find_escapes(markup: FoundMarkup) -> None:
     """Find escapes of Markdown, LaTeX and JSON; none stands in a text with a path or a regular expression."""
-    text = reading.text
+    text = markup.text
     if PATH.search(text):
         return
     is_json = _JSON_ESCAPE.search(text) is not None
     for match in _ESCAPE.finditer(text):
         code, blank, mark = match.groups()
-        before = reading.before(match.start())
-        is_escaped = before == "\\" and match.start() - 1 not in reading.edits
+        before = markup.character_before(match.start())
+        is_escaped = before == "\\" and match.start() - 1 not in markup.edits
         if is_escaped:
             continue
         if mark:
-            reading.drop(match.start(), match.start() + 1)
+            markup.drop(match.start(), match.start() + 1)
         elif code:
             units = bytes.fromhex(code.replace("\\u", ""))
-            reading.drop(*match.span(), units.decode("utf-16-be", "replace"))
+            markup.drop(*match.span(), units.decode("utf-16-be", "replace"))
         elif blank and is_json:
             after = text[match.end() : match.end() + 1]
             if "n" in blank and not ("\n" in text and after.islower() and is_word(before)):
-                reading.drop(*match.span(), "\n")
+                markup.drop(*match.span(), "\n")
             elif blank == "t" and not after.islower():
-                reading.drop(*match.span(), "\t")
+                markup.drop(*match.span(), "\t")
 
 
 # One character, or a run of raised digits. It begins with one class of characters, which is searched for fast.
@@ -72,18 +72,18 @@ _LOWERED_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _BEFORE_NOTE = re.compile(r"[^\W\d_]{4}\Z|[^\W\d_]{2}[.,;!?”»]\Z")
 
 
-def find_characters(reading: Reading) -> None:
+def find_characters(markup: FoundMarkup) -> None:
     """Find characters that are not seen, raised marks of notes behind a word, and lowered digits."""
-    text = reading.text
+    text = markup.text
     for match in _RARE_CHARACTER.finditer(text):
         start, end = match.span()
         mark = match[0]
-        before = reading.before(start)
+        before = markup.character_before(start)
         after = text[end : end + 1]
         if "₀" <= mark <= "₉":
-            reading.drop(start, end, mark.translate(_LOWERED_DIGITS))
+            markup.drop(start, end, mark.translate(_LOWERED_DIGITS))
         elif mark[0] in "¹²³⁰⁴⁵⁶⁷⁸⁹":
             if not is_word(after) and _BEFORE_NOTE.search(text[max(0, start - 4) : start]):
-                reading.drop(start, end)
+                markup.drop(start, end)
         elif mark != "\u200b" or (is_word(before) and is_word(after)):
-            reading.drop(start, end)
+            markup.drop(start, end)

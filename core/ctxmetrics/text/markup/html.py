@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from html import unescape
+from typing import NamedTuple
 
-from ctxmetrics.text.markup.markup_reading import LAST_WORD, LISTS, LONGEST_NOTE, SUPERSCRIPTS, Reading
+from ctxmetrics.text.markup.found_markup import (
+    LAST_WORD,
+    LISTS,
+    LONGEST_NOTE,
+    SUPERSCRIPTS,
+    FoundMarkup,
+)
 
 _INLINE = frozenset(LISTS["inline"])
 _BLOCK = frozenset(LISTS["block"])
@@ -64,6 +71,9 @@ _HIDING_ATTRIBUTE = re.compile(
 )
 # Confluence shows the title of a status.
 _SHOWN_PARAMETER = 'ac:name="title"'
+# Characters before a tag that are looked at, and the most characters of a closing tag of raised text.
+_CHARACTERS_BEFORE = 40
+_LONGEST_CLOSING_TAG = 20
 # The most elements of one name within each other that are read to find the end of one.
 _DEEPEST = 20
 _ANY_TAG = re.compile(r"<[^<>]*+>")
@@ -73,101 +83,129 @@ _NOTE_MARK = re.compile(
 )
 
 
-def find_highlights(reading: Reading) -> None:
+def find_highlights(markup: FoundMarkup) -> None:
     """Find what search engines put around the words of a query."""
-    for match in _HIGHLIGHT.finditer(reading.text):
-        reading.drop(*match.span())
+    for match in _HIGHLIGHT.finditer(markup.text):
+        markup.drop(*match.span())
 
 
-def find_tags(reading: Reading) -> None:
+def find_tags(markup: FoundMarkup) -> None:
     """Find tags of HTML and XML, comments, and what hides its content."""
-    text = reading.text
-    _find_addresses(reading)
-    # Where the last closing tag of each name stands.
-    closings = {match[1].lower(): match.start() for match in _CLOSING_TAG.finditer(text)}
-    opened: dict[str, list[int]] = {}
+    text = markup.text
+    _find_addresses(markup)
+    tags = _Tags({match[1].lower(): match.start() for match in _CLOSING_TAG.finditer(text)}, {})
     position = text.find("<")
     while position >= 0:
-        after = position + 1
-        if text.startswith("<!--", position):
-            end = reading.find("-->", position)
-            if end >= 0 and reading.is_free(position, position + 4) and reading.is_free(end, end + 3):
-                after = end + 3
-                reading.hide(position, after)
-        elif text.startswith("<![CDATA[", position):
-            end = reading.find("]]>", position)
-            if end >= 0:
-                after = position + len("<![CDATA[")
-                reading.drop_pair((position, after), (end, end + 3))
-        elif text.startswith(("<!DOCTYPE", "<!doctype", "<?xml"), position):
-            end = reading.find(">", position)
-            if end >= 0:
-                after = end + 1
-                reading.drop(position, after)
-        else:
+        read_until = _read_special_tag(markup, position)
+        if not read_until:
             tag = _TAG.match(text, position)
-            if tag is not None and reading.is_free(*tag.span()):
-                after = _read_tag(reading, tag, closings, opened)
-        position = text.find("<", after)
+            if tag is not None and markup.is_free(*tag.span()):
+                read_until = _read_tag(markup, tag, tags)
+        position = text.find("<", read_until or position + 1)
 
 
-def _find_addresses(reading: Reading) -> None:
+def _read_special_tag(markup: FoundMarkup, start: int) -> int:
+    """Take a comment, a section of characters or a declaration, and return up to where that was read; 0 if there is none."""
+    text = markup.text
+    if text.startswith("<!--", start):
+        end = markup.find_mark("-->", start)
+        if end >= 0 and markup.is_free(start, start + 4) and markup.is_free(end, end + 3):
+            markup.hide(start, end + 3)
+            return end + 3
+    elif text.startswith("<![CDATA[", start):
+        end = markup.find_mark("]]>", start)
+        if end >= 0:
+            content_start = start + len("<![CDATA[")
+            markup.drop_pair((start, content_start), (end, end + 3))
+            return content_start
+    elif text.startswith(("<!DOCTYPE", "<!doctype", "<?xml"), start):
+        end = markup.find_mark(">", start)
+        if end >= 0:
+            markup.drop(start, end + 1)
+            return end + 1
+    return 0
+
+
+def _find_addresses(markup: FoundMarkup) -> None:
     """Find addresses in angle brackets; of one with a label only the label is seen."""
-    for match in _ADDRESS.finditer(reading.text):
-        reading.drop_pair((match.start(), match.start() + 1), (match.end() - 1, match.end()))
-    if "|" not in reading.text:
+    for match in _ADDRESS.finditer(markup.text):
+        markup.drop_pair((match.start(), match.start() + 1), (match.end() - 1, match.end()))
+    if "|" not in markup.text:
         return
-    for match in _LABELLED_ADDRESS.finditer(reading.text):
+    for match in _LABELLED_ADDRESS.finditer(markup.text):
         start = match.start()
         if match[1] == "#":  # the sign of a channel is seen
-            reading.drop(start, start + 1)
+            markup.drop(start, start + 1)
             start += 2
-        reading.drop_pair((start, match.end("bar")), match.span("end"))
+        markup.drop_pair((start, match.end("bar")), match.span("end"))
 
 
-def _read_tag(
-    reading: Reading, tag: re.Match[str], closings: Mapping[str, int], opened: dict[str, list[int]]
-) -> int:
-    """Take a tag, if it is one, and return where to read on.
+class _Tags(NamedTuple):
+    """The tags of a text.
+
+    Attributes:
+        last_closing: The names of all closing tags, each with its last place.
+        opened: The places of the opening tags that were not closed yet, by name.
+    """
+
+    last_closing: Mapping[str, int]
+    opened: dict[str, list[int]]
+
+
+def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
+    """Take a tag, if it is one, and return up to where that was read.
 
     Args:
-        reading: The text.
+        markup: The text, and the markup found so far.
         tag: What looks like a tag.
-        closings: The names of all closing tags, each with its last place.
-        opened: The places of the opening tags that were not closed yet, by name.
+        tags: The other tags of the text.
     """
     name = tag["name"].lower()
     start, end = tag.span()
-    is_html = name in _INLINE or name in _BLOCK or name in _OPTIONAL_END or name in _BREAKS
-    before = opened.get(name)
     if tag["end"]:
-        if not is_html and before is None:
-            return start + 1
-        seen = _see_tag(reading, start, end, name)
-        reading.drop(start, end, seen)
-        if before and not seen:
-            reading.join(before.pop(), start)
-        return end
-    is_void = tag["attributes"].endswith("/")
-    has_end = closings.get(name, -1) >= end
-    is_tag = (
-        has_end
-        or (is_void and _is_void_xml(tag, name, is_document=bool(closings)))
-        or (is_html and _stands_alone(reading, tag, name, is_known=bool(before)))
-    )
+        return _read_closing_tag(markup, tag, name, tags)
+    closes_itself = tag["attributes"].endswith("/")
+    is_closed_later = tags.last_closing.get(name, -1) >= end
+    is_tag = is_closed_later
+    if not is_tag and closes_itself:
+        is_tag = _is_void_xml(tag, name, is_document=bool(tags.last_closing))
+    if not is_tag and _is_html(name):
+        is_tag = _stands_alone(markup, tag, name, is_known=bool(tags.opened.get(name)))
     if not is_tag:
         return start + 1
-    after = _read_unseen_element(reading, tag, name) if has_end and not is_void else 0
-    if name == "sup" and not after:
-        after = _read_superscript(reading, start, end)
-    if after:
-        return after
-    alt = _ALT.search(tag["attributes"]) if name == "img" else None
-    seen = unescape(alt[1] or alt[2] or "") if alt else _see_tag(reading, start, end, name)
-    reading.drop(start, end, seen)
-    if not is_void:
-        opened.setdefault(name, []).append(start)
+    element_end = 0
+    if is_closed_later and not closes_itself:
+        element_end = _read_unseen_element(markup, tag, name)
+    if name == "sup" and not element_end:
+        element_end = _read_superscript(markup, start, end)
+    if element_end:
+        return element_end
+    visible_text = _see_tag(markup, start, end, name)
+    alternative = _ALT.search(tag["attributes"]) if name == "img" else None
+    if alternative is not None:
+        visible_text = unescape(alternative[1] or alternative[2] or "")
+    markup.drop(start, end, visible_text)
+    if not closes_itself:
+        tags.opened.setdefault(name, []).append(start)
     return end
+
+
+def _read_closing_tag(markup: FoundMarkup, tag: re.Match[str], name: str, tags: _Tags) -> int:
+    """Take a closing tag, if it is one, and return up to where that was read."""
+    start, end = tag.span()
+    opening_tags = tags.opened.get(name)
+    if opening_tags is None and not _is_html(name):
+        return start + 1
+    visible_text = _see_tag(markup, start, end, name)
+    markup.drop(start, end, visible_text)
+    if opening_tags and not visible_text:
+        markup.pair(opening_tags.pop(), start)
+    return end
+
+
+def _is_html(name: str) -> bool:
+    """Whether an element of HTML has a name."""
+    return name in _INLINE or _breaks_line(name)
 
 
 def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
@@ -178,42 +216,42 @@ def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
     return is_document and _ATTRIBUTE.search(tag["attributes"]) is not None
 
 
-def _read_unseen_element(reading: Reading, tag: re.Match[str], name: str) -> int:
+def _read_unseen_element(markup: FoundMarkup, tag: re.Match[str], name: str) -> int:
     """Take an element of which nothing is seen, with all that it holds, and return its end; else 0."""
-    is_hidden = _is_hidden(reading, tag, name)
+    is_hidden = _is_hidden(markup, tag, name)
     is_unseen = name in _UNSEEN and _SHOWN_PARAMETER not in tag["attributes"]
     if not is_hidden and not is_unseen:
         return 0
-    end = _find_closing_tag(reading, tag)
+    end = _find_closing_tag(markup, tag)
     if is_hidden:
-        reading.hide(tag.start(), end)
+        markup.hide(tag.start(), end)
     else:
-        reading.cover(tag.start(), end)
+        markup.cover(tag.start(), end)
     return end
 
 
-def _is_hidden(reading: Reading, tag: re.Match[str], name: str) -> bool:
+def _is_hidden(markup: FoundMarkup, tag: re.Match[str], name: str) -> bool:
     """Whether an element states nothing: by its name, or by its attributes."""
     if name == "s":  # struck text, or where a text begins for a language model
-        is_whole_text = tag.start() == 0 and reading.text.endswith("</s>")
-        return not is_whole_text and not reading.text.startswith(_MODEL_TEXT, tag.end())
+        is_whole_text = tag.start() == 0 and markup.text.endswith("</s>")
+        return not is_whole_text and not markup.text.startswith(_MODEL_TEXT, tag.end())
     if name in _HIDDEN:
         return True
     hiding = _HIDING_ATTRIBUTE.search(tag["attributes"]) if tag["attributes"] else None
     if hiding is None or name in _PAGES:
         return False
     # KaTeX writes each formula twice, and hides the first.
-    return "katex-mathml" not in hiding[0] or "katex-html" in reading.text
+    return "katex-mathml" not in hiding[0] or "katex-html" in markup.text
 
 
-def _find_closing_tag(reading: Reading, tag: re.Match[str]) -> int:
+def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
     """Return where an element ends whose closing tag stands somewhere behind: its own one, or else the next one."""
     name = tag["name"]
     same_name = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
     depth = 1
     first_end = 0
-    for match in same_name.finditer(reading.text, tag.end()):
-        if not reading.is_free(*match.span()):
+    for match in same_name.finditer(markup.text, tag.end()):
+        if not markup.is_free(*match.span()):
             continue
         if match[1]:
             depth -= 1
@@ -227,29 +265,33 @@ def _find_closing_tag(reading: Reading, tag: re.Match[str]) -> int:
     return first_end or tag.end()
 
 
-def _read_superscript(reading: Reading, start: int, end: int) -> int:
+def _read_superscript(markup: FoundMarkup, start: int, end: int) -> int:
     """Take a raised text whose opening tag is given, if it is a note's mark or a power, and return its end; else 0."""
-    text = reading.text
-    last = end + LONGEST_NOTE
-    closing = text.find("</", end, last)
+    text = markup.text
+    limit = end + LONGEST_NOTE
+    closing = text.find("</", end, limit)
     while closing >= 0 and not text.startswith("</sup", closing):
-        closing = text.find("</", closing + 2, last)
-    stop = text.find(">", closing, closing + 20) + 1 if closing >= 0 else 0
-    if not stop:
+        closing = text.find("</", closing + 2, limit)
+    if closing < 0:
         return 0
-    mark = unescape(_ANY_TAG.sub("", text[end:closing])).strip()
-    seen = _see_superscript(text[max(0, start - 40) : start], mark)
-    if seen is None:
+    element_end = text.find(">", closing, closing + _LONGEST_CLOSING_TAG) + 1
+    if not element_end:
         return 0
-    reading.drop(start, stop, seen)
-    return stop
+    raised_text = unescape(_ANY_TAG.sub("", text[end:closing])).strip()
+    text_before = text[max(0, start - _CHARACTERS_BEFORE) : start]
+    visible_text = _see_superscript(text_before, raised_text)
+    if visible_text is None:
+        return 0
+    markup.drop(start, element_end, visible_text)
+    return element_end
 
 
 def _breaks_line(name: str) -> bool:
+    """Whether an element of HTML of this name begins or ends a line."""
     return name in _BLOCK or name in _OPTIONAL_END or name in _BREAKS
 
 
-def _stands_alone(reading: Reading, tag: re.Match[str], name: str, *, is_known: bool) -> bool:
+def _stands_alone(markup: FoundMarkup, tag: re.Match[str], name: str, *, is_known: bool) -> bool:
     """Whether an opening tag of HTML that is not closed is one.
 
     That is a line break, one with attributes, and of those that need no end one behind another tag or like one before.
@@ -260,11 +302,14 @@ def _stands_alone(reading: Reading, tag: re.Match[str], name: str, *, is_known: 
         return _ATTRIBUTE.search(tag["attributes"]) is not None
     if tag["attributes"]:  # <img/>
         return True
-    is_first = reading.text[max(0, tag.start() - 40) : tag.start()].strip(" \t")[-1:] in ("", "\n", ">")
-    return name in _OPTIONAL_END and (is_first or is_known)
+    if name not in _OPTIONAL_END:
+        return False
+    text_before = markup.text[max(0, tag.start() - _CHARACTERS_BEFORE) : tag.start()].strip(" \t")
+    begins_line = text_before[-1:] in ("", "\n", ">")
+    return begins_line or is_known
 
 
-def _see_tag(reading: Reading, start: int, end: int, name: str) -> str:
+def _see_tag(markup: FoundMarkup, start: int, end: int, name: str) -> str:
     """Return what is seen in the place of a tag: nothing, or white space where it ends a line, a cell or a field."""
     if name in ("td", "th"):
         return "\t"
@@ -277,26 +322,31 @@ def _see_tag(reading: Reading, start: int, end: int, name: str) -> str:
     if name in _INLINE:
         return ""
     # Between fields of XML stand other tags; inside a sentence none.
-    after = reading.text[end : end + 1]
-    return " " if reading.before(start) in (">", "\n") or after in ("<", "\n") else ""
+    follows_tag = markup.character_before(start) in (">", "\n")
+    is_before_tag = markup.text[end : end + 1] in ("<", "\n")
+    return " " if follows_tag or is_before_tag else ""
 
 
 # Letters that are multiplied: mc.
 _FACTORS = re.compile(r"[bcdfghj-np-tv-xz]{1,3}")
 
 
-def _see_superscript(before: str, mark: str) -> str | None:
+def _see_superscript(text_before: str, raised_text: str) -> str | None:
     """Return what is seen of a raised text: nothing of a note's mark, a power as a raised number; None: its text."""
-    word = LAST_WORD.search(before)
+    if _NOTE_MARK.fullmatch(raised_text):
+        is_bracketed = raised_text[:1] in ("[", "(") and raised_text[1:2].isalnum()
+        if is_bracketed or raised_text in "*†‡§" or _may_have_note(text_before):
+            return ""
+    if _POWER.fullmatch(raised_text):
+        return raised_text.replace("−", "-").translate(SUPERSCRIPTS)
+    return None
+
+
+def _may_have_note(text_before: str) -> bool:
+    """Whether a raised number behind a text is a note's mark and no power: behind a plain word, or a mark of punctuation."""
+    if text_before.rstrip()[-1:] in tuple(".,;:!?)\"'”’»。，、") and text_before[-1:] != ")":
+        return True
+    word = LAST_WORD.search(text_before)
     letters = word[0] if word else ""
-    is_symbol = (
-        letters in _AREA_UNITS or letters[1:].isupper() or _FACTORS.fullmatch(letters) is not None
-    )
-    is_plain_word = len(letters) > 1 and not is_symbol
-    is_behind_mark = before.rstrip()[-1:] in tuple(".,;:!?)\"'”’»。，、") and before[-1:] != ")"
-    is_bracketed = mark[:1] in ("[", "(") and mark[1:2].isalnum()
-    if _NOTE_MARK.fullmatch(mark) and (
-        is_plain_word or is_behind_mark or is_bracketed or mark in "*†‡§"
-    ):
-        return ""
-    return mark.replace("−", "-").translate(SUPERSCRIPTS) if _POWER.fullmatch(mark) else None
+    is_symbol = letters in _AREA_UNITS or letters[1:].isupper() or _FACTORS.fullmatch(letters)
+    return len(letters) > 1 and not is_symbol

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ctxmetrics.text.markup.characters import PATH
-from ctxmetrics.text.markup.markup_reading import LISTS, SUPERSCRIPTS, Reading, is_word, match_marks
+from ctxmetrics.text.markup.found_markup import LISTS, SUPERSCRIPTS, FoundMarkup, is_word, match_marks
 
 _ELEMENTS = frozenset(LISTS["elements"])
 _TEX_WRAPPERS = frozenset(LISTS["tex_wrappers"])
@@ -42,61 +43,74 @@ _SHORTEST_COMMAND = 3
 _LONGEST_FORMULA = 800
 
 
-def find_tex(reading: Reading) -> None:
+def find_tex(markup: FoundMarkup) -> None:
     """Find mathematics between its marks, and commands, also outside it."""
-    text = reading.text
-    find_accents(reading)
-    regions = sorted([*_find_mathematics(reading), *_find_tables(reading)])
+    text = markup.text
+    find_accents(markup)
+    regions = sorted([*_find_mathematics(markup), *_find_tables(markup)])
     for match in _TEX_QUOTES.finditer(text):
-        if reading.is_free(*match.span()):
-            reading.drop(match.start(), match.start() + 2, '"')
-            reading.drop(match.end() - 2, match.end(), '"')
+        if markup.is_free(*match.span()):
+            markup.drop(match.start(), match.start() + 2, '"')
+            markup.drop(match.end() - 2, match.end(), '"')
     if not regions and "\\" not in text:
         return
-    _read_commands(reading, regions)
+    _read_commands(markup, regions)
 
 
-def _read_commands(reading: Reading, regions: Sequence[tuple[int, int]]) -> None:
+class _Group(NamedTuple):
+    """A group in braces that is open: where what opens it begins and ends, and what is seen between it and the next group.
+
+    Without a separator (None) the braces stay. Where the start is -1, the opening brace is taken already.
+    """
+
+    start: int
+    end: int
+    separator: str | None
+
+
+def _read_commands(markup: FoundMarkup, regions: Sequence[tuple[int, int]]) -> None:
     """Take commands and their braces; inside mathematics also other braces and signs."""
-    groups: list[tuple[int, int, str | None]] = []
-    number = skip = 0
-    for match in _TEX.finditer(reading.text):
+    open_groups: list[_Group] = []
+    region_index = 0
+    read_until = 0
+    for match in _TEX.finditer(markup.text):
         start, end = match.span()
-        while number < len(regions) and regions[number][1] <= start:
-            number += 1
-        inside = number < len(regions) and regions[number][0] <= start
-        if start < skip or reading.taken[start]:
+        while region_index < len(regions) and regions[region_index][1] <= start:
+            region_index += 1
+        in_mathematics = region_index < len(regions) and regions[region_index][0] <= start
+        if start < read_until or markup.taken[start]:
             continue
         if match[1]:
-            skip = _read_command(reading, match, groups, inside=inside)
+            read_until = _read_command(markup, match, open_groups, in_mathematics=in_mathematics)
         elif match[0] == "{":
-            type_mark = _TYPE.match(reading.text, start)
+            type_mark = _TYPE.match(markup.text, start)
             if type_mark is not None:
-                skip = type_mark.end()
-                groups.append((start, skip, ""))
+                read_until = type_mark.end()
+                open_groups.append(_Group(start, read_until, ""))
             else:
-                groups.append((start, end, "" if inside else None))
+                open_groups.append(_Group(start, end, "" if in_mathematics else None))
         elif match[0] == "}":
-            skip = _close_group(reading, start, groups)
-        elif inside:
-            skip = _read_sign(reading, match, match[2] or "")
+            read_until = _close_group(markup, start, open_groups)
+        elif in_mathematics:
+            read_until = _read_sign(markup, match, match[2] or "")
 
 
-def find_formulas(reading: Reading) -> None:
+def find_formulas(markup: FoundMarkup) -> None:
     """Find the marks of an index in chemical formulas: H_2O."""
-    text = reading.text
+    text = markup.text
     if not _INDEX.search(text):
         return
     for match in _FORMULA.finditer(text):
         symbols = re.findall("[A-Z][a-z]?", match[0])
         if "_" in match[0] and symbols and _ELEMENTS.issuperset(symbols):
             for index in _INDEX.finditer(text, *match.span()):
-                reading.drop(*index.span(), index[1] or "")
+                markup.drop(*index.span(), index[1] or "")
 
 
-def _find_mathematics(reading: Reading) -> list[tuple[int, int]]:
+def _find_mathematics(markup: FoundMarkup) -> list[tuple[int, int]]:
     r"""Find mathematics between ``$``, ``$$``, ``\\(`` and ``\\[``, take the marks, and return what stands between them."""
-    text = reading.text
+    text = markup.text
+    # Where each begins and ends, and how many characters its mark has.
     candidates: list[tuple[int, int, int]] = []
     if "$" in text:
         candidates += [
@@ -105,34 +119,36 @@ def _find_mathematics(reading: Reading) -> list[tuple[int, int]]:
     for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
         start = text.find(opening)
         while start >= 0:
-            end = reading.find(closing, start + 2)
+            end = markup.find_mark(closing, start + 2)
             if end < 0:
                 break
-            after = start + 2
+            read_until = start + 2
             if end - start > _LONGEST_FORMULA:
-                after = end
-            elif not reading.crosses_blank_line(start, end):
-                after = end + 2
-                candidates.append((start, after, 2))
-            start = text.find(opening, after)
+                read_until = end
+            elif not markup.crosses_blank_line(start, end):
+                read_until = end + 2
+                candidates.append((start, read_until, 2))
+            start = text.find(opening, read_until)
     regions = []
     for start, end, size in sorted(candidates):
-        content = text[start + size : end - size].strip()
+        opening_mark = (start, start + size)
+        closing_mark = (end - size, end)
+        content = text[opening_mark[1] : closing_mark[0]].strip()
         is_formula = _MATHEMATICS.search(content) or (size == 1 and _SYMBOL.fullmatch(content))
-        if is_formula and reading.is_free(start, start + size) and reading.is_free(end - size, end):
-            reading.drop_pair((start, start + size), (end - size, end))
-            regions.append((start + size, end - size))
+        if is_formula and markup.is_free(*opening_mark) and markup.is_free(*closing_mark):
+            markup.drop_pair(opening_mark, closing_mark)
+            regions.append((opening_mark[1], closing_mark[0]))
     return regions
 
 
-def _find_tables(reading: Reading) -> list[tuple[int, int]]:
+def _find_tables(markup: FoundMarkup) -> list[tuple[int, int]]:
     """Find tables and formulas of several lines, drop the mark of their beginning, and return the places of what stands in them."""
-    text = reading.text
+    text = markup.text
     regions: list[tuple[int, int]] = []
     for match in match_marks(_TABLE, text, "\\begin{"):
-        end = reading.find(f"\\end{{{match[1]}}}", match.end())
+        end = markup.find_mark(f"\\end{{{match[1]}}}", match.end())
         if end >= 0:
-            reading.drop(*match.span())
+            markup.drop(*match.span())
             regions.append((match.end(), end))
     return regions
 
@@ -165,120 +181,137 @@ _SPECIAL_LETTERS = {
 }  # fmt: skip
 
 
-def find_accents(reading: Reading) -> None:
+def find_accents(markup: FoundMarkup) -> None:
     r"""Find letters with accents, ``Erd\H{o}s`` and ``caf\'e``, in a text where one is certainly no escaped quotation mark."""
-    text = reading.text
+    text = markup.text
     if "\\" not in text or _CERTAIN_ACCENT.search(text) is None or PATH.search(text):
         return
     for match in match_marks(_ACCENT, text, "\\"):
         start, end = match.span()
-        if reading.before(start) == "{" and text.startswith("}", end):
+        if markup.character_before(start) == "{" and text.startswith("}", end):
             start -= 1
             end += 1
         special = match["special"]
         if special is not None:
-            seen = _SPECIAL_LETTERS[special]
+            visible_letter = _SPECIAL_LETTERS[special]
         else:
             letter = match["braced"] or match["bare"] or match["letter"] or match["spaced"]
             accent = _COMBINING[match["mark"] or match["command"]]
-            seen = unicodedata.normalize("NFC", letter + accent)
-        if len(seen) == 1:
-            reading.drop(start, end, seen)
+            visible_letter = unicodedata.normalize("NFC", letter + accent)
+        if len(visible_letter) == 1:
+            markup.drop(start, end, visible_letter)
 
 
 _DASHES = re.compile(r"(?<=\d)--(?=\d)|(?<=\w)---(?=[^\W_])")
 
 
-def find_dashes(reading: Reading) -> None:
+def find_dashes(markup: FoundMarkup) -> None:
     """Find the dashes of LaTeX between numbers and words: 5--10."""
-    for match in _DASHES.finditer(reading.text):
-        reading.drop(*match.span(), "–" if match[0] == "--" else "—")
+    for match in _DASHES.finditer(markup.text):
+        markup.drop(*match.span(), "–" if match[0] == "--" else "—")
 
 
 def _read_command(
-    reading: Reading,
+    markup: FoundMarkup,
     match: re.Match[str],
-    groups: list[tuple[int, int, str | None]],
+    open_groups: list[_Group],
     *,
-    inside: bool,
+    in_mathematics: bool,
 ) -> int:
     """Take a command of LaTeX, if it is one, and return up to where that was read."""
-    text = reading.text
+    text = markup.text
     command = match[1]
-    (start, end) = match.span()
+    start, end = match.span()
     option = _TEX_OPTION.match(text, end)
     brace = option.end() if option else end
     has_group = text.startswith("{", brace)
     if command in _TEX_DROPPED and has_group:
         group = _TEX_GROUP.match(text, brace)
         if group:
-            if command in _STRUCK:
-                reading.hide(start, group.end())
-                return group.end()
-            if reading.before(start) == "~":  # a tie before a reference
-                start -= 1
-            reading.drop(start, group.end())
+            _drop_command(markup, command, start, group.end())
             return group.end()
     if command in _UNSEEN_PARTS and has_group:
-        last = brace
-        for _ in range(_UNSEEN_PARTS[command]):
-            group = _TEX_GROUP.match(text, last)
-            last = group.end() if group else last
-        if last > brace and text.startswith("{", last):
-            groups.append((start, last + 1, ""))
-            return last + 1
+        visible_part = _skip_groups(text, brace, _UNSEEN_PARTS[command])
+        if visible_part > brace and text.startswith("{", visible_part):
+            open_groups.append(_Group(start, visible_part + 1, ""))
+            return visible_part + 1
     if command in _TEX_WRAPPERS and has_group:
-        groups.append((start, brace + 1, _SEPARATORS.get(command, "")))
+        open_groups.append(_Group(start, brace + 1, _SEPARATORS.get(command, "")))
         return brace + 1
-    before = reading.before(start)
-    is_alone = not (is_word(before) or before in tuple(":\\/") if before else False)
-    is_long = len(command) >= _SHORTEST_COMMAND and not text.startswith("\\", end)
-    if command in _TEX_CHARACTERS and (inside or (is_alone and is_long)):
-        reading.drop(start, end, _TEX_CHARACTERS[command])
+    if command in _TEX_CHARACTERS:
+        is_long = len(command) >= _SHORTEST_COMMAND and not text.startswith("\\", end)
+        if in_mathematics or (is_long and _stands_alone(markup.character_before(start))):
+            markup.drop(start, end, _TEX_CHARACTERS[command])
     return end
 
 
-def _close_group(reading: Reading, place: int, groups: list[tuple[int, int, str | None]]) -> int:
+def _drop_command(markup: FoundMarkup, command: str, start: int, end: int) -> None:
+    """Drop a command with its group: struck text states nothing, a label is not seen."""
+    if command in _STRUCK:
+        markup.hide(start, end)
+        return
+    has_tie = markup.character_before(start) == "~"  # before a reference
+    markup.drop(start - 1 if has_tie else start, end)
+
+
+def _skip_groups(text: str, start: int, count: int) -> int:
+    """Return where so many groups in braces end that begin at a place; groups that are not there are passed over."""
+    end = start
+    for _ in range(count):
+        group = _TEX_GROUP.match(text, end)
+        if group:
+            end = group.end()
+    return end
+
+
+def _stands_alone(character_before: str) -> bool:
+    """Whether a backslash behind a character may begin a command: not inside a word or a path."""
+    if not character_before:
+        return True
+    return not is_word(character_before) and character_before not in tuple(":\\/")
+
+
+def _close_group(markup: FoundMarkup, place: int, open_groups: list[_Group]) -> int:
     """Take the braces of a group that ends, and return up to where that was read."""
-    if not groups:
+    if not open_groups:
         return place
-    start, end, separator = groups.pop()
+    start, end, separator = open_groups.pop()
     if separator is None:
         return place
     if start < 0:  # the second part of a fraction, whose opening brace is taken
-        reading.drop(place, place + 1)
-    elif separator and reading.text.startswith("}{", place):
-        reading.drop(start, end)
-        reading.drop(place, place + 2, separator)
-        groups.append((-1, -1, ""))
+        markup.drop(place, place + 1)
+    elif separator and markup.text.startswith("}{", place):
+        markup.drop(start, end)
+        markup.drop(place, place + 2, separator)
+        open_groups.append(_Group(-1, -1, ""))
         return place + 2
     else:
-        reading.drop_pair((start, end), (place, place + 1))
+        markup.drop_pair((start, end), (place, place + 1))
     return place
 
 
-def _read_sign(reading: Reading, match: re.Match[str], sign: str) -> int:
+def _read_sign(markup: FoundMarkup, match: re.Match[str], sign: str) -> int:
     """Take a sign inside mathematics, and return up to where that was read."""
     start, end = match.span()
-    power = _TEX_POWER.match(reading.text, start)
+    power = _TEX_POWER.match(markup.text, start)
     if power:
-        reading.drop(*power.span(), (power[1] or power[2]).translate(SUPERSCRIPTS))
+        markup.drop(*power.span(), (power[1] or power[2]).translate(SUPERSCRIPTS))
         return power.end()
     mark = match[0]
-    if mark == "^" and reading.text.startswith(("^\\circ", "^{\\circ", "^\\degree"), start):
-        reading.drop(start, end)
+    if mark == "^" and markup.text.startswith(("^\\circ", "^{\\circ", "^\\degree"), start):
+        markup.drop(start, end)
     elif mark == "~":
-        reading.drop(start, end, " ")
+        markup.drop(start, end, " ")
     elif mark == "&":
-        reading.drop(start, end, "\t")
+        markup.drop(start, end, "\t")
     elif mark == "_":
-        reading.drop(start, end)
+        markup.drop(start, end)
     elif sign == "\\":
-        reading.drop(start, end, "\n")
+        markup.drop(start, end, "\n")
     elif sign and sign in ",;:> ":
-        reading.drop(start, end, " ")
+        markup.drop(start, end, " ")
     elif sign == "!":
-        reading.drop(start, end)
+        markup.drop(start, end)
     elif sign:
-        reading.drop(start, end, sign)
+        markup.drop(start, end, sign)
     return end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ctxmetrics.text.markup.markup_reading import LAST_WORD, LISTS, Reading, match_lines
+from ctxmetrics.text.markup.found_markup import LAST_WORD, LISTS, FoundMarkup, match_lines
 
 _HEADS = frozenset(LISTS["joined_heads"])
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(?=[^\s#])", re.MULTILINE)
@@ -20,39 +20,41 @@ _WIKI_HEADING = re.compile(r"^(={2,6})[ \t]*(?=[^\s=])[^\n=]{1,200}+(={2,6})[ \t
 _QUOTATION = re.compile(r"^[ \t]{0,3}(?:>[ \t]?){1,3}+(?=[^\W\d]|[\"'“‘«(*_\[])", re.MULTILINE)
 
 
+# Characters at the end of a heading among which its closing marks are looked for.
 _LONGEST_HEADING_END = 100
 
 
-def find_line_marks(reading: Reading) -> None:
+def find_line_marks(markup: FoundMarkup) -> None:
     """Find the marks of headings and quotations at the beginning of lines."""
-    text = reading.text
+    text = markup.text
     if ">" in text:
         for match in match_lines(_QUOTATION, text):
-            reading.drop(*match.span())
+            markup.drop(*match.span())
     if "#" in text:
         for match in match_lines(_HEADING, text):
-            reading.drop(*match.span())
-            stop = text.find("\n", match.end())
-            ending = _HEADING_END.search(
-                text, max(match.end(), (stop if stop >= 0 else len(text)) - _LONGEST_HEADING_END)
-            )
-            if ending and ending.end() == (stop if stop >= 0 else len(text)):
-                reading.drop(*ending.span())
+            markup.drop(*match.span())
+            line_end = text.find("\n", match.end())
+            if line_end < 0:
+                line_end = len(text)
+            search_start = max(match.end(), line_end - _LONGEST_HEADING_END)
+            heading_end = _HEADING_END.search(text, search_start)
+            if heading_end and heading_end.end() == line_end:
+                markup.drop(*heading_end.span())
     if "==" in text:
         for match in match_lines(_WIKI_HEADING, text):
-            reading.drop_pair(match.span(1), match.span(2))
+            markup.drop_pair(match.span(1), match.span(2))
 
 
-def find_numbered_headings(reading: Reading) -> None:
+def find_numbered_headings(markup: FoundMarkup) -> None:
     """Find the marks of headings of Jira and Textile, such as h3."""
-    for match in match_lines(_NUMBERED_HEADING, reading.text):
-        reading.drop(*match.span())
+    for match in match_lines(_NUMBERED_HEADING, markup.text):
+        markup.drop(*match.span())
 
 
-def find_colours(reading: Reading) -> None:
+def find_colours(markup: FoundMarkup) -> None:
     """Find the marks of coloured text of Jira, {color:red} and {color}."""
-    for match in _COLOUR.finditer(reading.text):
-        reading.drop(*match.span())
+    for match in _COLOUR.finditer(markup.text):
+        markup.drop(*match.span())
 
 
 # The line between the head and the body of a table, such as ``|---|:---:|``.
@@ -75,92 +77,104 @@ _BLANKS = frozenset(" \t\r")
 _FEWEST_BARS = 3
 
 
-def find_tables(reading: Reading) -> None:
+def find_tables(markup: FoundMarkup) -> None:
     """Drop the bars between the cells of Markdown's tables, and the line below the head of each table."""
-    text = reading.text
+    text = markup.text
     if '="' in text:
         for match in _CELL_ATTRIBUTES.finditer(text):
-            is_first = reading.before(match.start()) in ("", "\n")
-            reading.drop(*match.span(), "" if is_first else "\t")
+            is_first = markup.character_before(match.start()) in ("", "\n")
+            markup.drop(*match.span(), "" if is_first else "\t")
     is_wiki = "{|" in text and "\n|}" in text
     if is_wiki:
         for match in match_lines(_WIKI_TABLE_MARK, text):
-            reading.drop(*match.span())
+            markup.drop(*match.span())
         for match in _WIKI_HEAD_MARK.finditer(text):
-            reading.drop(*match.span(), "\t")
+            markup.drop(*match.span(), "\t")
     has_fence = is_wiki or _TABLE_FENCE in text
-    position = 0
-    block: list[tuple[int, int]] = []
+    line_start = 0
+    lines_with_bars: list[tuple[int, int]] = []  # neighbouring lines
     for line in (*text.split("\n"), ""):
         if "|" in line:
-            block.append((position, position + len(line)))
-        elif block:
-            _read_table(reading, block, has_fence=has_fence)
-            block = []
-        position += len(line) + 1
+            lines_with_bars.append((line_start, line_start + len(line)))
+        elif lines_with_bars:
+            _read_table(markup, lines_with_bars, has_fence=has_fence)
+            lines_with_bars = []
+        line_start += len(line) + 1
 
 
-def find_drawn_tables(reading: Reading) -> None:
+def find_drawn_tables(markup: FoundMarkup) -> None:
     """Find the lines that are drawn around the cells of a table."""
-    text = reading.text
+    text = markup.text
     lines = [*match_lines(_DRAWN_LINE, text)]
     for match in lines:
-        reading.drop(match.start(), min(match.end() + 1, len(text)))
+        markup.drop(match.start(), min(match.end() + 1, len(text)))
     if not lines:
         return
     for match in _DRAWN_BAR.finditer(text):
         start, end = match.span()
-        is_outer = reading.before(start) in ("", "\n") or text[end : end + 1] in ("", "\n")
-        reading.drop(start, end, "" if is_outer else "\t")
+        is_outer = markup.character_before(start) in ("", "\n") or text[end : end + 1] in ("", "\n")
+        markup.drop(start, end, "" if is_outer else "\t")
 
 
-def _read_table(reading: Reading, lines: Sequence[tuple[int, int]], *, has_fence: bool) -> None:
+def _read_table(markup: FoundMarkup, lines: Sequence[tuple[int, int]], *, has_fence: bool) -> None:
     """Drop the marks of a table from a block of neighbouring lines with bars, if the block is a table.
 
     Args:
-        reading: The text.
+        markup: The text, and the markup found so far.
         lines: The lines.
         has_fence: Whether the text has a table of AsciiDoc: there each line that begins with a bar is of a table.
     """
-    text = reading.text
+    text = markup.text
     separator_lines = {span for span in lines if _is_separator_line(text, span)}
     fenced_lines: set[tuple[int, int]] = set()
     if has_fence:
         fenced_lines = {span for span in lines if text.startswith("|", span[0])}
-    bars = {text[start:end].count(" | ") for start, end in lines}
-    is_grid = len(lines) > 1 and len(bars) == 1 and max(bars) >= _FEWEST_BARS - 1
+    bar_counts = {text[start:end].count(" | ") for start, end in lines}
+    have_equal_bars = len(lines) > 1 and len(bar_counts) == 1
+    is_grid = have_equal_bars and max(bar_counts) >= _FEWEST_BARS - 1
     for start, end in lines:
         line = text[start:end].strip()
-        is_row = len(lines) > 1 or (line.startswith("| ") and line.endswith(" |"))
-        is_row = is_row and line[0] == line[-1] == "|" and line.count("|") >= _FEWEST_BARS
         if (start, end) in separator_lines:
-            reading.drop(start, min(end + 1, len(text)))
-        elif line == _TABLE_FENCE:
-            reading.drop(start, end)
-        elif separator_lines or is_row or is_grid or (start, end) in fenced_lines:
-            for first, last in _find_bars(text, start, end):
-                reading.drop(first, last, "" if first == start or last == end else "\t")
+            markup.drop(start, min(end + 1, len(text)))
+            continue
+        if line == _TABLE_FENCE:
+            markup.drop(start, end)
+            continue
+        is_fenced = (start, end) in fenced_lines
+        if separator_lines or is_grid or is_fenced or _is_row(line, is_alone=len(lines) == 1):
+            for bar_start, bar_end in _find_bars(text, start, end):
+                is_outer = bar_start == start or bar_end == end
+                markup.drop(bar_start, bar_end, "" if is_outer else "\t")
+
+
+def _is_row(line: str, *, is_alone: bool) -> bool:
+    """Whether a line with bars is the row of a table. One that stands alone has a blank inside of its outer bars."""
+    if is_alone and not (line.startswith("| ") and line.endswith(" |")):
+        return False
+    has_outer_bars = line[0] == "|" and line[-1] == "|"
+    return has_outer_bars and line.count("|") >= _FEWEST_BARS
 
 
 def _find_bars(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the bars between the cells of a line with the blanks around them."""
-    position = start
+    cell_start = start
     bar = text.find("|", start, end)
     while bar >= 0:
-        first = bar
-        while first > position and text[first - 1] in _BLANKS:
-            first -= 1
-        last = bar + 1
-        while last < end and text[last] == "|":  # a wiki writes two
-            last += 1
-        while last < end and text[last] in _BLANKS:
-            last += 1
-        yield first, last
-        position = last
-        bar = text.find("|", last, end)
+        bar_start = bar
+        while bar_start > cell_start and text[bar_start - 1] in _BLANKS:
+            bar_start -= 1
+        bar_end = bar + 1
+        while bar_end < end and text[bar_end] == "|":  # a wiki writes two
+            bar_end += 1
+        while bar_end < end and text[bar_end] in _BLANKS:
+            bar_end += 1
+        yield bar_start, bar_end
+        cell_start = bar_end
+        bar = text.find("|", bar_end, end)
 
 
 def _is_separator_line(text: str, span: tuple[int, int]) -> bool:
+    """Whether a line stands between the head and the body of a table."""
     return "-" in text[span[0] : span[1]] and _SEPARATOR_LINE.fullmatch(text, *span) is not None
 
 
@@ -194,55 +208,86 @@ _UNCUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?![-\u00ad‐][ \t\r]*\n)")
 _SENTENCE_ENDS = tuple(".!?;:…。！？।”\"'»)|")
 # Characters of a line that is long enough to be a part of a text, not of a list of values.
 _LONG_LINE = 25
+# Characters of a line before a page number that are read, and of a word before a hyphen.
+_LONGEST_LINE_READ = 200
+_LONGEST_WORD = 40
 
 
-def find_breaks(reading: Reading) -> None:
+def find_breaks(markup: FoundMarkup) -> None:
     """Find page numbers inside a sentence, and words that are cut at the end of a line."""
-    text = reading.text
-    position = 0
+    _find_page_numbers(markup)
+    _find_cut_words(markup)
+
+
+def _find_page_numbers(markup: FoundMarkup) -> None:
+    """Find page numbers inside a sentence, with the white space around them."""
+    text = markup.text
+    read_until = 0
     for match in (_PAGE_BREAK if "\f" in text else _PAGE_LINE).finditer(text):
         is_blank = not match[0].strip() and "\f" not in text[match.start() : match.end() + 1]
-        if is_blank or match.end() <= position:
+        if is_blank or match.end() <= read_until:
             continue
         start, end = match.span()
         while start and text[start - 1].isspace():
             start -= 1
         while end < len(text) and text[end].isspace():
             end += 1
-        position = end
-        if start and end < len(text) and _continues(text, start, end, bare=match["number"] is not None):
-            hyphen = text[start - 1] in "-‐\u00ad" and text[end].islower()
-            reading.drop(start - hyphen, end, "" if hyphen else " ")
-    words: set[str] | None = None
+        read_until = end
+        is_inside_text = start > 0 and end < len(text)
+        is_number_alone = match["number"] is not None
+        if not is_inside_text or not _continues(text, start, end, is_number_alone=is_number_alone):
+            continue
+        cuts_word = text[start - 1] in "-‐\u00ad" and text[end].islower()
+        if cuts_word:
+            markup.drop(start - 1, end)
+        else:
+            markup.drop(start, end, " ")
+
+
+def _find_cut_words(markup: FoundMarkup) -> None:
+    """Find words that are cut at the end of a line; a word that stands elsewhere with its hyphen is none."""
+    text = markup.text
+    uncut_words: set[str] | None = None
     for match in _LINE_END.finditer(text):
         start, end = match.span()
-        word = LAST_WORD.search(text[max(0, start - 40) : start])
-        if word is None or not word[0][-1].islower() or not text[end].islower():
+        beginning = LAST_WORD.search(text[max(0, start - _LONGEST_WORD) : start])
+        if beginning is None or not beginning[0][-1].islower() or not text[end].islower():
             continue
-        if words is None:
-            words = {*_UNCUT_WORD.findall(text.casefold())}
-        first = word[0].casefold()
-        if text[start] == "\u00ad" or (first not in _HEADS and first not in words):
-            reading.drop(start, end)
+        if uncut_words is None:
+            uncut_words = {*_UNCUT_WORD.findall(text.casefold())}
+        first_part = beginning[0].casefold()
+        has_soft_hyphen = text[start] == "\u00ad"
+        may_be_word_alone = first_part in _HEADS or first_part in uncut_words
+        if has_soft_hyphen or not may_be_word_alone:
+            markup.drop(start, end)
 
 
-def _continues(text: str, start: int, end: int, *, bare: bool) -> bool:
+def _continues(text: str, start: int, end: int, *, is_number_alone: bool) -> bool:
     """Whether a sentence goes on behind the number of a page.
 
     Args:
         text: The text.
         start: Where the text before ends.
         end: Where the text behind begins.
-        bare: The number stands alone in its line: it may be a value.
+        is_number_alone: The number stands alone in its line: it may be a value.
     """
-    before, after = text[start - 1], text[end]
+    before = text[start - 1]
+    after = text[end]
     if before in _SENTENCE_ENDS:
         return False
-    line = text[max(0, text.rfind("\n", max(0, start - 200), start) + 1, start - 200) : start].strip()
+    search_start = max(0, start - _LONGEST_LINE_READ)
+    line_start = max(0, text.rfind("\n", search_start, start) + 1, start - _LONGEST_LINE_READ)
+    line = text[line_start:start].strip()
+    is_long_line = len(line) >= _LONG_LINE
     if after.islower():
-        return not bare or (len(line) >= _LONG_LINE and " " in line)
-    if before >= "\u0e00" and before.isalpha() and after >= "\u0e00" and after.isalpha():
+        return not is_number_alone or (is_long_line and " " in line)
+    if _is_unspaced_letter(before) and _is_unspaced_letter(after):
         return len(line) >= _LONG_LINE // 2
-    return (
-        not bare and (before.islower() or before == ",") and len(line) >= _LONG_LINE and after.isalnum()
-    )
+    if is_number_alone or not is_long_line or not after.isalnum():
+        return False
+    return before.islower() or before == ","
+
+
+def _is_unspaced_letter(character: str) -> bool:
+    """Whether a character is a letter of a script without spaces between words: of Thai and those behind it."""
+    return character >= "\u0e00" and character.isalpha()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-from ctxmetrics.text.markup.markup_reading import LISTS, LONGEST_NOTE, Reading, is_word, match_lines
+from ctxmetrics.text.markup.found_markup import LISTS, LONGEST_NOTE, FoundMarkup, is_word, match_lines
 
 _BBCODE = frozenset(LISTS["bbcode"])
 _STRUCK = frozenset(("s", "strike", "del"))
@@ -99,73 +99,74 @@ _SHOWN_TEMPLATE = re.compile(
 _BLANK_TEMPLATE = re.compile(r"\{\{(nbsp|ndash|snd|mdash)\}\}", re.IGNORECASE)
 
 
-def find_templates(reading: Reading) -> None:
+def find_templates(markup: FoundMarkup) -> None:
     """Find notes for the writers of a wiki, and templates that only show a text."""
-    for match in _SHOWN_TEMPLATE.finditer(reading.text):
-        reading.drop_pair(match.span(1), match.span(2))
-    for match in _TEMPLATE.finditer(reading.text):
-        reading.drop_aside(*match.span())
-    for match in _NOTE_TEMPLATE.finditer(reading.text):
-        reading.drop(*match.span())
-    for match in _BLANK_TEMPLATE.finditer(reading.text):
-        reading.drop(*match.span(), " " if match[1].casefold() == "nbsp" else "–")
+    for match in _SHOWN_TEMPLATE.finditer(markup.text):
+        markup.drop_pair(match.span(1), match.span(2))
+    for match in _TEMPLATE.finditer(markup.text):
+        markup.drop_with_blank(*match.span())
+    for match in _NOTE_TEMPLATE.finditer(markup.text):
+        markup.drop(*match.span())
+    for match in _BLANK_TEMPLATE.finditer(markup.text):
+        markup.drop(*match.span(), " " if match[1].casefold() == "nbsp" else "–")
 
 
-def find_addresses(reading: Reading) -> None:
+def find_addresses(markup: FoundMarkup) -> None:
     """Find links of reStructuredText, of which the text is seen."""
-    for match in _TEXT_WITH_ADDRESS.finditer(reading.text):
+    for match in _TEXT_WITH_ADDRESS.finditer(markup.text):
         start, end = match.span(1)
-        if reading.before(start) == " ":
+        if markup.character_before(start) == " ":
             start -= 1
-        reading.drop(match.start(), match.start() + 1)
-        reading.drop(start, end)
+        markup.drop(match.start(), match.start() + 1)
+        markup.drop(start, end)
 
 
-def find_cross_references(reading: Reading) -> None:
+def find_cross_references(markup: FoundMarkup) -> None:
     """Find references of AsciiDoc, of which the text is seen."""
-    for match in _CROSS_REFERENCE.finditer(reading.text):
+    for match in _CROSS_REFERENCE.finditer(markup.text):
         if " " in match[0]:
-            reading.drop_pair(match.span(1), match.span(2))
+            markup.drop_pair(match.span(1), match.span(2))
 
 
-def find_comments(reading: Reading) -> None:
+def find_comments(markup: FoundMarkup) -> None:
     """Find comments of Markdown."""
-    for match in match_lines(_COMMENT, reading.text):
-        reading.hide(*match.span())
+    for match in match_lines(_COMMENT, markup.text):
+        markup.hide(*match.span())
 
 
-def find_textile_links(reading: Reading) -> None:
+def find_textile_links(markup: FoundMarkup) -> None:
     """Find links of Textile, of which the text is seen."""
-    for match in _TEXTILE_LINK.finditer(reading.text):
-        reading.drop_pair((match.start(), match.start() + 1), match.span(1))
+    for match in _TEXTILE_LINK.finditer(markup.text):
+        markup.drop_pair((match.start(), match.start() + 1), match.span(1))
 
 
-def find_links(reading: Reading) -> None:
+def find_links(markup: FoundMarkup) -> None:
     """Find links, pictures, BBCode and the marks of notes: of a link and a picture the text is seen."""
-    text = reading.text
+    text = markup.text
     for match in _CITATION.finditer(text):
-        reading.drop(*match.span())
+        markup.drop(*match.span())
     if "[/" in text:
-        _find_bbcode(reading)
+        _find_bbcode(markup)
     if "[[" in text:
-        _find_wiki_links(reading)
+        _find_wiki_links(markup)
     definitions = _find_definitions(text)
-    openings: list[tuple[int, int]] = []
-    skip = blank = 0
+    opening_brackets: list[tuple[int, int]] = []
+    read_until = 0
+    current_paragraph = 0
     for match in _BRACKET.finditer(text):
         start, end = match.span()
-        if match[0] == "[" and reading.before(start) == "!":
+        if match[0] == "[" and markup.character_before(start) == "!":
             start -= 1  # of a picture
-        if start < skip or reading.taken[end - 1]:
+        if start < read_until or markup.taken[end - 1]:
             continue
-        number = bisect_left(reading.breaks, start)
-        if number != blank:
-            openings.clear()
-            blank = number
-        if match[0] != "]":
-            openings.append((start, end))
-        elif openings:
-            skip = _read_bracket(reading, openings.pop(), start, definitions)
+        paragraph = bisect_left(markup.blank_lines, start)
+        if paragraph != current_paragraph:
+            opening_brackets.clear()
+            current_paragraph = paragraph
+        if match[0] == "[":
+            opening_brackets.append((start, end))
+        elif opening_brackets:
+            read_until = _read_bracket(markup, opening_brackets.pop(), start, definitions)
 
 
 def _find_definitions(text: str) -> set[str]:
@@ -175,112 +176,116 @@ def _find_definitions(text: str) -> set[str]:
     return {match[1].casefold() for match in match_lines(_DEFINITION, text)}
 
 
-def _find_wiki_links(reading: Reading) -> None:
+def _find_wiki_links(markup: FoundMarkup) -> None:
     """Find links of wikis: [[page|text]]."""
-    text = reading.text
+    text = markup.text
     for match in _ORG_LINK.finditer(text):
-        reading.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
+        markup.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
     for match in _WIKI_LINK.finditer(text):
         label = match[1]
-        is_index = is_word(reading.before(match.start())) and "|" not in match[0]
-        if (
-            is_index
-            or not any(map(str.isalpha, label))
-            or label[0] in "\"'"
-            or text.startswith("(", match.end())
-        ):
+        is_index = is_word(markup.character_before(match.start())) and "|" not in match[0]
+        is_text = any(map(str.isalpha, label)) and label[0] not in "\"'"
+        is_call = text.startswith("(", match.end())
+        if is_index or is_call or not is_text:
             continue
-        reading.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
+        markup.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
 
 
 def _read_bracket(
-    reading: Reading, opening: tuple[int, int], closing: int, definitions: frozenset[str] | set[str]
+    markup: FoundMarkup, opening: tuple[int, int], closing: int, definitions: frozenset[str] | set[str]
 ) -> int:
     """Take the brackets of a link, or the mark of a note, and return up to where that was read."""
-    text = reading.text
-    (start, first) = opening
+    text = markup.text
+    start, content_start = opening
     end = closing + 1
     is_picture = text[start] == "!"
-    before = reading.before(start)
-    content = text[first : min(closing, first + LONGEST_NOTE)].strip()
-    if _read_marked_text(reading, opening, closing, content):
+    before = markup.character_before(start)
+    content = text[content_start : min(closing, content_start + LONGEST_NOTE)].strip()
+    if _read_marked_text(markup, opening, closing, content):
         return end
-    is_note = closing - first <= LONGEST_NOTE and _NUMBERS.fullmatch(content.strip("[]^\\"))
+    is_short = closing - content_start <= LONGEST_NOTE
+    has_numbers = is_short and _NUMBERS.fullmatch(content.strip("[]^\\")) is not None
     target = _TARGET.match(text, end)
     if target is not None and _is_link(target, before, content, is_picture=is_picture):
         is_behind_text = bool(before) and not before.isspace()
-        if (is_note and (is_behind_text or content.startswith("["))) or content in (
-            "↑",
-            "↩",
-            "^",
-            "edit",
-        ):
-            reading.drop(start, target.end())
+        is_note = has_numbers and (is_behind_text or content.startswith("["))
+        if is_note or content in _LINKS_WITHOUT_TEXT:
+            markup.drop(start, target.end())
         else:
-            reading.drop_pair(opening, (closing, target.end()))
+            markup.drop_pair(opening, (closing, target.end()))
         return target.end()
-    after = _read_wiki_mark(reading, opening, closing)
-    if after:
-        return after
+    mark_end = _read_wiki_mark(markup, opening, closing)
+    if mark_end:
+        return mark_end
     label = _LABEL.match(text, end)
     if label is not None and not is_word(before) and before not in (")", "]"):
         name = (label[1] or content).casefold()
         # "[see Smith][3]": the definition of the number may be in another chunk. "[2][3]" are two marks of notes.
-        has_number = label[1].isdigit() and len(content) > 1 and not is_note
+        has_number = label[1].isdigit() and len(content) > 1 and not has_numbers
         if (name in definitions or has_number) and not label[1].startswith("^"):
-            reading.drop_pair(opening, (closing, label.end()))
+            markup.drop_pair(opening, (closing, label.end()))
             return label.end()
-    external = _EXTERNAL.match(text, first, min(closing, first + 2_000))
+    external = _EXTERNAL.match(text, content_start, min(closing, content_start + _LONGEST_ADDRESS))
     if external is not None:
-        reading.drop_pair((start, external.end()), (closing, end))
-    elif len(content) <= _LONGEST_MARK and not is_picture and _is_note(reading, start, end, content):
-        reading.drop_aside(start, end)
+        markup.drop_pair((start, external.end()), (closing, end))
+    elif len(content) <= _LONGEST_MARK and not is_picture and _is_note(markup, start, end, content):
+        markup.drop_with_blank(start, end)
     return closing
 
 
+# Links that lead to another place of the page, or change it.
+_LINKS_WITHOUT_TEXT = ("↑", "↩", "^", "edit")
+# Characters of an address in brackets, and of the mark of a note.
+_LONGEST_ADDRESS = 2_000
 _LONGEST_MARK = 60
 
 
-def _read_wiki_mark(reading: Reading, opening: tuple[int, int], closing: int) -> int:
+def _read_wiki_mark(markup: FoundMarkup, opening: tuple[int, int], closing: int) -> int:
     """Take brackets with attributes of Pandoc, a link of Jira, or a note's mark of reStructuredText; return the end, or 0."""
-    text = reading.text
+    text = markup.text
     end = closing + 1
-    before = reading.before(opening[0])
+    before = markup.character_before(opening[0])
     attributes = _ATTRIBUTES.match(text, end)
     if attributes is not None and not is_word(before):
-        reading.drop_pair(opening, (closing, attributes.end()))
+        markup.drop_pair(opening, (closing, attributes.end()))
         return attributes.end()
     target = _JIRA_TARGET.search(text, opening[1], closing)
     if target is not None and target.start() > opening[1] and not is_word(before):
-        reading.drop_pair(opening, (target.start(), end))
+        markup.drop_pair(opening, (target.start(), end))
         return end
     if before == " " and _REST_NOTE.match(text, opening[1]):
-        reading.drop_aside(opening[0], end + 1)
+        markup.drop_with_blank(opening[0], end + 1)
         return end + 1
     return 0
 
 
-def _read_marked_text(reading: Reading, opening: tuple[int, int], closing: int, content: str) -> bool:
+def _read_marked_text(
+    markup: FoundMarkup, opening: tuple[int, int], closing: int, content: str
+) -> bool:
     """Take the note or the link of which the mark or the address stands right before the brackets, if it is one."""
-    text = reading.text
+    text = markup.text
     start = opening[0]
-    before = reading.before(start)
+    before = markup.character_before(start)
     is_wordy = content[:1].isalpha() or " " in content
     if not before or before.isspace() or not is_wordy:
         return False
     if text.endswith("footnote:", 0, start):
-        reading.drop_aside(start - len("footnote:"), closing + 1)
+        markup.drop_with_blank(start - len("footnote:"), closing + 1)
         return True
     if text.endswith(("kbd:", "btn:"), 0, start):
-        reading.drop_pair((start - len("kbd:"), opening[1]), (closing, closing + 1))
+        markup.drop_pair((start - len("kbd:"), opening[1]), (closing, closing + 1))
         return True
     if before == "^" and " " in content and _ENDS_WORD.search(text, max(0, start - 5), start - 1):
-        reading.drop(start - 1, closing + 1)  # a note of Pandoc: ^[Since May 2020.]
+        markup.drop(start - 1, closing + 1)  # a note of Pandoc: ^[Since May 2020.]
         return True
     target = _TARGET_BEFORE.search(text, max(0, start - LONGEST_NOTE), start)
-    if target is None or text.startswith("(", closing + 1) or is_word(reading.before(target.start())):
+    if (
+        target is None
+        or text.startswith("(", closing + 1)
+        or is_word(markup.character_before(target.start()))
+    ):
         return False
-    reading.drop_pair((target.start(), opening[1]), (closing, closing + 1))
+    markup.drop_pair((target.start(), opening[1]), (closing, closing + 1))
     return True
 
 
@@ -290,15 +295,12 @@ _ENDS_WORD = re.compile(r"[^\W\d_]{3}\Z|[^\W\d_]{2}[.,;!?”»)]\Z|[\u0e00-\U001
 def _is_link(target: re.Match[str], before: str, content: str, *, is_picture: bool) -> bool:
     """Whether brackets and a target in parentheses behind them are a link, not an index and a call."""
     address = target[0][1:-1].strip()
-    if (
-        is_picture
-        or address.startswith(("#", "/", "./", "../", "<"))
-        or ":" in address
-        or "/" in address
-    ):
+    if is_picture or address.startswith(("#", "<")) or ":" in address or "/" in address:
         return True
-    letters = sum(map(str.isalpha, content))
-    return not is_word(before) and before not in (")", "]") and letters > 1 and address != ""
+    if is_word(before) or before in (")", "]"):
+        return False
+    letters = [character for character in content if character.isalpha()]
+    return len(letters) > 1 and address != ""
 
 
 # Further brackets behind the first.
@@ -308,26 +310,36 @@ _BEHIND_INDEX = re.compile(r"[({=+*?]|\s=\s|\.[^\W\d]|(?![\u0e00-\U0010ffff])\w"
 _TEXT_IN_PARENTHESES = re.compile(r"\([^()]*\s[^()]*\)\Z|\s\([^()]*\)\Z")
 
 
-def _is_note(reading: Reading, start: int, end: int, content: str) -> bool:
+def _is_note(markup: FoundMarkup, start: int, end: int, content: str) -> bool:
     """Whether brackets are the mark of a note or a source: behind a word or a mark, not an index of a program."""
-    text = reading.text
+    text = markup.text
     before = text[max(0, start - 40) : start]
-    chain = _CHAIN.match(text, end)
     if not before.strip(" \t") or before.endswith("\n"):
         return False
-    if _BEHIND_INDEX.match(text, chain.end() if chain else end):
+    further_brackets = _CHAIN.match(text, end)
+    brackets_end = further_brackets.end() if further_brackets else end
+    if _BEHIND_INDEX.match(text, brackets_end):
         return False
     if _WORDY_NOTE.fullmatch(content):
         return content[0] != "^" or not before[-1].isspace()
     if _SOURCE.fullmatch(content):
         return before[-1].isspace() or before[-1] in _CLOSING_MARKS or before[-1] >= "\u0e00"
     if _NUMBERS.fullmatch(content) and not content.startswith("0"):
-        is_chained = reading.taken[start - 1] or (before[-1] in "–-," and reading.taken[start - 2])
-        if is_chained and before[-1] != "]":
-            reading.drop(start - 1, start)  # [1]–[3]
-        return bool(is_chained) or _ends_text(before, may_follow_space=True)
+        return _is_numbered_note(markup, start, before)
     is_letter = len(content) == 1 and "a" <= content <= "z"
-    return is_letter and before[-1].isascii() and before[-1] not in " )]" and _ends_text(before)
+    is_right_behind_word = before[-1].isascii() and before[-1] not in " )]"
+    return is_letter and is_right_behind_word and _ends_text(before)
+
+
+def _is_numbered_note(markup: FoundMarkup, start: int, before: str) -> bool:
+    """Whether brackets with numbers are the mark of a note: behind text, or behind another mark, whose joint is dropped: [1]–[3]."""
+    follows_mark = bool(markup.taken[start - 1])
+    is_joined_to_mark = before[-1] in "–-," and bool(markup.taken[start - 2])
+    if not follows_mark and not is_joined_to_mark:
+        return _ends_text(before, may_follow_space=True)
+    if before[-1] != "]":
+        markup.drop(start - 1, start)
+    return True
 
 
 def _ends_text(before: str, *, may_follow_space: bool = False) -> bool:
@@ -349,10 +361,10 @@ def _ends_text(before: str, *, may_follow_space: bool = False) -> bool:
     return _ENDS_PLAIN_WORD.search(before) is not None
 
 
-def _find_bbcode(reading: Reading) -> None:
+def _find_bbcode(markup: FoundMarkup) -> None:
     """Find tags in brackets whose closing tag stands in the text too."""
     opened: dict[str, list[tuple[int, int]]] = {}
-    for match in _BBCODE_TAG.finditer(reading.text):
+    for match in _BBCODE_TAG.finditer(markup.text):
         name = match[2].lower()
         if name not in _BBCODE:
             continue
@@ -361,6 +373,6 @@ def _find_bbcode(reading: Reading) -> None:
         elif opened.get(name):
             opening = opened[name].pop()
             if name in _STRUCK:
-                reading.hide(opening[0], match.end())
+                markup.hide(opening[0], match.end())
             else:
-                reading.drop_pair(opening, match.span())
+                markup.drop_pair(opening, match.span())

@@ -17,7 +17,7 @@ LONGEST_NOTE = 300
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 # The word that a text ends with.
 LAST_WORD = re.compile(r"[^\W\d_]+\Z")
-_AFTER_ASIDE = frozenset(".,;:!?) \n")
+_BEHIND_DROPPED = frozenset(".,;:!?) \n")
 BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -39,7 +39,7 @@ class Edit(NamedTuple):
     is_hidden: bool = False
 
 
-class Reading:
+class FoundMarkup:
     """A text, and what was found in it so far.
 
     Attributes:
@@ -48,10 +48,10 @@ class Reading:
         edits: What was found, by its place: its end, and what is seen instead.
         covered: The stretches that are taken with all that was found in them, by their place: their end, and whether they state nothing.
         partners: For a mark of a pair the place of the other.
-        breaks: Where blank lines stand: no pair of marks crosses one.
+        blank_lines: Where blank lines stand: no pair of marks crosses one.
     """
 
-    __slots__ = ("_absent", "breaks", "covered", "edits", "partners", "taken", "text")
+    __slots__ = ("_absent", "blank_lines", "covered", "edits", "partners", "taken", "text")
 
     def __init__(self, text: str) -> None:
         self.text: str = text
@@ -59,9 +59,9 @@ class Reading:
         self.edits: dict[int, tuple[int, str]] = {}
         self.covered: dict[int, tuple[int, bool]] = {}
         self.partners: dict[int, int] = {}
-        self.breaks: list[int] = []
+        self.blank_lines: list[int] = []
         if "\n" in text:
-            self.breaks = [match.start() for match in BLANK_LINE.finditer(text)]
+            self.blank_lines = [match.start() for match in BLANK_LINE.finditer(text)]
         self._absent: set[str] = set()
 
     def is_free(self, start: int, end: int) -> bool:
@@ -78,7 +78,7 @@ class Reading:
             self.edits[start] = (end, text)
             self.taken[start:end] = b"\1" * (end - start)
 
-    def drop_aside(self, start: int, end: int) -> None:
+    def drop_with_blank(self, start: int, end: int) -> None:
         """Take a stretch that is not seen, with the blank before it where another blank or a mark follows."""
         self.drop(self._with_blank(start, end), end)
 
@@ -94,7 +94,7 @@ class Reading:
 
     def _with_blank(self, start: int, end: int) -> int:
         """Return where a stretch begins with the blank before it, if a blank or a mark follows."""
-        is_apart = self.before(start) == " " and self.text[end : end + 1] in _AFTER_ASIDE
+        is_apart = self.character_before(start) == " " and self.text[end : end + 1] in _BEHIND_DROPPED
         return start - 1 if is_apart else start
 
     def drop_pair(self, opening: tuple[int, int], closing: tuple[int, int]) -> None:
@@ -102,18 +102,18 @@ class Reading:
         if self.is_free(*opening) and self.is_free(*closing):
             self.drop(*opening)
             self.drop(*closing)
-            self.join(opening[0], closing[0])
+            self.pair(opening[0], closing[0])
 
-    def join(self, opening: int, closing: int) -> None:
+    def pair(self, opening: int, closing: int) -> None:
         """Remember that two marks are a pair."""
         self.partners[opening] = closing
         self.partners[closing] = opening
 
     def crosses_blank_line(self, start: int, end: int) -> bool:
         """Whether a blank line stands in a stretch."""
-        return bisect_left(self.breaks, start) != bisect_left(self.breaks, end)
+        return bisect_left(self.blank_lines, start) != bisect_left(self.blank_lines, end)
 
-    def find(self, mark: str, start: int) -> int:
+    def find_mark(self, mark: str, start: int) -> int:
         """Find the next place of a mark, or -1; the rest of a text is searched once for a mark that is not there."""
         if mark in self._absent:
             return -1
@@ -127,24 +127,24 @@ class Reading:
         edits: list[Edit] = []
         for start, (end, text) in sorted(self.edits.items()):
             edits.append(Edit(start, end, text, self.partners.get(start, -1)))
-        return self._put_covered(edits) if self.covered else tuple(edits)
+        return self._merge_covered(edits) if self.covered else tuple(edits)
 
-    def _put_covered(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    def _merge_covered(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         """Return some edits with the covered stretches in the place of those that they hold."""
-        covered = [
+        covering_edits = [
             Edit(start, end, is_hidden=is_hidden) for start, (end, is_hidden) in self.covered.items()
         ]
         merged: list[Edit] = []
-        position = 0
-        for edit in sorted([*edits, *covered]):
-            if edit.start < position < edit.end:
-                merged.append(edit._replace(start=position))
-            elif edit.start >= position:
+        covered_until = 0
+        for edit in sorted([*edits, *covering_edits]):
+            if edit.start >= covered_until:
                 merged.append(edit)
-            position = max(position, edit.end)
+            elif edit.end > covered_until:
+                merged.append(edit._replace(start=covered_until))
+            covered_until = max(covered_until, edit.end)
         return tuple(merged)
 
-    def before(self, place: int) -> str:
+    def character_before(self, place: int) -> str:
         """Return the character before a place; empty at the beginning."""
         return self.text[place - 1] if place else ""
 
