@@ -132,6 +132,15 @@ UNNAMED = [
     ("da", "Teksten nævner prisen ikke."),
     ("uk", "Ціна в тексті не вказана."),
     ("hu", "Az ár nincs megemlítve a szövegben."),
+    ("en", "The article doesn't go into the price."),
+    ("en", "The provided text does not elaborate on the causes."),
+    ("de", "Der Text geht auf den Preis nicht ein."),
+    ("nl", "De tekst gaat niet in op de prijs."),
+    ("sv", "Texten tar inte upp priset."),
+    ("da", "Teksten kommer ikke ind på prisen."),
+    ("pl", "Tekst nie odnosi się do ceny."),
+    ("hu", "A szöveg nem tér ki az árra."),
+    ("id", "Teks tidak menyinggung harga."),
 ]
 
 
