@@ -239,6 +239,7 @@ def _forget() -> None:
     chunks.read_chunk.__self__.clear()
     chunks._plain_chunks.clear()
     words._stretches.clear()
+    words._texts_with_numbers.clear()
     words.get_word_list.cache_clear()
     words.get_stem_keys.cache_clear()
     index.memory.clear()

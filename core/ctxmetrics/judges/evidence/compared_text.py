@@ -29,6 +29,8 @@ WORDS_AROUND = 7
 # White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white
 # space is read from its first character only.
 _BLANKS_BEFORE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
+# Such a mark. It is looked for first, which takes half as long.
+_MARK_BEHIND_BLANK = re.compile(r"[.,;:!?](?<=\s.)(?:\s|$)")
 
 # Signs that compare, before a number: they say the same as the words of bounds.
 _SIGNS = frozenset("<>≤≥")
@@ -87,9 +89,11 @@ class ComparedText:
 
     def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
         words = text[skip_list_marks(text, language) :]
-        if not _SIGNS.isdisjoint(words):
+        if any(sign in words for sign in _SIGNS):
             words = _COMPARED.sub(_name_sign, words)
-        self.tokens = read_number_words(tokenize(_BLANKS_BEFORE_MARK.sub("", words)), language)
+        if _MARK_BEHIND_BLANK.search(words):
+            words = _BLANKS_BEFORE_MARK.sub("", words)
+        self.tokens = read_number_words(tokenize(words), language)
         self.language = language
         self._unit = unit or self
         self.negations: Sequence[int] = ()

@@ -9,7 +9,7 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
@@ -496,28 +496,34 @@ def _find_contrary_values(
 
     A unit that says both, "the left heart and the right heart", has no contrary: its evidence may be about one of them.
     """
+    if not unit.values:
+        return
+    # Only a text that holds most of the unit contradicts one of its phrases.
+    least_shared = _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
+    close_texts = [text for text in evidence if text.shared_count >= least_shared]
     said = {(value.group, value.value, word) for value in unit.values for word in value.beside}
     for value in dict.fromkeys(unit.values):
         keys = find_contrary_keys(value.group, value.value)
-        if keys is not None and all(keys.isdisjoint(text.keys) for text in evidence):
+        if keys is not None and all(keys.isdisjoint(text.keys) for text in close_texts):
             continue  # the usual case
+        words = value.beside or ("",)
         contrary: list[Value] = []
-        is_stated = False
-        for text in evidence:
-            is_close = text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
-            for word in value.beside or ("",):
+        for text in close_texts:
+            for word in words:
                 same_group = text.values_by_word.get((value.group, word), {})
-                if value.value in same_group:
-                    is_stated = True
-                elif is_close:
-                    others = (
-                        other
-                        for other in same_group.values()
-                        if other.contradicts(value) and (other.group, other.value, word) not in said
-                    )
-                    contrary.extend(islice(others, 1))
-        if contrary and not is_stated:
+                others = (
+                    other
+                    for other in same_group.values()
+                    if other.contradicts(value) and (other.group, other.value, word) not in said
+                )
+                contrary.extend(islice(others, 1))
+        if contrary and not any(_has_value(text, value, words) for text in evidence):
             yield Contradiction("number", value.spelling, contrary[0].spelling)
+
+
+def _has_value(text: ComparedText, value: Value, words: Iterable[str]) -> bool:
+    """Whether a text has a value about one of some words."""
+    return any(value.value in text.values_by_word.get((value.group, word), {}) for word in words)
 
 
 def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:

@@ -22,6 +22,7 @@ from ctxmetrics.judges.evidence.chunks import ROMAN_NUMERALS, Token, read_phrase
 # Faster than by name.
 _get_folded = itemgetter(Token._fields.index("folded"))
 _get_kind = itemgetter(Token._fields.index("kind"))
+_get_spelling = itemgetter(Token._fields.index("spelling"))
 _NUMBERS = frozenset(("number", "count"))
 # Words without content that may stand between a phrase and its word.
 _MOST_SKIPPED = 3
@@ -212,11 +213,7 @@ def find_values(
     forms = _get_forms(words)
     values: list[Value] = []
     if _may_hold_others(words):
-        values += _find_letters(words)
-        values += _find_characters(words)
-        values += _find_frequencies(words)
-        values += _find_numerals(words)
-        values += _find_results(words)
+        values += _find_others(words)
     next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
@@ -231,6 +228,24 @@ def find_values(
         if beside or phrase.place == "anywhere":
             spelling = " ".join(token.spelling for token in words[start:end])
             values.append(Value(phrase.group, phrase.value, beside, spelling))
+    return values
+
+
+def _find_others(words: Sequence[Token]) -> list[Value]:
+    """Find the values that are no phrases of the lists; each kind is looked for if one of its words is there."""
+    values: list[Value] = []
+    kinds = {*map(_get_kind, words)}
+    folded = {*map(_get_folded, words)}
+    if "number" in kinds:
+        values += _find_letters(words)
+    if "characters" in kinds:
+        values += _find_characters(words)
+    if not _EVERY.isdisjoint(folded):
+        values += _find_frequencies(words)
+    if not _NUMERALS.keys().isdisjoint(map(_get_spelling, words)):
+        values += _find_numerals(words)
+    if not _RESULT_JOINTS.isdisjoint(folded):
+        values += _find_results(words)
     return values
 
 
@@ -319,11 +334,13 @@ def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
 
 def _find_results(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the two numbers of a result with the word of the first between them: 7 votes to 3."""
-    for position in range(len(words) - 3):
-        first, word, joint, second = words[position : position + 4]
+    for position, joint in enumerate(words):
+        if joint.folded not in _RESULT_JOINTS or not 1 < position < len(words) - 1:
+            continue
+        first, word, _, second = words[position - 2 : position + 2]
         is_one_clause = not (first.ends_clause or word.ends_clause or joint.ends_clause)
-        is_result = is_one_clause and joint.folded in _RESULT_JOINTS and word.kind == "word"
-        if is_result and first.kind in _NUMBERS and second.kind in _NUMBERS:
+        has_two_numbers = first.kind in _NUMBERS and second.kind in _NUMBERS
+        if is_one_clause and word.kind == "word" and has_two_numbers:
             spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
             yield Value(_RESULT, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
 

@@ -21,10 +21,11 @@ holds does not depend on its neighbours: each is read once and remembered.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
+from typing import Any
 
 from ctxmetrics.judges.evidence.chunks import (
     CLAUSE_END,
@@ -62,7 +63,7 @@ from ctxmetrics.text.quantities import (
 )
 
 
-def tokenize(text: str) -> list[Token]:
+def tokenize(text: str) -> Sequence[Token]:
     """Return the words of a text in order, stop words included.
 
     >>> [token.key for token in tokenize("The 2.10 cities' cafés, in twenty-one states")]
@@ -72,11 +73,8 @@ def tokenize(text: str) -> list[Token]:
     >>> [token.key for token in tokenize("on May 12, 2024 at 6 pm")]
     ['on', '2024-05-12', 'at', '18:00']
     """
-    chunks = text.split()
-    pieces = [*map(find_plain_chunk, chunks)]
-    if None not in pieces:
-        return [*chain.from_iterable(pieces)]  # the usual case
-    return _read_numbers(text, chunks, [*map(read_chunk, chunks)])
+    words, _ = read_words_and_keys(text)
+    return words
 
 
 def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
@@ -86,30 +84,59 @@ def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
     if None not in pieces:
         words = [*chain.from_iterable(pieces)]
         return words, [*map(_get_key, words)]  # a word without a number holds no other key
-    words = _read_numbers(text, chunks, [*map(read_chunk, chunks)])
-    return words, list_keys(words)
+    remembered = _texts_with_numbers.get(text)
+    if remembered is not None:
+        return remembered
+    words = [*_read_numbers(text, chunks, pieces)]
+    words_and_keys = (words, list_keys(words))
+    if len(text) <= _LONGEST_REMEMBERED:
+        if len(_texts_with_numbers) >= _MOST_TEXTS:
+            _texts_with_numbers.clear()
+        _texts_with_numbers[text] = words_and_keys
+    return words_and_keys
 
 
-def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ...]]) -> list[Token]:
+# The words and keys of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
+# find contradictions, and in other samples with the same context.
+_texts_with_numbers: dict[str, tuple[Sequence[Token], Sequence[str]]] = {}
+_LONGEST_REMEMBERED = 1_000
+_MOST_TEXTS = 2_048
+
+
+def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> Iterable[Token]:
     """Return the words of a text that may hold numbers.
 
     Args:
         text: The text.
         chunks: Its pieces between white space.
-        pieces: The words of each.
+        pieces: The words of each that is known to hold no number, and None for the others. It is filled here.
     """
     if "\n" in text or "\t" in text:
         lines = (_CELL_END if "\t" in text else _LINE_END).split(text)
         if len(lines) > 1:
-            return [*chain.from_iterable(map(tokenize, lines))]
-    numbers = {index: type(words) for index, words in enumerate(pieces) if type(words) is not tuple}
-    if not numbers:
-        return [*chain.from_iterable(pieces)]
-    in_digits = _write_in_digits(chunks, numbers)
-    if in_digits != chunks:
-        return tokenize(" ".join(in_digits))
-    if ClockWords in numbers.values():
-        _replace_spoken_times(chunks, pieces, numbers)
+            return chain.from_iterable(map(tokenize, lines))
+    numbers: dict[int, type] = {}
+    for index, known_words in enumerate(pieces):
+        if known_words is None:
+            pieces[index] = read_chunk(chunks[index])
+            kind = type(pieces[index])
+            if kind is not tuple:
+                numbers[index] = kind
+    kinds = frozenset(numbers.values())
+    if not kinds.isdisjoint(_KINDS_IN_WORDS):
+        in_digits = _write_in_digits(chunks, numbers)
+        if in_digits != chunks:
+            return tokenize(" ".join(in_digits))
+        if ClockWords in kinds:
+            _replace_spoken_times(chunks, pieces, numbers)
+    _replace_stretches(chunks, pieces, numbers)
+    return chain.from_iterable(pieces)
+
+
+def _replace_stretches(
+    chunks: Sequence[str], pieces: list[tuple[Token, ...]], numbers: Mapping[int, type]
+) -> None:
+    """Put the words of each stretch with a number in its place, a quantity as one word."""
     next_free = 0
     for index, kind in numbers.items():
         if index < next_free or (kind is NumberWords and not _is_measured(chunks, index)):
@@ -126,7 +153,6 @@ def _read_numbers(text: str, chunks: Sequence[str], pieces: list[tuple[Token, ..
             words = _replace_quantities(stretch, read_quantities(stretch, number_words=number_words))
         pieces[start:end] = (words, *[()] * (end - start - 1))
         next_free = end
-    return [*chain.from_iterable(pieces)]
 
 
 # The letters of a code that stands apart from its digits: BA 286 is BA286.
@@ -171,10 +197,7 @@ def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequ
             _write_decade(chunks[index - 1], chunk) if numbers.get(index) is Decades else chunk
             for index, chunk in enumerate(chunks)
         ]
-    has_joining_kinds = not _JOINING_KINDS.isdisjoint(kinds)
-    if has_joining_kinds and _may_join(chunks, numbers):
-        return join_number_words(chunks)
-    return chunks
+    return join_number_words(chunks) if _may_join(chunks, numbers) else chunks
 
 
 _BEHIND_FRACTION = frozenset(("of", "off"))
@@ -265,6 +288,8 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
 _ONES_BEFORE = ONE_WORDS | {"a"}
 # What may be one of several words of a number.
 _JOINING_KINDS = frozenset((NumberWords, ClockWords))
+# What may be written in digits, or be a time.
+_KINDS_IN_WORDS = _JOINING_KINDS | {HanNumbers, Decades}
 
 
 # The words of each short stretch of chunks with a number; emptied when there are too many.
@@ -312,7 +337,7 @@ def _token(text: str, quantity: Quantity) -> Token:
     )
 
 
-def read_number_words(words: list[Token], language: str) -> list[Token]:
+def read_number_words(words: Sequence[Token], language: str) -> Sequence[Token]:
     """Return the words of a text in a known language: some are numbers there, and something else in other ones (dos, due)."""
     numbers = _get_numbers(language)
     if not numbers or numbers.keys().isdisjoint([word.folded for word in words]):

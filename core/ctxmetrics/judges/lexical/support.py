@@ -275,18 +275,12 @@ def _choose_greedily(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     Yields:
         The sentence, and the bits of the words that all chosen sentences have.
     """
-    held = 0  # the bits of the words that the chosen sentences have
-    not_held = -1  # all other bits
-    best_sentence = 0
-    while masks:
-        most_added = 0
-        for sentence, mask in masks.items():
-            added = (mask & not_held).bit_count()
-            if added > most_added:
-                most_added = added
-                best_sentence = sentence
-        if not most_added:
-            return
-        held |= masks[best_sentence]
+    held = 0
+    added = dict(masks)  # the bits that each sentence would add
+    while added:
+        counts = [*map(int.bit_count, added.values())]
+        sentence = [*added][counts.index(max(counts))]
+        held |= masks[sentence]
+        yield sentence, held
         not_held = ~held
-        yield best_sentence, held
+        added = {other: mask & not_held for other, mask in added.items() if mask & not_held}
