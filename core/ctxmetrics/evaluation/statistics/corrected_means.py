@@ -103,9 +103,11 @@ def corrected(
     weighted = _is_weighted(weights)
     sizes = weights if weights is not None and weighted else np.ones(n)
     shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
+    # The samples whose mean by the judge is taken.
     pool = everyone if weighted and not apart else judge_others
     # What each sample adds to the error of people's mean, and to that of the judge's difference.
-    people_terms, judge_terms = np.zeros((2, len(everyone)))
+    people_terms = np.zeros(len(everyone))
+    judge_terms = np.zeros(len(everyone))
     people_terms[:n] = shares * (labels - shares @ labels)
     judge_terms[:n] = shares * (judge_labelled - shares @ judge_labelled)
     if len(pool):
@@ -117,33 +119,39 @@ def corrected(
     if apart:
         trust = 1.0
     elif trust is not None:
-        # Everyone are the labelled samples, too: without weights the others stand for their part of everyone.
-        trust *= 1.0 if weighted else len(judge_others) / len(everyone)
+        if not weighted:  # the pool has the others alone, which are a part of everyone
+            trust *= len(judge_others) / len(everyone)
     elif weighted:
-        judge_square = float(judge_terms @ judge_terms)
-        trust = float(people_terms @ judge_terms) / judge_square if judge_square else 0.0
+        trust = _fit_trust(people_terms, judge_terms)
     else:
         trust = _trust(labels, judge_labelled, judge_others)
     trust = min(max(trust, 0.0), 1.0)
     errors = labels - trust * judge_labelled
-    centre = float(shares @ errors)
+    mean = float(shares @ errors)
+    if trust:
+        mean += trust * float(pool.mean())
     size = 1 / float((shares**2).sum())
     if apart:
         size = min(size, len(judge_others))
     if clusters is None and not weighted:
-        spread = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
-        variance = float(errors.var(ddof=1)) / n + trust**2 * spread
+        pool_variance = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
+        variance = float(errors.var(ddof=1)) / n + trust**2 * pool_variance
     else:
         labelled = n if clusters is None else len(set(clusters[:n]))
         size = min(size, float(labelled))
         squares = (people_terms - trust * judge_terms) ** 2
         variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
-    judged = trust * float(pool.mean()) if trust else 0.0
-    return CorrectedMean(centre + judged, math.sqrt(variance), round(size, 9), trust)
+    return CorrectedMean(mean, math.sqrt(variance), round(size, 9), trust)
 
 
 def _is_weighted(weights: Sequence[float] | None) -> bool:
     return weights is not None and len(set(weights)) > 1
+
+
+def _fit_trust(people_terms: Any, judge_terms: Any) -> float:
+    """Return the trust that makes the sum of ``(people_terms - trust * judge_terms)**2`` as small as possible."""
+    judge_square = float(judge_terms @ judge_terms)
+    return float(people_terms @ judge_terms) / judge_square if judge_square else 0.0
 
 
 def _trust(people: Any, judge: Any, others: Any) -> float:
@@ -209,50 +217,62 @@ def corrected_mean(
     >>> round(mean, 3), low < mean < high
     (0.625, True)
     """
+    _check_lengths(people, judge, others, weights, clusters)
+    mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
+    n = len(people)
+    trust = None if n >= FEWEST else 0.0
+    result = corrected(
+        people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
+    )
+    is_harder = apart or _is_weighted(weights)
+    if unseen is None:
+        unseen = UNSEEN_MORE if is_harder else UNSEEN
+    if not result.trust and not is_harder and clusters is None:
+        unseen = 0.0  # people's mean alone, of samples that were drawn equally often
+    labels = result.size
+    if apart:  # the run may have fewer samples than there are labels
+        sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+        labels = float(sizes.sum() ** 2 / (sizes**2).sum())
+    error = math.hypot(result.error / scale, unseen / labels)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    quantile = student_quantile((1 + confidence) / 2, result.degrees)
+    half_width = quantile * error
+    size = result.size
+    if clusters is not None:
+        size *= (z / quantile) ** 2
+    mean = min(max(result.mean / scale, 0.0), 1.0)
+    if result.error > EQUAL * scale:
+        size = max(size, mean * (1 - mean) * (z / half_width) ** 2)
+    low, high = wilson(mean, size, z)
+    if apart:
+        low = min(low, max(result.mean / scale - half_width, 0.0))
+        high = max(high, min(result.mean / scale + half_width, 1.0))
+    return mean * scale, (low * scale, high * scale)
+
+
+def _check_lengths(
+    people: Sequence[float],
+    judge: Sequence[float],
+    others: Sequence[float],
+    weights: Sequence[float] | None,
+    clusters: Sequence[object] | None,
+) -> None:
+    """Check that the arguments of `corrected_mean` are about the same samples, and that weights are above 0."""
     n = len(people)
     if n < 2 or len(judge) != n:  # noqa: PLR2004 - a variance needs two
         raise ParameterError(
             "corrected_mean: people and judge must be scores of the same two or more samples."
         )
-    if weights is not None and not (
-        len(weights) == n and all(0 < weight < math.inf for weight in weights)
-    ):
-        raise ParameterError(
-            "corrected_mean: weights must be numbers above 0, one for each sample of people."
-        )
+    if weights is not None:
+        are_positive = all(0 < weight < math.inf for weight in weights)
+        if len(weights) != n or not are_positive:
+            raise ParameterError(
+                "corrected_mean: weights must be numbers above 0, one for each sample of people."
+            )
     if clusters is not None and len(clusters) != n + len(others):
         raise ParameterError(
             "corrected_mean: clusters must be one for each sample of people and of others."
         )
-    mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
-    trust = None if n >= FEWEST else 0.0
-    result = corrected(
-        people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
-    )
-    size = result.size
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    mean = min(max(result.mean / scale, 0.0), 1.0)
-    always_more = apart or _is_weighted(weights)
-    if unseen is None:
-        unseen = UNSEEN_MORE if always_more else UNSEEN
-    if not result.trust and not always_more and clusters is None:
-        unseen = 0.0
-    labels = size
-    if apart:  # the run may have fewer samples than there are labels
-        sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-        labels = float(sizes.sum() ** 2 / (sizes**2).sum())
-    error = math.hypot(result.error / scale, unseen / labels)
-    quantile = student_quantile((1 + confidence) / 2, result.degrees)
-    half = quantile * error
-    if clusters is not None:
-        size *= (z / quantile) ** 2
-    if result.error > EQUAL * scale:
-        size = max(size, mean * (1 - mean) * (z / half) ** 2)
-    low, high = wilson(mean, size, z)
-    if apart:
-        low = min(low, max(result.mean / scale - half, 0.0))
-        high = max(high, min(result.mean / scale + half, 1.0))
-    return mean * scale, (low * scale, high * scale)
 
 
 def audited_mean(

@@ -374,9 +374,8 @@ class _Samples:
         square = float((values**2).mean())
         labelled_rows = np.flatnonzero(members[: len(self.people)])
         terms = np.zeros(len(self.people))
-        unseen_error = UNSEEN * self.scale * share
+        unseen_error = UNSEEN * self.scale * share / self._expect_labels(len(values), labelled_rows)
         if not len(labelled_rows):
-            unseen_error /= self._expect_labels(len(values), labelled_rows)
             return _Stratum(
                 changed=changed,
                 mean=share * mean,
@@ -403,8 +402,9 @@ class _Samples:
         unlabelled = np.maximum(1 - 1 / (weights * len(values)), 0.0)
         terms[labelled_rows] = share * weights * np.sqrt(unlabelled) * deviations
         size = min(1 / float((weights**2).sum()), float(clusters))
-        unseen_error *= min(1.0, UNLABELLED * (1 - len(labelled_rows) / len(values)))
-        unseen_error /= self._expect_labels(len(values), labelled_rows) * size / len(labelled_rows)
+        unlabelled_share = 1 - len(labelled_rows) / len(values)
+        unseen_error *= min(1.0, UNLABELLED * unlabelled_share)
+        unseen_error *= len(labelled_rows) / size  # dependent labels show less
         return _Stratum(
             changed=changed,
             mean=share * (error + trust * mean),
