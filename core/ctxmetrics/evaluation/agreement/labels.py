@@ -73,11 +73,11 @@ class Compared:
     @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
         """What people say, and the judge's verdict, where there are both."""
-        return [
-            (people, item)
-            for people, item in zip(self.people or (), self.verdicts, strict=True)
-            if people is not None and item.value is not None
-        ]
+        pairs = []
+        for label, verdict in zip(self.people or (), self.verdicts, strict=True):
+            if label is not None and verdict.value is not None:
+                pairs.append((label, verdict))
+        return pairs
 
     @property
     def disputed(self) -> list[Verdict]:
@@ -256,14 +256,15 @@ def _check_verdicts(item: Compared, score: Score, *, in_run: bool) -> None:
             f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
         )
     if item.label == CONTEXTS:
-        fits = count == len(item.sample.retrieved_contexts or ())
+        are_about_labels = count == len(item.sample.retrieved_contexts or ())
         fix = "Score without top_k"
     else:
         references = item.sample.references or (item.sample.reference or "",)
-        units = tuple(verdict.text for verdict in score.verdicts)
-        fits = units in map(split_sentences, references)
+        labelled_units = [split_sentences(reference) for reference in references]
+        judged_units = tuple(verdict.text for verdict in score.verdicts)
+        are_about_labels = judged_units in labelled_units
         fix = "Score with unit='sentence', and the splitter that cut the labelled sentences"
-    if count and not fits:
+    if count and not are_about_labels:
         raise ParameterError(
             f"agree: the {plural(count, 'verdict')} of {score.metric} on sample {name!r} "
             f"{'is' if count == 1 else 'are'} not about what was labelled. {fix}."

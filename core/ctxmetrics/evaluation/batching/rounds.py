@@ -122,10 +122,10 @@ class BatchRounds:
         self._asking = BatchModel(provider=self._provider, journal=self.journal, batch=self.batch)
         return tuple(_give_model(metric, self._asking) for metric in self.metrics)
 
-    async def submit(self, *, wanted: bool) -> str | None:
-        """Submit what the round noted, if that is wanted, and return why the run has not all its values, or None."""
+    async def submit(self, *, run_is_whole: bool) -> str | None:
+        """Submit what the round noted, unless the run ended early, and return why the run has not all its values, or None."""
         try:
-            if wanted and self.problem is None:
+            if run_is_whole and self.problem is None:
                 await in_thread(self._submit)
         except (JudgeError, OSError, OutputFileError) as problem:
             self.problem = f"the batch could not be submitted: {problem}"
@@ -141,7 +141,7 @@ class BatchRounds:
             held_back=self._asking.held_back,
             notes=self._notes,
         )
-        if not wanted:
+        if not run_is_whole:
             return None
         if self.problem is not None:
             return self.problem

@@ -98,14 +98,15 @@ def compare(
     names = verdict.metric or [name for _, name, _ in gates]
     options = {name: value for name, value in vars(pairing).items() if value}
     comparisons = compare_all(first, runs, metrics=names, **options)
-    several = len(runs) > 1
-    result = comparisons if several else comparisons.runs[str(second)]
     outcomes: list[Outcome] = []
     for name, comparison in comparisons.runs.items():
-        own = [*_check_gates(comparison, gates)]
+        outcomes_of_run = list(_check_gates(comparison, gates))
         if verdict.keep_gates:
-            write_gates(runs[name], own)
-        outcomes += [outcome.in_setting(name) for outcome in own] if several else own
+            write_gates(runs[name], outcomes_of_run)
+        if len(runs) > 1:
+            outcomes_of_run = [outcome.in_setting(name) for outcome in outcomes_of_run]
+        outcomes += outcomes_of_run
+    result = comparisons if len(runs) > 1 else comparisons.runs[str(second)]
     gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
     rows = [{"gate": gate, "problem": problem} for gate, problem in gate_rows]
     print_in_format(result, format, gates=rows)

@@ -97,12 +97,15 @@ def compare_stages(
         clusters: The cluster of each sample.
     """
     for metric in names:
-        staged = []
+        pairs_with_stages: list[RowPair] = []
+        clusters_with_stages: list[object] = []
         for pair, cluster in zip(pairs, clusters or range(len(pairs)), strict=True):
-            if _has_stages(pair[0], metric) and _has_stages(pair[1], metric):
-                staged.append((pair, cluster))
-        if staged:
-            return _compare_staged(metric, *zip(*staged, strict=True))
+            before, after = pair
+            if _has_stages(before, metric) and _has_stages(after, metric):
+                pairs_with_stages.append(pair)
+                clusters_with_stages.append(cluster)
+        if pairs_with_stages:
+            return _compare_staged(metric, pairs_with_stages, clusters_with_stages)
     return None
 
 

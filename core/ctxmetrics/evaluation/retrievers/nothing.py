@@ -151,7 +151,9 @@ def find_nothing(
     unanswerable: list[int] = []
     answerable: list[int] = []
     for index, row in enumerate(results):
-        if any(score.reason_code in FAILURES | {"cancelled"} for score in row.scores):
+        codes = {score.reason_code for score in row.scores}
+        has_failed = not codes.isdisjoint(FAILURES | {"cancelled"})
+        if has_failed:
             continue
         if row.fields.unanswerable:
             unanswerable.append(index)
@@ -170,12 +172,13 @@ def find_nothing(
     recalls: list[float] = []
     if metric is not None:
         recalls = [_to_share(results[index][metric]) for index in answerable]
-    have_scores = all(
-        scores[index] is not None or not _count_contexts(results[index])
+    without_scores = [
+        index
         for index in (*unanswerable, *answerable)
-    )
+        if scores[index] is None and _count_contexts(results[index])
+    ]
     curve: _Curve | None = None
-    if metric is not None and recalls and have_scores:
+    if metric is not None and recalls and not without_scores:
         curve = _Curve(results, scores, unanswerable, answerable, metric)
     return ReturnedNothing(
         questions=len(unanswerable),

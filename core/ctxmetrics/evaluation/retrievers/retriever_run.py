@@ -340,17 +340,16 @@ class RetrieverRun:
             judged.relevance[name] = []
             for index, question in enumerate(self._questions):
                 row = row_of.get((index, name))
-                question_sample = samples[name][index] or question
+                sample = samples[name][index] or question
                 scores = () if row is None else row.scores
-                if (
-                    relevance is not None
-                ):  # its score is the last one, and belongs to no metric of the caller
+                if relevance is not None:
+                    # Its score is the last one, and belongs to no metric of the caller.
                     judged.relevance[name].append(scores[-1] if scores else None)
                     scores = scores[:-1]
                 if row is None:
-                    scores = self._score_failed(question_sample, retrieved[name][index])
-                scores = tuple(replace(score, sample_id=question_sample.id) for score in scores)
-                setting.add(Row(index, question_sample, question_sample.id, scores))
+                    scores = self._score_failed(sample, retrieved[name][index])
+                scores = tuple(replace(score, sample_id=sample.id) for score in scores)
+                setting.add(Row(index, sample, sample.id, scores))
             setting.stopped = self._stopped
             if self._stopped is not None:
                 setting.total = len(setting)

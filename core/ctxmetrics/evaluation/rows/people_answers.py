@@ -176,15 +176,20 @@ class PeopleAnswers:
     def _check_drawn(self) -> None:
         """Raise where an answer is about a sample that no draw has: it would count nowhere."""
         drawn = set(self.get_drawn())
-        strange = [question.key for _, question in self.answers if question.key not in drawn]
-        if not strange:
+        unknown_keys = [question.key for _, question in self.answers if question.key not in drawn]
+        if not unknown_keys:
             return
-        ids = {id_ for id_, _ in drawn if id_ is not None}
-        changed = sum(id_ in ids for id_, _ in strange)
+        drawn_ids = {id_ for id_, _ in drawn if id_ is not None}
+        other_texts = 0
+        for id_, _ in unknown_keys:
+            if id_ in drawn_ids:
+                other_texts += 1
+        other_ids = len(unknown_keys) - other_texts
+        first_id, first_hash = unknown_keys[0]
         raise InputFileError(
-            f"{self.path}: {plural(len(strange), 'answer', 'is', 'are')} about samples that were not drawn: "
-            f"{changed} about other texts of a drawn sample, {len(strange) - changed} about other ids, the first "
-            f"about {visible(strange[0][0] or strange[0][1])[:80]!r}. Take these lines out, or give the file as it was written."
+            f"{self.path}: {plural(len(unknown_keys), 'answer', 'is', 'are')} about samples that were not drawn: "
+            f"{other_texts} about other texts of a drawn sample, {other_ids} about other ids, the first "
+            f"about {visible(first_id or first_hash)[:80]!r}. Take these lines out, or give the file as it was written."
         )
 
     def _check_names(self) -> None:
@@ -192,10 +197,11 @@ class PeopleAnswers:
         if not self._replaced:
             return
         count = len(self._replaced)
-        (name, question) = self._replaced[0]
+        name, question = self._replaced[0]
+        id_, texts_hash = question.key
         raise InputFileError(
             f"{self.path}: {plural(count, 'answer', 'replaces', 'replace')} another one under the name {visible(name)[:80]!r}, "
-            f"in files that were put together; the first is about sample {visible(question.key[0] or question.key[1])[:80]!r}, "
+            f"in files that were put together; the first is about sample {visible(id_ or texts_hash)[:80]!r}, "
             f"{question.item}. If two people answered, write a name of its own as 'annotator' in each one's lines; if one "
             "person did, take the earlier lines out."
         )
@@ -223,19 +229,22 @@ class PeopleAnswers:
         """Return a further draw with the samples of the earlier ones, which it continues or stands beside."""
         if self.draw is None:
             return draw
-        everyone = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
-        if len(everyone) == len(draw.drawn) > len(self.draw.drawn):
+        samples = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
+        has_all = len(samples) == len(draw.drawn)
+        if has_all and len(draw.drawn) > len(self.draw.drawn):
             return draw  # it continues the earlier one
+        # The draw of another person's file begins: what was answered so far comes from the files before.
         self._earlier = {key: answer.answer for key, answer in self.answers.items()}
-        if len(everyone) == len(draw.drawn):
+        if has_all:
             return draw
-        if draw.by is not None or self.draw.by is not None or draw.samples != self.draw.samples:
+        by_key = draw.by is not None or self.draw.by is not None
+        if by_key or draw.samples != self.draw.samples:
             raise InputFileError(
                 f"{self.path}, line {number}: the samples of this draw have other weights than those of an earlier one: the "
                 "draws are by a key, or of other files. Give each person's file alone, or label with the same --n, --seed and --by."
             )
-        weight = draw.samples / len(everyone)
-        return replace(draw, drawn=tuple(replace(item, weight=weight) for item in everyone.values()))
+        weight = draw.samples / len(samples)
+        return replace(draw, drawn=tuple(replace(item, weight=weight) for item in samples.values()))
 
     def _problem(self, number: int) -> InputFileError:
         return InputFileError(
@@ -488,15 +497,16 @@ def apply_labels(
     labels: dict[QuestionKey, dict[str, Any]] = {}
     for path in map(Path, paths):
         list_questions = partial(_list_questions, path, rows)
-        for key, values in labels_by_key(read_answers(path), list_questions).items():
+        for key, labels_of_file in labels_by_key(read_answers(path), list_questions).items():
             earlier = labels.setdefault(key, {})
-            _check_same(path, key, earlier, values)
+            _check_same(path, key, earlier, labels_of_file)
             for kind in ASKED:
-                if kind in earlier and kind in values:
-                    values[kind] = _fill_gaps(values[kind], earlier[kind])
-            earlier.update(values)
-    labels |= {_shorten(key): values for key, values in labels.items()}
-    return [[_replace_labels(row, labels) for row in run] for run in runs]
+                if kind in earlier and kind in labels_of_file:
+                    labels_of_file[kind] = _fill_gaps(labels_of_file[kind], earlier[kind])
+            earlier.update(labels_of_file)
+    # The rows of a baseline have shorter keys.
+    labels |= {_shorten(key): labels_of_sample for key, labels_of_sample in labels.items()}
+    return [_replace_labels(run, labels) for run in runs]
 
 
 def _shorten(key: QuestionKey) -> QuestionKey:
@@ -509,13 +519,13 @@ def _check_same(
 ) -> None:
     """Raise where a file has another label of the same texts than a file before it: one would replace the other."""
     for kind in ASKED:
-        pairs = zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False)
-        if any(None not in pair and len(set(pair)) > 1 for pair in pairs):
-            raise InputFileError(
-                f"{path}: {kind} of sample {visible(key[0] or key[1])[:80]!r} differs from that in an earlier file of "
-                "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
-                "person, take one of the answers out."
-            )
+        for label_before, label in zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False):
+            if None not in (label_before, label) and label_before != label:
+                raise InputFileError(
+                    f"{path}: {kind} of sample {visible(key[0] or key[1])[:80]!r} differs from that in an earlier file of "
+                    "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
+                    "person, take one of the answers out."
+                )
 
 
 def _fill_gaps(labels: Sequence[bool | None], others: Sequence[bool | None]) -> list[bool | None]:
@@ -524,10 +534,15 @@ def _fill_gaps(labels: Sequence[bool | None], others: Sequence[bool | None]) -> 
     return [other if label is None else label for label, other in pairs]
 
 
-def _replace_labels(row: Row, labels: Mapping[QuestionKey, Mapping[str, Any]]) -> Row:
-    if row.sample is None:
-        return row
-    return replace(row, sample=with_labels(row.sample, labels.get(texts_key(row), {})))
+def _replace_labels(run: Iterable[Row], labels: Mapping[QuestionKey, Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of a run with the labels of their samples."""
+    rows = []
+    for row in run:
+        sample = row.sample
+        if sample is not None:
+            sample = with_labels(sample, labels.get(texts_key(row), {}))
+        rows.append(replace(row, sample=sample))
+    return rows
 
 
 def _list_questions(

@@ -205,9 +205,9 @@ class BatchScorer:
         Returns:
             The fields that some row has.
         """
-        present: set[str] = set()
+        present_fields: set[str] = set()
         metadata: list[Mapping[str, Any]] = []
-        compared: list[Any] = []
+        rows_of_ids: list[Any] = []  # the first ones, of a table of ids
         first_values = self._find_first_values(frame)
         self._check_ids(frame, first_row)
         columns = [str(self.plan.column_of(name, frame.columns)) for name in fields]
@@ -233,13 +233,13 @@ class BatchScorer:
                     rows += samples
                 else:
                     rows.append(pair)
-            present |= {name for name in fields if _has_field(rows, name)}
+            present_fields |= {name for name in fields if _has_field(rows, name)}
             if _IDS.issuperset(fields) and begin < _MOST_COMPARED:
-                compared += rows
+                rows_of_ids += rows
             _score_rows(rows, fields, metrics, scored)
         log_orders(metadata)
-        _log_never_retrieved(compared)
-        return present
+        _log_never_retrieved(rows_of_ids)
+        return present_fields
 
     def _find_first_values(self, frame: nw.DataFrame[Any]) -> set[int]:
         """Find the first row with a value of each column with an unknown name: the error about it is raised there."""
@@ -337,16 +337,20 @@ def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
     if type(row) is not tuple:
         return row  # type: ignore[no-any-return]  # a sample
     values = dict(zip(fields, row, strict=True))
-    if type(row[1]) is dict:
-        values |= {_GRADED: [*row[1]], "labels": {"relevance": row[1]}}
+    _, reference = row
+    if type(reference) is dict:  # ids with grades
+        values[_GRADED] = list(reference)
+        values["labels"] = {"relevance": reference}
     return Sample(**values)
 
 
 def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
     """Put grades in place of the reference ids of a pair of lists; None where labels say anything else."""
     retrieved, reference = pair
-    if type(labels) is not dict or labels.keys() != {"relevance"} or reference is None:
-        return retrieved, reference if is_missing(labels) else None
+    if reference is None or is_missing(labels):
+        return retrieved, reference
+    if type(labels) is not dict or labels.keys() != {"relevance"}:
+        return retrieved, None
     try:
         return retrieved, read_grades(labels, reference, "")
     except SampleError:  # raised again where the sample is scored

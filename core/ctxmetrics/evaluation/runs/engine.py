@@ -248,7 +248,8 @@ class Evaluation:
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         batch: Batch | None = checked["batch"]
         in_caller = in_caller and batch is None and not isinstance(samples, (list, tuple))
-        self.source: Source = (CallerSource if in_caller else Source)(samples, self.metrics)
+        source_class = CallerSource if in_caller else Source
+        self.source: Source = source_class(samples, self.metrics)
         self._controls: ControlRun | None = None
         self._control_count = controls
         self._joined = {} if checked["one_context"] else self.source.joined
@@ -399,8 +400,9 @@ class Evaluation:
                 judge_is_down = self._find_breaker_message()
                 self._describe_end(results, judge_is_down)
             if self._rounds is not None:
-                may_submit = judge_is_down is None and self._stopped is None
-                results.stopped = await self._rounds.submit(wanted=may_submit) or results.stopped
+                run_is_whole = judge_is_down is None and self._stopped is None
+                problem = await self._rounds.submit(run_is_whole=run_is_whole)
+                results.stopped = problem or results.stopped
                 results.batches = self._rounds.report
             if file is not None:
                 self._finish(file, results)
