@@ -70,20 +70,22 @@ def _find_words(text: str) -> list[str]:
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
     words = _find_words(text[:_OPENING])
-    least = len(_NO_ENGLISH_WORDS.intersection(words)) + _CLEARLY
-    if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= least:
+    least_english = len(_NO_ENGLISH_WORDS.intersection(words)) + _CLEARLY
+    if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= least_english:
         return "en"  # the usual case
     if len(text) > _OPENING:
         words = _find_words(text)
-    english = len(_ENGLISH_WORDS.intersection(words))
-    others = _OTHER_WORDS.intersection(words)
-    if len(others) <= english + 1:  # so no single language has more
+    english_count = len(_ENGLISH_WORDS.intersection(words))
+    other_words = _OTHER_WORDS.intersection(words)
+    if len(other_words) <= english_count + 1:  # so no single language has more
         return "en"
-    counts = {language: len(frequent & others) for language, frequent in _FREQUENT_WORDS.items()} | {
-        "en": english
+    counts = {
+        language: len(frequent_words & other_words)
+        for language, frequent_words in _FREQUENT_WORDS.items()
     }
-    second, most = sorted(counts.values())[-2:]
-    if most > second and most > english + 1:
+    counts["en"] = english_count
+    second_count, highest_count = sorted(counts.values())[-2:]
+    if highest_count > second_count and highest_count > english_count + 1:
         return max(counts, key=counts.__getitem__)
     return "en"
 
@@ -111,14 +113,22 @@ def detect_language(text: str) -> str:
     if not _may_be_other_script(sample) or _OTHER_SCRIPT.search(sample) is None:
         return _detect_latin(sample[:500])
     counts = Counter(sample)
-    characters = "".join(counts)
-    letters = sum(count for character, count in counts.items() if character.isalpha())
-    for language, pattern in _SCRIPTS.items():
-        count = sum(map(counts.__getitem__, pattern.findall(characters)))
+    distinct_characters = "".join(counts)
+    letter_count = sum(count for character, count in counts.items() if character.isalpha())
+
+    def count_letters_of(language: str) -> int:
+        """Count the letters that only the script of a language has."""
+        return sum(counts[letter] for letter in _SCRIPTS[language].findall(distinct_characters))
+
+    for language in _SCRIPTS:
+        count = count_letters_of(language)
+        is_half = count * 2 > letter_count > 0
         if language == "uk":
-            cyrillic = sum(map(counts.__getitem__, _SCRIPTS["ru"].findall(characters)))
-            if count and cyrillic * 2 > letters:
-                return "uk"
-        elif (language == "ja" and count * 10 > letters > 0) or count * 2 > letters > 0:
+            # Ukrainian has few letters that Russian lacks.
+            is_half = count > 0 and count_letters_of("ru") * 2 > letter_count
+        elif language == "ja":
+            # Japanese has more Chinese characters than letters of its own.
+            is_half = count * 10 > letter_count > 0
+        if is_half:
             return language
     return "en"

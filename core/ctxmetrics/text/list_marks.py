@@ -90,15 +90,15 @@ def skip_list_marks(text: str, language: str = "en") -> int:
         return 0
     start = 0
     for _ in range(_MOST_MARKS):
-        match = _MARK.match(text, start)
-        if match is not None:
-            if _is_day(text, match, language):
-                break
+        mark = _MARK.match(text, start)
+        if mark is not None:
+            is_mark = not _is_day(text, mark, language)
         else:
-            match = _BARE_MARK.match(text, start)
-            if match is None or not _is_heading(text, match, language):
-                break
-        start = match.end()
+            mark = _BARE_MARK.match(text, start)
+            is_mark = mark is not None and _is_heading(text, mark, language)
+        if mark is None or not is_mark:
+            break
+        start = mark.end()
     return start if has_content(text[start:]) else 0
 
 
@@ -106,16 +106,20 @@ def _is_day(text: str, mark: re.Match[str], language: str) -> bool:
     """Whether a number with a stop is a day before its month, or an ordinal before a word in small letters."""
     if _DAY.fullmatch(mark.group()) is None:
         return False
-    after = text[mark.end() : mark.end() + 1]
-    return MONTH.match(text, mark.end()) is not None or (after.islower() and language[:2] != "en")
+    if MONTH.match(text, mark.end()):
+        return True
+    next_character = text[mark.end() : mark.end() + 1]
+    return next_character.islower() and language[:2] != "en"
 
 
 def _is_heading(text: str, mark: re.Match[str], language: str) -> bool:
     """Whether a number without a mark behind it is that of a heading: a word with a capital letter follows."""
-    word = _WORD.match(text, mark.end())
-    if word is None or not (word[0][0].isupper() and word[0][1:].islower()):
+    match = _WORD.match(text, mark.end())
+    if match is None:
         return False
-    if word[0] in LISTS["large_numbers"]:
+    word = match[0]
+    is_capitalised = word[0].isupper() and word[1:].islower()
+    if not is_capitalised or word in LISTS["large_numbers"]:
         return False
-    several_levels = (mark["levels"] or "").count(".") > 1
-    return several_levels or language[:2] not in _NOUNS_ARE_CAPITALISED
+    has_several_levels = (mark["levels"] or "").count(".") > 1
+    return has_several_levels or language[:2] not in _NOUNS_ARE_CAPITALISED

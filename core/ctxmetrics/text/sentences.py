@@ -178,39 +178,45 @@ def _join_pieces(
 ) -> list[tuple[int, int]]:
     """Return the sentences of some pieces, without the white space around them: those that were cut too early are joined."""
     spans: list[tuple[int, int]] = []
-    count = 0  # pieces of the last sentence
-    for first, last in pieces:
-        if first == last:
+    pieces_of_last = 0  # how many pieces the last sentence has
+    for piece_start, piece_end in pieces:
+        if piece_start == piece_end:
             continue
-        start = first
-        end = last
-        if text[end - 1].isspace():
-            end = first + len(text[first:last].rstrip())
-        head = text[start]
-        if not head.isalpha():
-            start = last - len(text[first:last].lstrip())
-            if not text[start : start + 1].isalpha():
-                start = _skip_mark(text, start, last)
-                if not has_content(text[start:end]):
-                    if (
-                        spans
-                        and text[start:end]
-                        and _is_cut_amount(_get_tail(text, Span(*spans[-1])), text[start:end])
-                    ):
-                        spans[-1] = (spans[-1][0], end)
-                    continue
-            head = text[start]
-        if spans and not (head.isupper() and _ends_plainly(text, spans[-1])):
+        start, end = _strip_piece(text, piece_start, piece_end)
+        begins_with_letter = start < end and text[start].isalpha()
+        if not begins_with_letter and not has_content(text[start:end]):
+            # A piece of marks alone is no sentence; it may be the end of an amount: "5 mln. €".
+            if start < end and spans and _ends_with_cut_amount(text, spans[-1], text[start:end]):
+                spans[-1] = (spans[-1][0], end)
+            continue
+        if spans and not (text[start].isupper() and _ends_plainly(text, spans[-1])):
             before = _without_mark(text, Span(*spans[-1]), marks)
             span = Span(start, end)
-            if count < _MOST_PIECES and _continues(text, before, span, marks):
+            if pieces_of_last < _MOST_PIECES and _continues(text, before, span, marks):
                 spans[-1] = _join(text, before, span)
-                count += 1
+                pieces_of_last += 1
                 continue
             spans[-1] = before
         spans.append((start, end))
-        count = 1
+        pieces_of_last = 1
     return spans
+
+
+def _strip_piece(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return where a piece begins and ends without white space around it and without the mark of a list before it."""
+    stripped_end = end
+    if text[end - 1].isspace():
+        stripped_end = start + len(text[start:end].rstrip())
+    if not text[start].isalpha():
+        start = end - len(text[start:end].lstrip())
+        if not text[start : start + 1].isalpha():
+            start = _skip_mark(text, start, end)
+    return start, stripped_end
+
+
+def _ends_with_cut_amount(text: str, sentence: tuple[int, int], behind: str) -> bool:
+    """Whether a sentence ends inside an amount that goes on behind it."""
+    return _is_cut_amount(_get_tail(text, Span(*sentence)), behind)
 
 
 class _ListMarks:
@@ -248,11 +254,9 @@ def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
     mark = text[end - 1]
     if mark != ".":
         return mark not in ")．）"
-    if end - start > _HEAD:
-        start = end - _HEAD
-    before = text.rfind(" ", start, end)
-    word = text[before + 1 : end - 1] if before > 0 else ""
-    return word.isalpha() and word.lower() not in _TITLES
+    blank = text.rfind(" ", max(start, end - _HEAD), end)
+    last_word = text[blank + 1 : end - 1] if blank > 0 else ""
+    return last_word.isalpha() and last_word.lower() not in _TITLES
 
 
 def _skip_mark(text: str, start: int, last: int) -> int:
@@ -293,56 +297,58 @@ def _continues(text: str, before: Span, span: Span, marks: _ListMarks) -> bool:
     """Whether a piece continues the one before it, which the splitter ended too early."""
     start = span.start
     tail = _get_tail(text, before)
-    rest = text[start : start + _HEAD]
+    head = text[start : start + _HEAD]
     number = _NUMBER_ALONE.fullmatch(text, *span)
     if number and "\n" not in text[before.end : start] and not marks.has(number, tail):
         return True  # "ст. 10."
-    if _is_said(tail, rest):
+    if _is_said(tail, head):
         return True
     if tail[-1] in ".)．）" and len(tail) < _TAIL and _MARK_ALONE.fullmatch(tail):
         return True
     if tail[-1] != ".":
-        return _KANA.match(rest) is not None and _NAME_WITH_MARK.search(tail) is not None
-    begins_small = text[before.start].islower()
-    begins_name = start == before.end and (tail[-2:-1].isspace() or rest[0] == "-")
-    if begins_name or _is_cut_amount(tail, rest):  # ".NET", "J.-C."
+        return _KANA.match(head) is not None and _NAME_WITH_MARK.search(tail) is not None
+    follows_at_once = start == before.end
+    begins_name = follows_at_once and (tail[-2:-1].isspace() or head[0] == "-")
+    if begins_name or _is_cut_amount(tail, head):  # ".NET", "J.-C."
         return True
-    return _needs_more(tail, rest, begins_small=begins_small)
+    return _needs_more(tail, head, begins_small=text[before.start].islower())
 
 
-def _is_cut_amount(tail: str, rest: str) -> bool:
+def _is_cut_amount(tail: str, head: str) -> bool:
     """Whether an amount is cut behind an abbreviation in it: "5 mln. €", "approx. $5"."""
-    if _UNIT_AHEAD.match(rest) and _SHORT_AMOUNT.search(tail):
+    if _UNIT_AHEAD.match(head) and _SHORT_AMOUNT.search(tail):
         return True
-    return rest[0] in _SIGNS and _ends_with_abbreviation(tail)
+    return head[0] in _SIGNS and _ends_with_abbreviation(tail)
 
 
-def _is_said(tail: str, rest: str) -> bool:
+def _is_said(tail: str, head: str) -> bool:
     """Whether a quotation ends, and what follows says who spoke."""
     saying = None
     if tail[-1] in _QUOTATION_ENDS:
-        saying = _SAYING.match(rest)
-    elif rest[0] in _DASHES:
-        saying = _DASH_BEFORE_SAYING.match(rest)
+        saying = _SAYING.match(head)
+    elif head[0] in _DASHES:
+        saying = _DASH_BEFORE_SAYING.match(head)
     return saying is not None and (saying[0][-1].islower() or saying.lastindex is not None)
 
 
-def _needs_more(tail: str, rest: str, *, begins_small: bool) -> bool:
+def _needs_more(tail: str, head: str, *, begins_small: bool) -> bool:
     """Whether a piece ends with what stands before a number or word: an abbreviation, an ordinal, a title, or a day before its month."""
-    if rest[0].isdigit():
-        is_date = _YEAR_AHEAD.match(rest) and _MONTH_AND_DAY.search(tail)  # "12. 5. 2024"
+    if head[0].isdigit():
+        is_date = _YEAR_AHEAD.match(head) and _MONTH_AND_DAY.search(tail)  # "12. 5. 2024"
         return is_date is not None or _ends_with_abbreviation(tail)
-    if not rest[0].isalpha():
+    if not head[0].isalpha():
         return False
-    word = tail.rsplit(maxsplit=1)[-1]
-    if _TITLE.search(word):
+    last_word = tail.rsplit(maxsplit=1)[-1]
+    if _TITLE.search(last_word):
         return True
-    if rest[0].islower():  # "3. maja", "2024. május", "o.a. in"
-        is_date = _DAY.search(word) or (_YEAR.search(word) and MONTH.match(rest))
-        return bool(is_date or (not begins_small and _SHORTENED.search(tail)))
-    if not rest[0].isupper():  # "5. 3. 시작"
+    if head[0].islower():  # "3. maja", "2024. május", "o.a. in"
+        is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and MONTH.match(head))
+        is_shortened = not begins_small and _SHORTENED.search(tail)
+        return bool(is_date or is_shortened)
+    if not head[0].isupper():  # "5. 3. 시작"
         return _MONTH_AND_DAY.search(tail) is not None
-    return bool(_ORDINAL.search(tail) or (_DAY.search(word) and MONTH.match(rest)))
+    is_day = _DAY.search(last_word) and MONTH.match(head)
+    return bool(is_day or _ORDINAL.search(tail))
 
 
 def _is_one_sentence(text: str, stretch: Span) -> bool:
@@ -367,42 +373,50 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
         return
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
 
-    usual = _SMALL_BLOCK if language in _SHORT_SENTENCES else _BLOCK
-    size = usual
-    is_longer = False
+    usual_size = _SMALL_BLOCK if language in _SHORT_SENTENCES else _BLOCK
+    size = usual_size
+    is_longer = False  # than a block: the sentence that the block begins with
     while start < stop:
         block = text[start : min(start + size, stop)]
         if size == _SMALL_BLOCK and _holds_open_quotation(block, size // 2):
             size = _MEDIUM_BLOCK
             block = text[start : min(start + size, stop)]
-        taken = size // 2
+        trusted_end = size // 2
         if not is_longer and _has_open_quotations(block):
-            size = min(usual, _QUOTED_BLOCK)
+            size = min(usual_size, _QUOTED_BLOCK)
             block = block[:size]
-            taken = size * 3 // 4
+            trusted_end = size * 3 // 4
         is_last_block = start + size >= stop
-        end = 0
-        pieces = segment(language, block)
-        # Nearly always true: then each piece begins where the one before it ends.
-        is_whole = "".join(pieces) == block
-        position = 0
-        for piece in pieces:
-            begin = position
-            position += len(piece)
-            if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
-                continue
-            if not is_whole:
-                begin = block.index(piece, end)
-            after = begin + len(piece)
-            if not is_last_block and after > taken and (end or size < _LONGEST_SENTENCE):
+        sentence_end = 0
+        for piece_start, piece_end in _find_pieces(block, segment(language, block)):
+            is_trusted = is_last_block or piece_end <= trusted_end
+            is_first_too_long = not sentence_end and size >= _LONGEST_SENTENCE
+            if not is_trusted and not is_first_too_long:
                 break
-            yield start + begin, start + after
-            end = after
+            yield start + piece_start, start + piece_end
+            sentence_end = piece_end
         if is_last_block:
             return
-        start = start + end
-        is_longer = end == 0  # a sentence longer than a block
-        size = 2 * size if is_longer else usual
+        start += sentence_end
+        is_longer = sentence_end == 0
+        size = 2 * size if is_longer else usual_size
+
+
+def _find_pieces(block: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Find where the pieces that the splitter made of a block stand in it; pieces of white space are left out."""
+    # Nearly always true: then each piece begins where the one before it ends.
+    is_whole = "".join(pieces) == block
+    position = 0
+    last_end = 0
+    for piece in pieces:
+        start = position
+        position += len(piece)
+        if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
+            continue
+        if not is_whole:
+            start = block.index(piece, last_end)
+        last_end = start + len(piece)
+        yield start, last_end
 
 
 def _holds_open_quotation(block: str, middle: int) -> bool:
@@ -421,13 +435,14 @@ def _has_open_quotations(block: str) -> bool:
     low = block.count("„")  # closed by either of the high ones
     high = block.count("“")
     closing = block.count("”")
-    curved = low - high - closing if low else high - closing
-    angular = abs(block.count("«") - block.count("»"))
-    corner = block.count("「") - block.count("」") + block.count("『") - block.count("』")
-    return max(curved, angular, corner) > _MOST_OPEN
+    open_curved = low - high - closing if low else high - closing
+    open_angular = abs(block.count("«") - block.count("»"))
+    open_corner = block.count("「") - block.count("」") + block.count("『") - block.count("』")
+    return max(open_curved, open_angular, open_corner) > _MOST_OPEN
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
+    """Cut a stretch of a text at a pattern, which belongs to no piece."""
     spans = []
     position = block.start
     for match in boundary.finditer(text, block.start, block.end):
