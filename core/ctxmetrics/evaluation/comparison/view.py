@@ -12,7 +12,8 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages
 from ctxmetrics.evaluation.pages import render
-from ctxmetrics.evaluation.pages.tables import Bar, Column, Table, escape_markdown, format_interval
+from ctxmetrics.evaluation.pages.tables import Bar, Column, Table, format_interval
+from ctxmetrics.evaluation.pages.text_forms import TextForm
 from ctxmetrics.evaluation.rows.provenances import Origin
 from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, does_label_decide
 from ctxmetrics.evaluation.statistics.paired import FEW, LEVEL
@@ -260,13 +261,13 @@ class _Shown(Plain):
         raise NotImplementedError  # the same
 
     def __str__(self) -> str:
-        return self._rendered("comparison.txt").rstrip("\n")
+        return self._render_text(markdown=False).rstrip("\n")
 
     __repr__ = __str__
 
     def markdown(self) -> str:
         """Return the comparison as Markdown; texts of samples are escaped."""
-        return self._rendered("comparison.md", markdown=True)
+        return self._render_text(markdown=True)
 
     def html(
         self,
@@ -287,26 +288,36 @@ class _Shown(Plain):
 
     def _render_page(self, *, gates: Sequence[tuple[str, str | None]] = (), **more: Any) -> str:
         """Render the comparison as a page, or as a part of a notebook."""
-        return self._rendered("comparison.html", language="en", gates=gates, **more)
+        return self._render(
+            "comparison.html",
+            language="en",
+            gates=gates,
+            conclusion=conclusion,
+            describe_other_run=describe_other_run,
+            **more,
+        )
 
-    def _rendered(self, template: str, *, markdown: bool = False, **more: Any) -> str:
+    def _render_text(self, *, markdown: bool) -> str:
+        """Render the comparison as text or as Markdown."""
+        return self._render(
+            "comparison.txt",
+            form=TextForm(markdown),
+            most=MOST,
+            describe_verdict=conclusion if markdown else list_clauses,
+            unit_lines=unit_lines,
+        )
+
+    def _render(self, template: str, **more: Any) -> str:
         """Fill in a template with all comparisons."""
         return render(
             template,
             runs=self._list_runs(),
             table=self._build_table(),
             build_groups=partial(_build_named_table, "group"),
-            written=Table.markdown if markdown else str,
-            most=MOST,
             shown=lambda text: clean(text, TEXT),
             heading=heading,
-            clauses=clauses,
-            conclusion=conclusion,
             lists=unit_lists,
-            unit_lines=unit_lines,
-            describe_other_run=describe_other_run,
             worst_line=worst_line,
-            escaped=escape_markdown,
             **more,
         )
 
@@ -456,31 +467,37 @@ def heading(comparison: Comparison) -> str:
 
 def conclusion(item: Difference) -> str:
     """Return what a metric's figures say, in a sentence."""
-    return f"{'; '.join(clauses(item))}."
+    return f"{'; '.join(build_clauses(item))}."
 
 
-def clauses(item: Difference) -> list[str]:
-    """Return what a metric's figures say, in parts."""
-    parts = [f"{item.name}: {item.verdict or 'secondary, no verdict'}"]
+def list_clauses(item: Difference) -> str:
+    """Return the same with each clause on a line of its own."""
+    return "\n    ".join(build_clauses(item))
+
+
+def build_clauses(item: Difference) -> list[str]:
+    """Build the clauses of the sentence about a metric."""
+    verdict = f"{item.name}: {item.verdict or 'secondary, no verdict'}"
     if item.verdict in {"better", "worse"}:
-        parts[0] += f" by {number(abs(item.basis.difference), item)}"
+        verdict += f" by {number(abs(item.basis.difference), item)}"
+    clauses = [verdict]
     if item.few:
-        parts.append(
+        clauses.append(
             f"{plural(item.basis.changed, 'sample')} changed; a run is called better or worse from {FEW} on"
         )
     if item.verdict == "no difference shown" and item.detectable:
-        parts.append(f"{describe_power(number(item.detectable, item))} such comparisons")
+        clauses.append(f"{describe_power(number(item.detectable, item))} such comparisons")
     if item.passed is not None:
         before, after = item.passed
-        parts.append(f"pass mark reached by {before} of {item.samples}, then by {after}")
+        clauses.append(f"pass mark reached by {before} of {item.samples}, then by {after}")
     if item.unpaired:
-        parts.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
+        clauses.append(f"{plural(item.unpaired, 'sample', 'has', 'have')} no value in one of the runs")
     if item.causes is not None:
-        parts += _describe_causes(item.causes)
+        clauses += _describe_causes(item.causes)
     if item.corrected is not None:
         describe = _describe_audited if item.corrected.by_audit else _describe_corrected
-        parts += describe(item, item.corrected)
-    return parts
+        clauses += describe(item, item.corrected)
+    return clauses
 
 
 def _describe_causes(causes: Causes) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxmetrics.evaluation.pages import render
-from ctxmetrics.evaluation.pages.tables import Table, escape_markdown
+from ctxmetrics.evaluation.pages.text_forms import TextForm
 from ctxmetrics.evaluation.retrievers import retriever_tables
 from ctxmetrics.evaluation.retrievers.comparison import RetrieverFigures
 from ctxmetrics.evaluation.rows.output_files import write_whole
@@ -23,13 +23,13 @@ class RetrieverComparison(RetrieverFigures):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return self._render("retrievers.txt").rstrip("\n")
+        return self._render_text(markdown=False).rstrip("\n")
 
     __repr__ = __str__
 
     def markdown(self) -> str:
         """Return the comparison as Markdown; texts of samples are escaped."""
-        return self._render("retrievers.md", markdown=True)
+        return self._render_text(markdown=True)
 
     def html(self, *, title: str = TITLE, gates: Sequence[tuple[str, str | None]] = ()) -> str:
         """Return the comparison as one page that loads nothing.
@@ -38,7 +38,7 @@ class RetrieverComparison(RetrieverFigures):
             title: Heading of the page.
             gates: Each gate as it was written, and why it failed or None.
         """
-        return self._render("retrievers.html", title=title, gates=gates, frame="frame.html")
+        return self._render_page(title=title, gates=gates, frame="frame.html")
 
     def to_html(
         self,
@@ -57,30 +57,41 @@ class RetrieverComparison(RetrieverFigures):
         write_whole(path, [self.html(title=title, gates=gates)])
 
     def _repr_html_(self) -> str:
-        return self._render("retrievers.html", gates=(), frame="fragment.html")
+        return self._render_page(gates=(), frame="fragment.html")
 
-    def _render(self, template: str, *, markdown: bool = False, **more: Any) -> str:
-        """Render the comparison with a template."""
-        questions = [question for question in self.list_questions() if question.lost]
+    def _render_text(self, *, markdown: bool) -> str:
+        """Render the comparison as text or as Markdown."""
+        return self._render(
+            "retrievers.txt",
+            form=TextForm(markdown),
+            most=retriever_tables.MOST,
+            shown=retriever_tables.shown,
+            describe_loss=retriever_tables.describe_loss,
+        )
+
+    def _render_page(self, **more: Any) -> str:
+        """Render the comparison as a page, or as a part of a notebook."""
+        return self._render(
+            "retrievers.html",
+            language="en",
+            most_on_page=_MOST_ON_PAGE,
+            build_units=retriever_tables.build_units,
+            draw_curves=retriever_tables.draw_curves,
+            draw_nothing=retriever_tables.draw_nothing,
+            format_value=retriever_tables.format_value,
+            **more,
+        )
+
+    def _render(self, template: str, **more: Any) -> str:
+        """Fill in a template with the comparison."""
         return render(
             template,
-            language="en",
             comparison=self,
+            questions=[question for question in self.list_questions() if question.lost],
             heading=retriever_tables.heading,
             build_means=retriever_tables.build_means,
             build_calls=retriever_tables.build_calls,
             build_nothing=retriever_tables.build_nothing,
-            build_units=retriever_tables.build_units,
             list_sentences=retriever_tables.list_sentences,
-            describe_loss=retriever_tables.describe_loss,
-            draw_curves=retriever_tables.draw_curves,
-            draw_nothing=retriever_tables.draw_nothing,
-            format_value=retriever_tables.format_value,
-            shown=retriever_tables.shown,
-            written=Table.markdown if markdown else str,
-            most=retriever_tables.MOST,
-            escaped=escape_markdown,
-            questions=questions,
-            most_on_page=_MOST_ON_PAGE,
             **more,
         )

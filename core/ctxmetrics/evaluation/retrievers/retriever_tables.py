@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from ctxmetrics.evaluation.comparison.view import Difference, clauses, format_difference, format_ends
+from ctxmetrics.evaluation.comparison.view import (
+    Difference,
+    build_clauses,
+    format_difference,
+    format_ends,
+)
 from ctxmetrics.evaluation.pages.charts import Chart, Line, draw_over_k, list_over_k
 from ctxmetrics.evaluation.pages.tables import Bar, Cell, Column, Table
 from ctxmetrics.evaluation.retrievers.comparison import QuestionAcross, RetrieverFigures, Setting
@@ -179,7 +184,7 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
     runs = {} if comparison.comparisons is None else comparison.comparisons.runs
     for name, run in runs.items():
         primary = [item for item in run.metrics if item.verdict is not None]
-        sentences += [f"{clean(name, _LONGEST)}: {'; '.join(clauses(item))}" for item in primary]
+        sentences += [f"{clean(name, _LONGEST)}: {'; '.join(build_clauses(item))}" for item in primary]
     sentences += _describe_floor(comparison)
     for ceiling in comparison.ceilings:
         convention = _get_summary(

@@ -28,7 +28,7 @@ from ctxmetrics.evaluation.agreement.labelling.draw import (
     samples_by_key,
 )
 from ctxmetrics.evaluation.comparison.compare import compare_all
-from ctxmetrics.evaluation.comparison.view import clauses
+from ctxmetrics.evaluation.comparison.view import build_clauses
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.people_answers import PersonAnswer
 from ctxmetrics.evaluation.rows.sample_record import context_hashes
@@ -529,7 +529,7 @@ def test_labels_that_agree_leave_the_decision_to_the_judge(labels):
     assert (found.corrected.labelled, found.verdict) == (labels, "worse")
     assert found.decides == "judge"
     assert found.basis.difference == pytest.approx(-1 / 6)
-    assert "the judge decides: the labels do not speak against it" in clauses(found)
+    assert "the judge decides: the labels do not speak against it" in build_clauses(found)
 
 
 def test_clusters_of_labels_count_by_their_number():
