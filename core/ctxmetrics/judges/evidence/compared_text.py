@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, compress, islice, pairwise
+from itertools import chain, compress, filterfalse, islice, pairwise
 from operator import itemgetter
 
 from ctxmetrics._internal.forks import cached_property
@@ -58,6 +58,7 @@ _get_folded = itemgetter(Token._fields.index("folded"))
 
 
 def _name_sign(match: re.Match[str]) -> str:
+    """Write a sign that compares as the words of a bound."""
     return " at most " if match[0][0] in "<≤" else " at least "
 
 
@@ -102,13 +103,15 @@ class ComparedText:
             self.negations = self._find_negations(denying)
 
     def _find_negations(self, denying: frozenset[str]) -> list[int]:
-        harmless = get_word_list("no_negation_before", self.language)
+        """Find the words that deny, but for those before a word that makes them harmless."""
+        harmless_followers = get_word_list("no_negation_before", self.language)
         positions = []
         for position, token in enumerate(self.tokens):
-            if token.folded in denying:
-                next_words = self.tokens[position + 1 : position + 2]
-                if not next_words or next_words[0].folded not in harmless:
-                    positions.append(position)
+            if token.folded not in denying:
+                continue
+            next_words = self.tokens[position + 1 : position + 2]
+            if not next_words or next_words[0].folded not in harmless_followers:
+                positions.append(position)
         return positions
 
     # The following properties are computed on first use: most texts deny nothing, and most units have no number.
@@ -116,8 +119,8 @@ class ComparedText:
     @cached_property
     def is_content(self) -> Sequence[bool]:
         """Whether each word is a content word, by its position."""
-        stop = get_word_list("stop", self.language)
-        return [token.folded not in stop and token.kind != "character" for token in self.tokens]
+        stop_words = get_word_list("stop", self.language)
+        return [token.kind != "character" and token.folded not in stop_words for token in self.tokens]
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -165,28 +168,27 @@ class ComparedText:
 
     def is_uncounted_whole(self, position: int) -> bool:
         """Whether a number counts nothing and is no part of a longer one (seventy - seven)."""
-        is_part = any(token.kind == "number" for token in self.tokens[position + 1 : position + 2])
-        return not self.counts_next_word(position) and (
-            self.tokens[position].ends_clause or not is_part
-        )
+        if self.counts_next_word(position):
+            return False
+        next_words = self.tokens[position + 1 : position + 2]
+        is_followed_by_number = bool(next_words) and next_words[0].kind == "number"
+        return self.tokens[position].ends_clause or not is_followed_by_number
 
     @cached_property
     def counting_numbers(self) -> frozenset[str]:
         """The keys of the numbers that count what is behind them."""
-        return frozenset(
-            token.key
-            for position, token in enumerate(self.tokens)
-            if token.kind == "number" and self.counts_next_word(position)
-        )
+        positions = filter(self.counts_next_word, self._number_positions)
+        return frozenset(self.tokens[position].key for position in positions)
 
     @cached_property
     def uncounted_numbers(self) -> frozenset[str]:
         """The keys of the numbers that count nothing at some place."""
-        return frozenset(
-            token.key
-            for position, token in enumerate(self.tokens)
-            if token.kind == "number" and not self.counts_next_word(position)
-        )
+        positions = filterfalse(self.counts_next_word, self._number_positions)
+        return frozenset(self.tokens[position].key for position in positions)
+
+    @cached_property
+    def _number_positions(self) -> Sequence[int]:
+        return [position for position, token in enumerate(self.tokens) if token.kind == "number"]
 
     def counts_next_word(self, position: int) -> bool:
         """Whether the word behind a number may be what it counts."""
@@ -280,19 +282,20 @@ class ComparedText:
     def words_after_insertion(self, negation: int) -> Iterator[int]:
         """Yield the positions of the content words after an insertion behind a negation: "no longer, as they say, thrives"."""
         near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
-        marks = [position for position in near if self.tokens[position].ends_clause]
-        if len(marks) > 1 and marks[0] <= negation + 1:
-            clause = range(marks[1] + 1, min(marks[1] + _SCOPE, len(self.tokens)))
-            for position in clause:
-                if self.is_content[position]:
-                    yield position
+        clause_ends = [position for position in near if self.tokens[position].ends_clause]
+        has_insertion = len(clause_ends) > 1 and clause_ends[0] <= negation + 1
+        if not has_insertion:
+            return
+        insertion_end = clause_ends[1]
+        for position in range(insertion_end + 1, min(insertion_end + _SCOPE, len(self.tokens))):
+            if self.is_content[position]:
+                yield position
 
     def denies_comparative(self, negation: int) -> bool:
         """Whether a negation denies only the comparative after it: no more than, no longer than."""
-        next_words = self.tokens[negation + 2 : negation + 3]
-        return bool(next_words) and next_words[0].folded == LISTS["than"].get(
-            base_language(self.language)
-        )
+        word_for_than = LISTS["than"].get(base_language(self.language))
+        following_words = self.tokens[negation + 2 : negation + 3]
+        return bool(following_words) and following_words[0].folded == word_for_than
 
     def is_denied(
         self,
@@ -310,12 +313,17 @@ class ComparedText:
             after: How many words after it.
             but: The positions of words that do not deny it.
         """
-        near = self.denials.intersection(range(position - before, position + after + 1))
-        return not near.issubset(but)
+        near_denials = self.denials.intersection(range(position - before, position + after + 1))
+        return not near_denials.issubset(but)
+
+    def denies_somewhere(self, key: str) -> bool:
+        """Whether a word near a place of a key may deny it."""
+        return any(self.is_denied(position) for position in self.find_key(key))
 
     def spell(self, first: int, last: int) -> str:
-        """Return the text from one word to another, both included."""
-        start, end = min(first, last), max(first, last) + 1
+        """Return the text from one word to another, both included, in either order."""
+        start = min(first, last)
+        end = max(first, last) + 1
         return " ".join(token.spelling for token in self.tokens[start:end])
 
 

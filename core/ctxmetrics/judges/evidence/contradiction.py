@@ -134,13 +134,11 @@ def _find_denials_of_unit(
             if key in checked:
                 continue
             checked.add(key)
-            occurrences = []  # of the word that is denied
-            for text in evidence:
-                occurrences += [(text, position_in_text) for position_in_text in text.find_key(key)]
-            most_shared = max((text.shared_count for text, _ in occurrences), default=0)
+            texts_with_word = [text for text in evidence if text.find_key(key)]
+            most_shared = max((text.shared_count for text in texts_with_word), default=0)
             if most_shared < _LEAST_SHARE_TO_DENY * len(unit.content_keys):
                 continue
-            if not any(text.is_denied(position_in_text) for text, position_in_text in occurrences):
+            if not any(text.denies_somewhere(key) for text in texts_with_word):
                 yield Contradiction("negation", unit.spell(position, denied), "")
 
 
@@ -171,15 +169,12 @@ def _find_denials_of_evidence(
             if key in checked:
                 continue
             checked.add(key)
-            if any(unit.is_denied(place, _WORDS_BEFORE, words_after) for place in unit.find_key(key)):
+            unit_positions = unit.find_key(key)
+            if any(unit.is_denied(place, _WORDS_BEFORE, words_after) for place in unit_positions):
                 continue
             if not _stands_undenied(key, evidence, text.shared_count):
-                position_in_unit = unit.find_key(key)[0]
-                yield Contradiction(
-                    "negation",
-                    unit.spell(position_in_unit, position_in_unit),
-                    text.spell(position, denied),
-                )
+                stated = unit.spell(unit_positions[0], unit_positions[0])
+                yield Contradiction("negation", stated, text.spell(position, denied))
 
 
 def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
@@ -242,22 +237,23 @@ def _find_denials_on_one_side(
 
 def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
     """Whether a word stands undenied in a sentence that holds at least so many words of the unit."""
-    for text in evidence:
-        if text.shared_count < least_shared:
-            continue
-        positions = text.find_key(key)
-        if all(text.is_denied(position) for position in positions):
-            # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
-            denying = [
-                negation
-                for negation in text.negations
-                if _find_denied_in_evidence(text, negation) in positions
-            ]
-            stated = [position for position in positions if denying and position < denying[0]]
-            if all(text.is_denied(position, but=denying) for position in stated):
-                continue
+    texts = [text for text in evidence if text.shared_count >= least_shared]
+    return any(_states_undenied(key, text) for text in texts)
+
+
+def _states_undenied(key: str, text: ComparedText) -> bool:
+    """Whether a word stands in a text without something near it that denies it."""
+    positions = text.find_key(key)
+    if not all(text.is_denied(position) for position in positions):
         return True
-    return False
+    # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
+    denials_of_word = [
+        negation for negation in text.negations if _find_denied_in_evidence(text, negation) in positions
+    ]
+    if not denials_of_word:
+        return False
+    positions_before = [position for position in positions if position < denials_of_word[0]]
+    return not all(text.is_denied(position, but=denials_of_word) for position in positions_before)
 
 
 def _find_other_numbers(
@@ -282,20 +278,18 @@ def _find_other_values(
     Only sentences count that share more of the other words of the unit than each sentence with the unit's value does.
     """
     quantity = unit.tokens[position]
-    other_words = len(unit.content_keys) - 1
     forms = _find_forms(quantity)
-    texts_with_value = [
-        text
-        for text in evidence
-        if not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
-    ]
-    shared_with_value = max((text.shared_count - 1 for text in texts_with_value), default=0)
+    texts_without_value: list[ComparedText] = []
+    shared_with_value = 0  # the most other words of the unit beside its value
     for text in evidence:
-        is_close = (
-            text.shared_count > shared_with_value
-            and text.shared_count >= _LEAST_SHARE_FOR_NUMBER * other_words
-        )
-        if text in texts_with_value or not is_close:
+        has_value = not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
+        if has_value:
+            shared_with_value = max(shared_with_value, text.shared_count - 1)
+        else:
+            texts_without_value.append(text)
+    least_shared = _LEAST_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
+    for text in texts_without_value:
+        if text.shared_count <= shared_with_value or text.shared_count < least_shared:
             continue
         for token in text.tokens:
             if _is_rival(token, quantity) and token.key not in unit.keys:
@@ -379,18 +373,17 @@ def _find_exchanged_numbers(
     if token.kind != "number" or len(unit.counting_numbers) == 1 or not unit.counts_next_word(position):
         return  # the usual case
     noun = unit.tokens[position + 1]
-    numbers = [text.numbers_before.get(noun.key, {}) for text in evidence]
-    if any(token.key in one for one in numbers):
+    if any(token.key in text.numbers_before.get(noun.key, {}) for text in evidence):
         return
-    for text, positions in zip(evidence, numbers, strict=True):
+    for text in evidence:
+        positions_by_number = text.numbers_before.get(noun.key, {})
         is_close = text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
-        if not is_close or len(positions) > _MOST_NUMBERS or token.key not in text.keys:
+        if not is_close or len(positions_by_number) > _MOST_NUMBERS or token.key not in text.keys:
             continue
-        for key, place in positions.items():
-            if key in unit.counting_numbers and text.tokens[place].measures == token.measures:
-                yield Contradiction(
-                    "number", unit.spell(position, position + 1), text.spell(place, place + 1)
-                )
+        for number, place in positions_by_number.items():
+            if number in unit.counting_numbers and text.tokens[place].measures == token.measures:
+                against = text.spell(place, place + 1)
+                yield Contradiction("number", unit.spell(position, position + 1), against)
 
 
 def _find_other_labels(
@@ -403,28 +396,29 @@ def _find_other_labels(
     noun = unit.tokens[position - 1]
     if noun.ends_clause or noun.kind != "word" or not unit.is_content[position - 1]:
         return
-    labels = [text.numbers_behind.get(noun.key, {}) for text in evidence]
-    is_stated = any(token.key in one for one in labels)
-    if is_stated:
+    if any(token.key in text.numbers_behind.get(noun.key, {}) for text in evidence):
         return
     # Also apart from the word, "2 in the first game and 3 in the final", but not where two numbers are exchanged.
     is_apart = any(token.key in text.uncounted_numbers for text in evidence)
     if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
-    for text, positions in zip(evidence, labels, strict=True):
-        if text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys):
-            for place in filter(text.is_uncounted_whole, positions.values()):
-                yield Contradiction(
-                    "number", unit.spell(position - 1, position), text.spell(place - 1, place)
-                )
+    for text in evidence:
+        if text.shared_count < _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys):
+            continue
+        for place in text.numbers_behind.get(noun.key, {}).values():
+            if text.is_uncounted_whole(place):
+                against = text.spell(place - 1, place)
+                yield Contradiction("number", unit.spell(position - 1, position), against)
 
 
 def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> bool:
     """Whether a text has the number of a word behind another word of the unit, and the other one's number behind it."""
     number = unit.tokens[position].key
-    other_numbers = text.numbers_behind.get(unit.tokens[position - 1].key, {})
-    for noun, numbers in unit.numbers_behind.items():
-        if number in text.numbers_behind.get(noun, {}) and not numbers.keys().isdisjoint(other_numbers):
+    noun = unit.tokens[position - 1].key
+    numbers_in_text = text.numbers_behind.get(noun, {})
+    for other_noun, other_numbers in unit.numbers_behind.items():
+        is_behind_other_noun = number in text.numbers_behind.get(other_noun, {})
+        if is_behind_other_noun and not other_numbers.keys().isdisjoint(numbers_in_text):
             return True
     return False
 
@@ -446,10 +440,10 @@ def find_other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
         for name, spellings in _find_names(text).items():
             names_of_evidence.setdefault(name, {}).update(spellings)
     for name, spellings in names_of_unit.items():
-        if name in names_of_evidence and spellings.keys().isdisjoint(names_of_evidence[name]):
-            return Contradiction(
-                "name", next(iter(spellings.values())), next(iter(names_of_evidence[name].values()))
-            )
+        other_spellings = names_of_evidence.get(name)
+        if other_spellings and spellings.keys().isdisjoint(other_spellings):
+            first_spelling = next(iter(spellings.values()))
+            return Contradiction("name", first_spelling, next(iter(other_spellings.values())))
     return None
 
 
@@ -479,14 +473,16 @@ def _find_opposite_bounds(
         bound = phrases.find(unit.tokens, position)
         if bound is None:
             continue  # the usual case
-        opposite = [
-            evidence_bound
-            for text in evidence
-            for text_position in text.find_key(token.key)
-            if (evidence_bound := phrases.find(text.tokens, text_position)) is not None
-        ]
-        if opposite and all(evidence_bound.is_least != bound.is_least for evidence_bound in opposite):
-            yield Contradiction("number", bound.spelling, opposite[0].spelling)
+        evidence_bounds = []
+        for text in evidence:
+            for position_in_text in text.find_key(token.key):
+                evidence_bound = phrases.find(text.tokens, position_in_text)
+                if evidence_bound is not None:
+                    evidence_bounds.append(evidence_bound)
+        if not evidence_bounds:
+            continue
+        if all(evidence_bound.is_least != bound.is_least for evidence_bound in evidence_bounds):
+            yield Contradiction("number", bound.spelling, evidence_bounds[0].spelling)
 
 
 def _find_contrary_values(
@@ -501,24 +497,23 @@ def _find_contrary_values(
     # Only a text that holds most of the unit contradicts one of its phrases.
     least_shared = _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
     close_texts = [text for text in evidence if text.shared_count >= least_shared]
-    said = {(value.group, value.value, word) for value in unit.values for word in value.beside}
+    stated = {(value.group, value.value, word) for value in unit.values for word in value.beside}
     for value in dict.fromkeys(unit.values):
         keys = find_contrary_keys(value.group, value.value)
         if keys is not None and all(keys.isdisjoint(text.keys) for text in close_texts):
             continue  # the usual case
         words = value.beside or ("",)
-        contrary: list[Value] = []
+        contrary_values: list[Value] = []
         for text in close_texts:
             for word in words:
-                same_group = text.values_by_word.get((value.group, word), {})
-                others = (
-                    other
-                    for other in same_group.values()
-                    if other.contradicts(value) and (other.group, other.value, word) not in said
-                )
-                contrary.extend(islice(others, 1))
-        if contrary and not any(_has_value(text, value, words) for text in evidence):
-            yield Contradiction("number", value.spelling, contrary[0].spelling)
+                values_about_word = text.values_by_word.get((value.group, word), {})
+                for other in values_about_word.values():
+                    is_stated = (other.group, other.value, word) in stated
+                    if other.contradicts(value) and not is_stated:
+                        contrary_values.append(other)
+                        break  # one a word is enough
+        if contrary_values and not any(_has_value(text, value, words) for text in evidence):
+            yield Contradiction("number", value.spelling, contrary_values[0].spelling)
 
 
 def _has_value(text: ComparedText, value: Value, words: Iterable[str]) -> bool:
@@ -558,11 +553,17 @@ def _find_other_named_values(
 def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
     """Look for a quantity of a unit that all of its evidence has with another value only."""
     quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
-    evidence_tokens = [token for text in evidence for token in tokenize(text)]
+    evidence_tokens: list[Token] = []
+    for text in evidence:
+        evidence_tokens += tokenize(text)
     evidence_keys = frozenset(list_keys(evidence_tokens))
+    # What is measured by a quantity of the unit that the evidence has.
+    stated_measures = set()
     for quantity in quantities:
-        same_kind = [token for token in quantities if token.measures == quantity.measures]
-        if any(not evidence_keys.isdisjoint(_find_forms(token)) for token in same_kind):
+        if not evidence_keys.isdisjoint(_find_forms(quantity)):
+            stated_measures.add(quantity.measures)
+    for quantity in quantities:
+        if quantity.measures in stated_measures:
             continue
         for token in evidence_tokens:
             if _is_rival(token, quantity):
