@@ -121,9 +121,17 @@ def copy_repository(place: Path) -> dict[str, str]:
     without = shutil.ignore_patterns("__pycache__", ".*", "site", "dist")
     shutil.copytree(ROOT, place, ignore=without, dirs_exist_ok=True)
     folders = [str(place / "core"), str(place / "adapters")]
-    # A changed file of the same size and second would run from what was compiled of the old one.
-    unchanged = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(place / "none")}
-    return {**os.environ, **unchanged, "PYTHONPATH": os.pathsep.join(folders)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    # What is compiled of unchanged files stays from run to run: to compile them takes longer than most tests.
+    environment["PYTHONPYCACHEPREFIX"] = str(place / "bytecode")
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    return environment
+
+
+def write_source(path: Path, source: str, version: int) -> None:
+    """Write a file with a time of its own: Python knows by size and second whether what it compiled is of this source."""
+    path.write_text(source, encoding="utf-8")
+    os.utime(path, (version, version))
 
 
 def find_failure(place: Path, environment: dict[str, str], tests: list[str]) -> str:
@@ -174,9 +182,9 @@ def run(argv: list[str]) -> dict:
         for number, mutant in enumerate(mutants, 1):
             path = mutant.file.relative_to(ROOT)
             original = mutant.file.read_text(encoding="utf-8")
-            (place / path).write_text(mutant.source, encoding="utf-8")
+            write_source(place / path, mutant.source, version=2 * number)
             found = bool(find_failure(place, environment, tests))
-            (place / path).write_text(original, encoding="utf-8")
+            write_source(place / path, original, version=2 * number + 1)
             noticed += found
             if not found:
                 print(
