@@ -533,6 +533,7 @@ def test_span_recall_precision_and_iou(reference, retrieved, recall, precision, 
 def test_covered_and_relevant_spans():
     assert covered_spans(a((0, 10), (10, 20)), a((0, 3), (4, 12)), 0.5) == (T, F)
     assert covered_spans(a((0, 10), (10, 20)), a((0, 10)), 0) == (T, F)
+    assert covered_spans(a((0, 10), (10, 20)), a((9, 10)), 0) == (T, F)
     assert covered_spans(a((0, 10)), [], 0) == (F,)
     assert relevant_spans(a((0, 100), (8, 12), (9, 13)), a((0, 10)), 0.5) == (T, T, F)
     assert relevant_spans(a((8, 18)), a((0, 10), (14, 40)), 0.5) == (T,)
@@ -565,6 +566,12 @@ def test_the_error_of_a_number_says_whether_none_is_allowed(optional, wanted):
     with pytest.raises(ParameterError) as error:
         check_number("top_k", 0, 1, 9, whole=True, optional=optional)
     assert str(error.value) == f"top_k=0 must be a whole number {wanted}"
+
+
+@pytest.mark.parametrize("value", [True, "1", None, float("nan")])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(ParameterError, match=r"top_k=.* must be a number from 0\."):
+        check_number("top_k", value, 0)
 
 
 @pytest.mark.parametrize(

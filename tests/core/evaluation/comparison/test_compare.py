@@ -15,6 +15,7 @@ from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
     IDBasedContextRecall,
+    LexicalJudge,
     Results,
     Sample,
     compare,
@@ -400,6 +401,9 @@ def test_losses_are_named_with_question_and_context():
         ("n2", "s3", FACTS[2]),
     ]
     assert found.won == ()
+    assert found.notes == ()
+    assert f'context 3 was not retrieved by the other run: "{FACTS[1]}"' in str(found)
+    assert repr(found) == str(found)
     unit = found.lost[0]
     assert (unit.user_input, unit.metrics) == ("Question 1?", ("context_recall",))
     (held,) = unit.contexts
@@ -1325,6 +1329,37 @@ def test_a_baseline_ratchets(tmp_path):
         "score", tmp_path / "s.jsonl", "-m", "context_precision", "--write-baseline", f"{base}.best"
     )
     assert f"{base} stays: this run has no context_recall" in done.stderr
+
+
+def test_contradictions_that_one_run_has_are_notes(tmp_path):
+    doubted = sample(
+        1,
+        ["The pump is covered for 1 year. Registration ends after 2 years."],
+        reference="The pump is covered for 2 years.",
+    )
+    clear = replace(doubted, retrieved_contexts=["The pump is covered for 2 years."])
+    before, after = (run([item], LexicalJudge(), METRICS[:1]) for item in (doubted, clear))
+    said = "uncertain: number: '2 years' against '1 year'"
+    assert before.compare(after).notes == (f"first run only, n1, s1: {said}",)
+    assert after.compare(before).notes == (f"second run only, n1, s1: {said}",)
+    assert before.compare(before).notes == ()
+    before.to_baseline(tmp_path / "base.jsonl")  # its hashes cannot be compared with texts
+    assert compare(tmp_path / "base.jsonl", after).notes == ()
+
+
+def test_contexts_of_another_index_are_unknown_to_the_other_run():
+    """Two indexes of twenty samples without a common id: nothing says whether a context stands in the other one."""
+    first = [sample(n, [" ".join(FACTS)], retrieved_context_ids=[f"a{n}"]) for n in range(20)]
+    second = [sample(n, ["Something else."], retrieved_context_ids=[f"b{n}"]) for n in range(20)]
+    found = run(first).compare(run(second))
+    assert found.notes[0].startswith("another index, or other ids: of 20 retrieved ids 0 are in both")
+    assert {held.unknown for unit in found.lost for held in unit.contexts} == {"index"}
+
+
+def test_name_of_a_changed_sample_is_cut():
+    named = sample(1, FACTS, id="n" * 50)
+    found = run([named]).compare(run([replace(named, user_input="Another?")]), accept=["question"])
+    assert found.notes[0].endswith(f": {'n' * 40})")
 
 
 # ---- what the other run did with a context that supported a unit ----

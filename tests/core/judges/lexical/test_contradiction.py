@@ -188,15 +188,6 @@ def test_at_most_two_contradictions_are_named():
     assert "uncertain 9" in text
 
 
-def test_a_comparison_names_the_contradictions_that_one_run_has():
-    clear = replace(DOUBTED, retrieved_contexts=["The pump is covered for 2 years."])
-    before, after = (evaluate([one], [ContextRecall()], progress=False) for one in (DOUBTED, clear))
-    said = "uncertain: number: '2 years' against '1 year'"
-    assert f"first run only, q1, s1: {said}" in before.compare(after).notes
-    assert f"second run only, q1, s1: {said}" in after.compare(before).notes
-    assert not before.compare(before).notes
-
-
 def test_contradictions_are_named_in_order_of_sentences():
     """In every process: the order of a set of texts is another one in each."""
     things = ("pump", "boiler", "heater", "cooler", "filter")

@@ -113,6 +113,8 @@ def test_what_agrees_with_a_yes_or_says_nothing(words):
     ("words", "expected"),
     [
         ({"verdict": "supported"}, "verdict: supported"),
+        ({"verdict": 1}, "verdict: 1"),
+        ({"verdict": 2}, None),
         ({"useful": True}, "useful: True"),
         ({"is_supported": True}, "is_supported: True"),
         ({"contradicted": True}, None),

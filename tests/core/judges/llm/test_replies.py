@@ -344,6 +344,12 @@ def test_missing_words_are_cut_to_a_number_of_characters() -> None:
     assert found.reason == found.details["missing"] == "x" * 500
 
 
+def test_missing_words_are_those_of_the_first_entry_about_an_id() -> None:
+    first, second = ({"supported": False, "missing": text} for text in ("no year", "no place"))
+    data = {"sentences": {"s1": first, " s1": second}}
+    assert Checked(data, PART, ("s1",), (), get_pack("en")).verdicts["s1"].reason == "no year"
+
+
 def test_evidence_of_one_context_is_in_order_of_its_text() -> None:
     words = ["little", "hums", "pump", "the", "night"]
     evidence = [{"context": "c1", "quote": word, "whole": True} for word in words]

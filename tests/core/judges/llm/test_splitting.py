@@ -9,7 +9,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.splitting import merge, split_request
+from ctxmetrics.judges.llm.splitting import _LEAST, halves, merge, split_request
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -116,3 +116,37 @@ def test_evidence_of_all_parts_names_contexts_of_the_request():
         Evidence(1, 1, 3, "wo"),
         Evidence(2, 1, 3, "hr"),
     )
+
+
+# ---- a part that is cut in two ----
+
+
+def whole_part(*contexts):
+    """Return a request of one unit as the only part that it is."""
+    request = JudgeRequest(units=("A unit.",), contexts=contexts, answer="A unit.")
+    (part,) = split_request(request, "joint", per_context=False, limit=60_000, most_ids=64)
+    return part
+
+
+def test_halves_of_halves_hold_the_whole_context():
+    text = " ".join(f"word{number}" for number in range(1000))
+    first, second = halves(whole_part(text))
+    third, fourth = halves(second)
+    ends = []
+    for part in (first, third, fourth):
+        _, start = part.places["c1"]
+        end = start + len(part.contexts["c1"])
+        assert part.contexts["c1"] == text[start:end]
+        assert start == 0 or start < ends[-1]  # they overlap
+        ends.append(end)
+    assert ends[-1] == len(text)
+
+
+def test_halves_of_four_equal_contexts_hold_two_each():
+    found = halves(whole_part(*[f"{number} {'x' * 50}" for number in range(4)]))
+    assert [len(part.contexts) for part in found] == [2, 2]
+
+
+def test_short_context_of_one_unit_is_not_cut():
+    assert halves(whole_part("word " * (_LEAST // 5))) is None
+    assert halves(whole_part("word " * (_LEAST // 5) + "more")) is not None
