@@ -112,6 +112,11 @@ ROMAN_NUMERALS: Mapping[str, str] = {
     for number in range(1, _MOST_ROMAN + 1)
     if len(_write_roman(number)) > 1
 }
+# The same as ordinals of French: le XIXe siècle.
+_ROMAN_NUMBERS: Mapping[str, str] = {
+    **ROMAN_NUMERALS,
+    **{f"{numeral}e": number for numeral, number in ROMAN_NUMERALS.items()},
+}
 # Abbreviations of the days of the week in one language, by language.
 _SHORT_DAYS: Sequence[Mapping[str, int]] = [
     {name.lower(): number for number, name in enumerate(names, 1)} for names in LISTS["short_days"]
@@ -390,8 +395,8 @@ def _read_number(text: str) -> tuple[str, str, Kind, str]:
     if _GROUPED.fullmatch(digits):
         digits = digits.replace(next(character for character in digits if not character.isdigit()), "")
     integer, point, fraction = digits.replace(",", ".").partition(".")
-    if fraction == "000" and integer[0] != "0" and len(integer) <= len("999"):
-        key = integer + fraction  # 12.000 inhabitants
+    if _THOUSANDS.fullmatch(digits):
+        key = integer + fraction  # 12.400 inhabitants
         return key, key, "number", measures
     key = integer.lstrip("0") or "0"
     key += point + fraction if fraction.strip("0") else ""
@@ -412,7 +417,7 @@ def _read_letters(word: str) -> tuple[str, str, Kind, str]:
         return key, folded, "word", measures
     if "'" in folded:
         folded = _CLITIC.sub("", folded).replace("'", "")
-    number = ROMAN_NUMERALS.get(word) or _NUMBERS.get(folded)
+    number = _ROMAN_NUMBERS.get(word) or _NUMBERS.get(folded)
     if number is not None:
         return number, folded, "number", ""
     if folded in LISTS["counts"]:
@@ -438,6 +443,8 @@ _GROUPED = re.compile(
     """,
     re.VERBOSE,
 )
+# A number with a point before its last three digits that hardly is a decimal one.
+_THOUSANDS = re.compile(r"[1-9]\d{1,2}\.\d{3}|[1-9]\.000")
 # Decades of German and Russian: 1980er, 80-х
 _DECADE = re.compile(r"(1\d|20)?([3-9]0|(?<=\d\d)[012]0)(?:er|-(?:х|е|ые|ых|ті|их))")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
 from math import gcd
+from typing import Any
 
 from ctxmetrics.text.quantities.forms import (
     FRACTIONS,
@@ -48,6 +49,8 @@ _GROUPED = re.compile(
 _NO_CENTS = re.compile(r",-{1,2}(?![\w-])|\.--(?![\w-])")
 # Cents behind the sign of a currency: 12€50
 _CENTS = re.compile(r"[ ]?(?P<sign>€)(?P<cents>\d\d)(?!\d|[.,]\d)")
+# Cents behind the word of a currency, at the end of a clause: 12 euros 50.
+_CENTS_BEHIND_WORD = re.compile(r"[ ](\d\d)(?=[.,;:!?)]?(?:\s|\Z))(?![ ][^\W_])")
 # Feet and inches, or one of them in a dimension: 6'2"
 _FEET = re.compile(r"""(?P<feet>\d{1,2})'[ ]?(?P<inches>\d{1,2})(?:"|'')(?![^\W_])""")
 _INCHES_OF_FOOT = 12
@@ -126,16 +129,12 @@ def _read_sign(text: str, start: int) -> tuple[str, int]:
 def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Value:
     """Read the scale and the unit behind a number."""
     digits_end = place
-    attached = _find_attached(text, place) if currency is None and number.isdecimal() else None
-    if attached is not None:
-        return build_amount(place + len(attached), number, _ATTACHED_UNITS[attached])
-    behind = name_at(text, place, SCALES_AND_MEASURES)
-    if currency is not None:
-        behind = name_at(text, place, SHORT_SCALES) or behind  # $5m
+    behind = _find_unit(text, place, number, currency)
     is_scaled = False
     if behind is not None and isinstance(behind[0], Decimal):
         is_scaled = True
         factor, place = behind
+        number = _write_as_decimal(number)
         place += text.startswith(". ", place)  # 5 Mio. Euro
         joint = _OF_MONEY.match(text, place)
         if joint is not None and name_at(text, joint.end(), MONEY) is not None:
@@ -160,7 +159,7 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _OLD.match(text, place):
         # An age is also written without its unit; it is no duration.
         return build_amount(place, number, unit)._replace(kind="age", parts=(number,))
-    place, number = _read_below_zero(text, place, number, unit)
+    place, number = _read_ending(text, place, number, unit)
     amount = build_amount(place, number, unit)
     return amount._replace(kind="number") if is_scaled and unit is None else amount
 
@@ -170,18 +169,29 @@ _ATTACHED_UNITS = {"in": UNITS["inch"], "p": MONEY["pence"]}
 _ATTACHED = re.compile(r"(?<=\d)(?:in|(?<!\d\d\d)p)(?![^\W_])")
 
 
-def _find_attached(text: str, place: int) -> str | None:
-    """Return the unit that is joined to a number which ends at a place; None where there is none."""
-    match = _ATTACHED.match(text, place)
-    return None if match is None else match[0]
+def _find_unit(text: str, place: int, number: str, currency: Unit | None) -> tuple[Any, int] | None:
+    """Return the unit or the scale behind a number, and where it ends."""
+    if currency is not None:  # $5m
+        return name_at(text, place, SHORT_SCALES) or name_at(text, place, SCALES_AND_MEASURES)
+    attached = _ATTACHED.match(text, place) if number.isdecimal() else None
+    if attached is not None:
+        return _ATTACHED_UNITS[attached[0]], attached.end()
+    return name_at(text, place, SCALES_AND_MEASURES)
 
 
-def _read_below_zero(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:
-    """Return where a temperature ends and its number, which is negative where "below zero" stands behind it."""
-    if unit is None or unit.base not in _TEMPERATURES or number.startswith("-"):
+def _read_ending(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:
+    """Return where an amount ends and its number, with what stands behind its unit: "below zero", or cents."""
+    if unit is None or number.startswith("-"):
         return place, number
-    below = _BELOW_ZERO.match(text, place)
-    return (place, number) if below is None else (below.end(), f"-{number}")
+    if unit.base in _TEMPERATURES:
+        below = _BELOW_ZERO.match(text, place)
+        if below is not None:
+            return below.end(), f"-{number}"
+    if unit.kind == "money" and number.isdecimal():
+        cents = _CENTS_BEHIND_WORD.match(text, place)
+        if cents is not None:
+            return cents.end(), _shorten(f"{number}.{cents[1]}")
+    return place, number
 
 
 def _is_unit_of(text: str, start: int, end: int) -> bool:
@@ -244,7 +254,7 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
 
 
 def _write_as_decimal(number: str) -> str:
-    """Write a fraction as a decimal number, if it has few decimals."""
+    """Write a fraction as a decimal number, if it has few decimals; another number stays as it is."""
     top, _, bottom = number.partition("/")
     is_plain = top.isdecimal() and bottom.isdecimal()
     if is_plain and int(top) < int(bottom) and int(bottom) in _EVEN_PARTS:
@@ -417,7 +427,7 @@ _DASHED = re.compile(
     """,
     re.VERBOSE,
 )
-_SLASHED = re.compile(r"(\d{1,9})/(\d{1,9})(?![/\d]|\.\d)")
+_SLASHED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)/(\d{1,9})(?![/\d]|\.\d)")
 # Of 3:1, 1:25,000 and 1.5:1.
 _TERM = r"(?:\d{1,3}(?:,\d{3}){1,3}(?!\d)|\d{1,9}(?:\.\d{1,9})?)"
 _RATIO = re.compile(rf"{_TERM}(?:[ ]?:[ ]?{_TERM}){{1,7}}(?![\d:])")
@@ -434,6 +444,23 @@ _COORDINATE = re.compile(
     """,
     re.VERBOSE,
 )
+
+
+# What scores are counted in: 7/10 is 7 out of 10.
+_SCALES_OF_SCORES = frozenset(("10", "20", "100"))
+
+
+def _read_fraction(slashed: re.Match[str]) -> Value:
+    """Read a fraction or a score."""
+    top = _shorten(slashed[1])
+    bottom = str(int(slashed[2]))
+    parts: tuple[str, ...] = ()
+    if bottom in _SCALES_OF_SCORES:
+        parts = (top, bottom)
+    share = PERCENTAGES.get(f"{top}/{bottom}")
+    if share is not None:
+        parts = (*parts, share)
+    return Value(slashed.end(), "fraction", f"{top}/{bottom}", parts)
 
 
 # Two years: 2019/20
@@ -468,13 +495,11 @@ def _read_terms(text: str, start: int) -> Value | None:
     """Read numbers with a mark between them (a fraction, a ratio), or a number with letters such as 3D."""
     slashed = _SLASHED.match(text, start)
     if slashed is not None:
-        if name_at(text, slashed.end(), MEASURES) is not None:
+        if name_at(text, slashed.end(), SCALES_AND_MEASURES) is not None:
             return None
         if _YEARS.fullmatch(slashed[0]):
             return _read_years(slashed)
-        key = f"{int(slashed[1])}/{int(slashed[2])}"
-        share = PERCENTAGES.get(key)
-        return Value(slashed.end(), "fraction", key, () if share is None else (share,))
+        return _read_fraction(slashed)
     ratio = _RATIO.match(text, start)
     if ratio is not None:
         digits = ratio[0].replace(",", "")
@@ -485,7 +510,7 @@ def _read_terms(text: str, start: int) -> Value | None:
         match is None
         or match[2] in _ORDINALS
         or match[2] in MEASURES
-        or _find_attached(text, match.end(1))
+        or _ATTACHED.match(text, match.end(1))
     ):
         return None
     letters = match[2].lower()

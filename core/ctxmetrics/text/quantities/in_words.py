@@ -194,11 +194,12 @@ _OCCASIONS = frozenset(LISTS["occasions"])
 HALVES = frozenset(LISTS["halves"])
 # "a", between "half" and its unit.
 _HALF_JOINTS = frozenset(("a", "an"))
-# The phrases for "and a half", by their first word.
-_AND_A_HALF: dict[str, list[tuple[str, ...]]] = {}
-for _phrase in LISTS["and_a_half"]:
-    _words = tuple(_phrase.split())
-    _AND_A_HALF.setdefault(_words[0], []).append(_words)
+# The phrases for "and a half" and "and a quarter" with what they add, by their first word.
+_AND_A_PART: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+for _name, _decimals in (("and_a_half", ".5"), ("and_a_quarter", ".25")):
+    for _phrase in LISTS[_name]:
+        _words = tuple(_phrase.split())
+        _AND_A_PART.setdefault(_words[0], []).append((_words, _decimals))
 # Words for 100, each with the number words that may stand before it: five hundred, but "five cents" is money.
 _WORDS_BEFORE_HUNDRED: Mapping[str, frozenset[str]] = {
     word: frozenset(numbers) for word, numbers in LISTS["hundreds"].items()
@@ -404,6 +405,8 @@ def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Seq
 def _read_joined_parts(chunks: Sequence[str], place: int, first: str) -> Sequence[str]:
     """Read two number words with a hyphen between them: three-quarters, three-nil."""
     one, _, part = first.rstrip(_AROUND).partition("-")
+    if one in _ONES and part == "all":
+        return [_write_number(chunks, place, place, f"{_ONES[one]}-{_ONES[one]}")]
     if one in _ONES and part in _NOTHING:
         return [_write_number(chunks, place, place, f"{_ONES[one]}-0")]
     if one in _ONES and part in _FRACTION_PARTS:
@@ -452,14 +455,15 @@ def _read_one_and_a_half(chunks: Sequence[str], place: int, number: str) -> tupl
     """Read a number and a half of a unit: two and a half years, an hour and a half; else one more, and nothing."""
     for behind_unit in (False, True):
         start = place + 1 + behind_unit
-        phrases = _AND_A_HALF.get(chunks[start], ()) if start < len(chunks) else ()
-        phrase = next((words for words in phrases if _starts_with(chunks, start, words)), None)
+        phrases = _AND_A_PART.get(chunks[start], ()) if start < len(chunks) else ()
+        phrase = next((one for one in phrases if _starts_with(chunks, start, one[0])), None)
         if phrase is None:
             continue
-        end = start + len(phrase)
+        words, decimals = phrase
+        end = start + len(words)
         unit = place + 1 if behind_unit else end
         if _is_unit(chunks, unit):
-            half = _write_number(chunks, place, place, f"{number}.5")
+            half = _write_number(chunks, place, place, number + decimals)
             if not behind_unit:
                 return end, [half]
             marks = chunks[end - 1][len(chunks[end - 1].rstrip(_AROUND)) :]

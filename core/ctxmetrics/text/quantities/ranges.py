@@ -54,14 +54,17 @@ def read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
 def read_share(text: str, first: Value) -> Value | None:
     """Read how many of all: 2 out of 3. It holds both numbers."""
     joint = _OUT_OF.match(text, first.end)
-    if joint is None or not first.key.isdecimal():
+    if joint is None or not _SHARE.fullmatch(first.key):
         return None
     second = read_number(text, joint.end())
     if second is None or second.kind != "" or not second.key.isdecimal():
         return None
-    if int(first.key) > int(second.key):
+    if float(first.key) > int(second.key):
         return None
     return Value(second.end, "fraction", f"{first.key}/{second.key}", (first.key, second.key))
+
+
+_SHARE = re.compile(r"\d{1,9}(?:\.\d{1,2})?")
 
 
 def _skip_joint(text: str, end: int, lead: str) -> int:
@@ -185,8 +188,8 @@ _AMOUNT = re.compile(r"\d+(?:\.\d+)? \w+")
 _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
-# The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches.
-_COMPOSED = frozenset(("s", "in"))
+# The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches, years and months.
+_COMPOSED = frozenset(("s", "in", "month"))
 # By the base and factor of the larger unit: the pattern of the smaller one without its name, and its factor.
 _SMALLER_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
     ("s", 3600): (_SHORT_MINUTES, 60),

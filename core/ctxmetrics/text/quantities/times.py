@@ -141,6 +141,8 @@ def _read_minute(match: re.Match[str]) -> int:
 def _is_clock(text: str, match: re.Match[str], lead: str) -> bool:
     """Whether the form of a time, or the word before it, says that it is one."""
     if match["mark"] == ".":
-        return lead in _DOTTED_LEADS and name_at(text, match.end(), MEASURES) is None
+        is_turkish = text.startswith(("'d", "'t"), match.end())  # 9.30'da
+        is_led = lead in _DOTTED_LEADS or is_turkish
+        return is_led and name_at(text, match.end(), MEASURES) is None
     marks = ("mark", "east_asian", "minute_behind", "minute_of_clock")
     return lead in _SURE_CLOCK_LEADS or any(map(match.__getitem__, marks))
