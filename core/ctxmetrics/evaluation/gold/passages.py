@@ -29,7 +29,7 @@ _K1 = 1.5
 _B = 0.75
 
 
-def read_words(text: str) -> list[Token]:
+def read_words(text: str) -> Sequence[Token]:
     """Read the words of a text that are visible to a reader."""
     return tokenize(see(text).text)
 

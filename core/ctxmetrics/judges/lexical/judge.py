@@ -16,7 +16,7 @@ from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys, li
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
-from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, usefulness
+from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, judge_usefulness
 from ctxmetrics.models.runtime.background import in_thread
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -137,7 +137,7 @@ class LexicalJudge(Rules):
         answer = Phrase.of(request.answer, request.language)
         word_index = shared_index(distinct_request, find_keys)
         word_index.look_for(answer.find_forms())
-        verdicts = usefulness(answer, word_index, distinct_request, self)
+        verdicts = judge_usefulness(answer, word_index, distinct_request, self)
         if len(distinct_contexts) == len(request.contexts):
             return verdicts
         by_text = dict(zip(distinct_contexts, verdicts, strict=True))
@@ -189,7 +189,7 @@ def _build_unit_verdict(
             }
             for sentence in shown.sentences
         )
-    reasons = [f"{shown.held.bit_count()} of {unit.size} words found"]
+    reasons = [f"{shown.word_bits.bit_count()} of {unit.size} words found"]
     for plural in ("words", "numbers", "names"):
         missing = details[f"missing_{plural}"]
         if missing:
@@ -210,8 +210,11 @@ def _build_unit_verdict(
 def _list_evidence(support: Support, index: WordIndex, contexts: Sequence[str]) -> list[Evidence]:
     """List the sentences that support a unit: first those that are shown, then the others in the order of the text."""
     sentences_by_context = {**support.parts, **support.whole}
-    shown_sentences = support.shown.sentences
-    ordered = [item for item in shown_sentences if index.owners[item] in sentences_by_context]
+    ordered = [
+        sentence
+        for sentence in support.shown.sentences
+        if index.owners[sentence] in sentences_by_context
+    ]
     ordered += sorted(chain.from_iterable(sentences_by_context.values()))
     evidence: list[Evidence] = []
     for sentence in dict.fromkeys(ordered):  # each once
@@ -226,16 +229,16 @@ def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
     not_in_sentences: list[str] = []
     not_in_contexts: set[str] = set()
     for key, bits in unit.bits.items():
-        if not shown.held & bits:
+        if not shown.word_bits & bits:
             not_in_sentences.append(key)
-        if not shown.present & bits:
+        if not shown.context_bits & bits:
             not_in_contexts.add(key)
     missing_numbers = [key for key in unit.numbers if key in not_in_contexts]
     missing_names = [key for key in unit.names if key in not_in_contexts]
     missing_words = [key for key in not_in_sentences if key not in missing_numbers]
     return {
         "score": support.score,
-        "coverage": shown.held.bit_count() / unit.size,
+        "coverage": shown.word_bits.bit_count() / unit.size,
         "missing_words": unit.spelled(missing_words),
         "missing_numbers": unit.spelled(missing_numbers),
         "missing_names": unit.spelled(missing_names),

@@ -6,7 +6,7 @@ holds of the unit is one number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import islice
@@ -24,7 +24,7 @@ from ctxmetrics.judges.lexical.phrase import Phrase
 
 TOLERANCE = 1e-9
 # With so many sentences to choose from, there is no deduction; with twice as many, that of one doubling.
-_FREE = 8
+_SENTENCES_WITHOUT_COST = 8
 Contradicted = Literal["flag", "no"]
 
 
@@ -48,14 +48,14 @@ class Candidate(NamedTuple):
     Attributes:
         score: What is compared with `Rules.min_coverage`.
         sentences: The sentences, the one that adds most first.
-        held: The bits of the words that they hold.
-        present: The bits of the words that stand in their contexts.
+        word_bits: The bits of the words that they hold.
+        context_bits: The bits of the words that stand in their contexts.
     """
 
     score: float
     sentences: tuple[int, ...] = ()
-    held: int = 0
-    present: int = 0
+    word_bits: int = 0
+    context_bits: int = 0
 
 
 class Support(NamedTuple):
@@ -104,31 +104,35 @@ def attribute(
 
     unit_words = _UnitWords(unit, index, rules)
     alone, together, best = _find_candidates(unit_words, index)
-    bar = unit_words.bar
-    reaching = [item for item in (*alone.values(), *together.values()) if item.score >= bar]
-    reaching.sort(key=_score, reverse=True)
+    candidates = [*alone.values(), *together.values()]
+    reaching_bar = [candidate for candidate in candidates if candidate.score >= unit_words.bar]
+    reaching_bar.sort(key=_score, reverse=True)
     undisputed = next(
-        (item for item in reaching if find_contradiction_in(item.sentences) is None), None
+        (candidate for candidate in reaching_bar if find_contradiction_in(candidate.sentences) is None),
+        None,
     )
+    shown = best
     if undisputed is not None:
         shown = undisputed
-    elif reaching:
-        shown = reaching[0]
-    else:
-        shown = best
-    supporting = {*reaching}
+    elif reaching_bar:
+        shown = reaching_bar[0]
+    supporting = {*reaching_bar}
     if rules.contradiction == "no":  # sentences that contradict a unit do not support it
-        supporting = {item for item in reaching if find_contradiction_in(item.sentences) is None}
-    whole = {context: item.sentences for context, item in alone.items() if item in supporting}
-    several = {context: item.sentences for context, item in together.items() if item in supporting}
+        supporting = {
+            candidate
+            for candidate in reaching_bar
+            if find_contradiction_in(candidate.sentences) is None
+        }
+    whole = _get_sentences(alone, supporting)
+    several = _get_sentences(together, supporting)
     # The last of the first k contexts, for the smallest k that is enough.
     last_needed = min((*whole, *several), default=None)
     parts: dict[int, tuple[int, ...]] = {}
     if last_needed is not None and last_needed not in whole:
         for sentence in several[last_needed]:
-            owner = index.owners[sentence]
-            parts[owner] = (*parts.get(owner, ()), sentence)
-    is_disputed = bool(reaching) and undisputed is None
+            context = index.owners[sentence]
+            parts[context] = (*parts.get(context, ()), sentence)
+    is_disputed = bool(reaching_bar) and undisputed is None
     return Support(
         score=best.score,
         smallest_k=None if last_needed is None else last_needed + 1,
@@ -137,6 +141,17 @@ def attribute(
         shown=shown,
         doubt=find_contradiction_in(shown.sentences) if is_disputed else None,
     )
+
+
+def _get_sentences(
+    candidates: Mapping[int, Candidate], supporting: Collection[Candidate]
+) -> dict[int, tuple[int, ...]]:
+    """Return the sentences of those candidates, by their context, that support the unit."""
+    return {
+        context: candidate.sentences
+        for context, candidate in candidates.items()
+        if candidate in supporting
+    }
 
 
 def _find_candidates(
@@ -152,25 +167,25 @@ def _find_candidates(
     best = Candidate(unit_words.score(0, 0, unit_words.find_cost(1, 1)))
     alone: dict[int, Candidate] = {}
     together: dict[int, Candidate] = {}
-    # By the words that a sentence has: the first sentence of the contexts so far that has exactly these.
-    sentence_by_mask: dict[int, int] = {}
-    present = 0  # the words in the contexts so far
-    for context, masks in unit_words.contexts.items():
-        present_here = unit_words.present[context]
-        present |= present_here
-        for sentence, mask in masks.items():
-            sentence_by_mask.setdefault(mask, sentence)
+    # By the bits of the words that a sentence has: the first sentence of the contexts so far that has exactly these.
+    sentence_by_bits: dict[int, int] = {}
+    bits_so_far = 0  # of the words in the contexts so far
+    for context, bits_by_sentence in unit_words.contexts.items():
+        context_bits = unit_words.context_bits[context]
+        bits_so_far |= context_bits
+        for sentence, bits in bits_by_sentence.items():
+            sentence_by_bits.setdefault(bits, sentence)
         sentences_so_far = index.first[context + 1]
         sentences_here = sentences_so_far - index.first[context]
         cost = unit_words.find_cost(1, sentences_here)
-        highest_possible = unit_words.score(present_here, present_here, cost)
+        highest_possible = unit_words.score(context_bits, context_bits, cost)
         if highest_possible > best.score or highest_possible >= unit_words.bar:
-            alone[context] = unit_words.best(masks, sentences_here)
+            alone[context] = unit_words.choose_best(bits_by_sentence, sentences_here)
             best = max(best, alone[context], key=_score)
         cost = unit_words.find_cost(2, sentences_so_far)
-        if unit_words.score(present, present, cost) > best.score:
-            distinct_masks = {sentence: mask for mask, sentence in sentence_by_mask.items()}
-            together[context] = unit_words.best(distinct_masks, sentences_so_far)
+        if unit_words.score(bits_so_far, bits_so_far, cost) > best.score:
+            distinct_bits = {sentence: bits for bits, sentence in sentence_by_bits.items()}
+            together[context] = unit_words.choose_best(distinct_bits, sentences_so_far)
             best = max(best, together[context], key=_score)
     return alone, together, best
 
@@ -182,15 +197,15 @@ class _UnitWords:
     """The words of one unit that the sentences of the contexts have.
 
     Attributes:
-        contexts: For each context the words of the unit in each sentence, as a bit mask.
-        present: For each context the words of the unit in it, as a bit mask.
+        contexts: For each context the bits of the unit's words in each sentence.
+        context_bits: For each context the bits of the unit's words in it.
         bar: The score that supports the unit.
     """
 
     def __init__(self, unit: Phrase, index: WordIndex, rules: Rules) -> None:
         bits = unit.bits
-        self._number_mask = sum(bits[key] for key in unit.numbers)
-        self._name_mask = sum(bits[key] for key in unit.names)
+        self._number_bits = sum(bits[key] for key in unit.numbers)
+        self._name_bits = sum(bits[key] for key in unit.names)
         self._rules = rules
         self._owners = index.owners
         self._word_count = unit.size
@@ -198,89 +213,100 @@ class _UnitWords:
         self._most_sentences = max(rules.max_sentences, unit.sentences)
         self._cost_of_doubling = rules.search_weight / unit.size
         self._costs: dict[int, float] = {}  # of one sentence, by the number of sentences to choose from
-        self._missing: dict[int, float] = {}  # what is subtracted, by the words that are present
+        self._deductions: dict[int, float] = {}  # by the bits of the words in some contexts
         self.bar: float = rules.min_coverage - TOLERANCE
         self.contexts: Mapping[int, Mapping[int, int]] = index.masks(bits)
-        self.present: dict[int, int] = {
-            context: reduce(or_, masks.values()) for context, masks in self.contexts.items()
+        self.context_bits: dict[int, int] = {
+            context: reduce(or_, bits_by_sentence.values())
+            for context, bits_by_sentence in self.contexts.items()
         }
 
-    def score(self, held: int, present: int, cost: float) -> float:
+    def score(self, word_bits: int, context_bits: int, cost: float) -> float:
         """Return the score of some sentences.
 
         Args:
-            held: The words that they hold.
-            present: Those that stand in their contexts.
+            word_bits: The bits of the words that they hold.
+            context_bits: Of those that stand in their contexts.
             cost: What is subtracted for them.
         """
-        deduction = self._missing.get(present)
+        deduction = self._deductions.get(context_bits)
         if deduction is None:
-            deduction = self._find_deduction(present)
-            self._missing[present] = deduction
-        return held.bit_count() / self._word_count - cost - deduction
+            deduction = self._find_deduction(context_bits)
+            self._deductions[context_bits] = deduction
+        return word_bits.bit_count() / self._word_count - cost - deduction
 
-    def _find_deduction(self, present: int) -> float:
+    def _find_deduction(self, context_bits: int) -> float:
         """Return what is subtracted for the numbers and names that do not stand in some contexts.
 
         Args:
-            present: The words that stand in them, as a bit mask.
+            context_bits: The bits of the words that stand in them.
         """
-        absent_numbers = (self._number_mask & ~present).bit_count()
-        absent_names = (self._name_mask & ~present).bit_count()
-        deduction = self._rules.number_weight if absent_numbers else 0.0
-        if absent_names:
-            deduction += self._rules.name_weight * absent_names / self._name_mask.bit_count()
+        missing_numbers = (self._number_bits & ~context_bits).bit_count()
+        missing_names = (self._name_bits & ~context_bits).bit_count()
+        deduction = self._rules.number_weight if missing_numbers else 0.0
+        if missing_names:
+            deduction += self._rules.name_weight * missing_names / self._name_bits.bit_count()
         return deduction
 
-    def find_cost(self, count: int, n: int) -> float:
-        """Return what is subtracted for so many sentences, chosen from n: with more choices more words are found by chance.
+    def find_cost(self, count: int, choices: int) -> float:
+        """Return what is subtracted for so many sentences: with more to choose from, more words are found by chance.
 
         A unit of several sentences counts as one, so its further sentences are free. A sentence that holds every word
-        supports the unit for any n.
+        supports the unit, however many there are to choose from.
+
+        Args:
+            count: How many sentences are chosen.
+            choices: How many there are to choose from.
         """
-        cost = self._costs.get(n)
+        cost = self._costs.get(choices)
         if cost is None:
-            doublings = log2(max(n, _FREE) / _FREE)
+            doublings = log2(max(choices, _SENTENCES_WITHOUT_COST) / _SENTENCES_WITHOUT_COST)
             # With a higher cost a sentence that holds every word would not support the unit.
             highest_cost = 1 - self._rules.min_coverage
             cost = min(self._cost_of_doubling * doublings, highest_cost)
-            self._costs[n] = cost
+            self._costs[choices] = cost
         counted_sentences = max(1, count - self._free_sentences)
         return cost * counted_sentences
 
-    def best(self, masks: Mapping[int, int], n: int) -> Candidate:
-        """Return the sentences with the highest score, chosen one by one from n for what each adds."""
-        highest = -inf
-        best = Candidate(highest)
+    def choose_best(self, bits_by_sentence: Mapping[int, int], choices: int) -> Candidate:
+        """Return the sentences with the highest score, chosen one by one for the words that each adds.
+
+        Args:
+            bits_by_sentence: The bits of the unit's words in each sentence that has one.
+            choices: How many sentences there are to choose from.
+        """
+        best = Candidate(-inf)
         chosen: tuple[int, ...] = ()
-        present = 0
-        for sentence, held in islice(_choose_greedily(masks), self._most_sentences):
+        context_bits = 0
+        choice = islice(_choose_greedily(bits_by_sentence), self._most_sentences)
+        for sentence, word_bits in choice:
             chosen = (*chosen, sentence)
-            present |= self.present[self._owners[sentence]]
-            score = self.score(held, present, self.find_cost(len(chosen), n))
-            if score > highest:
-                highest = score
-                best = Candidate(score, chosen, held, present)
+            context_bits |= self.context_bits[self._owners[sentence]]
+            score = self.score(word_bits, context_bits, self.find_cost(len(chosen), choices))
+            if score > best.score:
+                best = Candidate(score, chosen, word_bits, context_bits)
         return best
 
 
-def fullest(masks: Mapping[int, int], limit: int) -> tuple[int, ...]:
+def choose_fullest(bits_by_sentence: Mapping[int, int], limit: int) -> tuple[int, ...]:
     """Return those of some sentences that hold most of the words of `WordIndex.masks`, chosen one by one."""
-    return tuple(sentence for sentence, _ in islice(_choose_greedily(masks), limit))
+    return tuple(sentence for sentence, _ in islice(_choose_greedily(bits_by_sentence), limit))
 
 
-def _choose_greedily(masks: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+def _choose_greedily(bits_by_sentence: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     """Choose sentences one by one: each time the sentence that adds most words, the first of equals.
 
     Yields:
         The sentence, and the bits of the words that all chosen sentences have.
     """
-    held = 0
-    added = dict(masks)  # the bits that each sentence would add
-    while added:
-        counts = [*map(int.bit_count, added.values())]
-        sentence = [*added][counts.index(max(counts))]
-        held |= masks[sentence]
-        yield sentence, held
-        not_held = ~held
-        added = {other: mask & not_held for other, mask in added.items() if mask & not_held}
+    chosen_bits = 0
+    new_bits = dict(bits_by_sentence)  # the bits that each sentence would add
+    while new_bits:
+        counts = [*map(int.bit_count, new_bits.values())]
+        best = [*new_bits][counts.index(max(counts))]
+        chosen_bits |= bits_by_sentence[best]
+        yield best, chosen_bits
+        not_chosen = ~chosen_bits
+        new_bits = {
+            sentence: bits & not_chosen for sentence, bits in new_bits.items() if bits & not_chosen
+        }

@@ -15,7 +15,7 @@ from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
-from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, fullest
+from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, choose_fullest
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.numbers import INSIDE_NUMBER
 from ctxmetrics.text.visible import see
@@ -35,14 +35,14 @@ def join_items(items: Sequence[str]) -> str:
     return f"{text} and {more} more" if more > 0 else text
 
 
-def usefulness(
+def judge_usefulness(
     answer: Phrase, index: WordIndex, request: JudgeRequest, rules: Rules
 ) -> tuple[Verdict, ...]:
     """Return one verdict for each context."""
     if not answer.content:
-        return _literal_usefulness(answer.text, request)
+        return _judge_literally(answer.text, request)
     shares = bm25_shares(answer, index)
-    masks_by_context = index.masks(answer.bits)
+    bits_by_context = index.masks(answer.bits)
     best_share = max(shares, default=0.0)
     verdicts = []
     for context, (id_, share) in enumerate(zip(request.context_ids, shares, strict=True)):
@@ -50,16 +50,16 @@ def usefulness(
         is_near_best = relative >= rules.min_relative - TOLERANCE
         # A context without a word of the answer has no evidence, so that it is useless even if both bars are 0.
         is_useful = share >= rules.min_share - TOLERANCE and is_near_best and share > 0
-        masks = masks_by_context.get(context, {})
-        present = reduce(or_, masks.values(), 0)
-        matched_keys = [key for key, bits in answer.bits.items() if present & bits]
+        bits_by_sentence = bits_by_context.get(context, {})
+        context_bits = reduce(or_, bits_by_sentence.values(), 0)
+        matched_keys = [key for key, bits in answer.bits.items() if context_bits & bits]
         matched_words = answer.spelled(matched_keys)
         reason = f"{len(matched_keys)} of {len(answer.content)} words of the answer"
         if matched_keys:
             reason += f": {join_items(matched_words)}"
         if matched_keys and not is_useful:
             reason += f" (share {share:.2f}, {relative:.2f} of the best context's)"
-        sentences = fullest(masks, rules.max_sentences) if is_useful else ()
+        sentences = choose_fullest(bits_by_sentence, rules.max_sentences) if is_useful else ()
         details = {"share": share, "relative": relative, "matched_words": matched_words}
         verdicts.append(
             Verdict(
@@ -67,7 +67,7 @@ def usefulness(
                 value=is_useful,
                 text=request.contexts[context],
                 reason=reason,
-                evidence=tuple(index.evidence(item, request.contexts) for item in sentences),
+                evidence=tuple(index.evidence(sentence, request.contexts) for sentence in sentences),
                 details=FrozenDict(details),
             )
         )
@@ -111,7 +111,7 @@ def _damping(relative_length: float) -> float:
     return _K1 * (1 - _B + _B * relative_length)
 
 
-def _literal_usefulness(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:
+def _judge_literally(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:
     """Judge contexts for an answer without content words: useful where it stands word for word."""
     verdicts = []
     for number, id_ in enumerate(request.context_ids):
