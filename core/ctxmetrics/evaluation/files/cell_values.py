@@ -88,9 +88,8 @@ def split_ids(text: str) -> list[str] | None:
     name with a comma in it.
     """
     stripped = text.strip(" \t\r\n;|,")
-    if _IN_BRACKETS.fullmatch(
-        stripped
-    ):  # a list of another language: whether its items have quotes is not known
+    # A list of another language: whether its items have quotes is not known.
+    if _IN_BRACKETS.fullmatch(stripped):
         return None
     for separator in "\n;|,":
         if separator not in stripped:
@@ -108,25 +107,31 @@ def split_ids(text: str) -> list[str] | None:
 
 def _split_further(ids: list[str]) -> list[str]:
     """Split ids at commas too, if every piece is a word with a digit: ``d1, d2; d3``. Names have commas, but no digits."""
-    pieces = [piece.strip() for id_ in ids for piece in id_.split(",")]
-    are_ids = all(len(piece.split()) == 1 and any(map(str.isdigit, piece)) for piece in pieces)
-    is_in_doubt = any(SPAN_MARK in id_ or is_grouped(id_) for id_ in ids)
-    return pieces if are_ids and not is_in_doubt else ids
+    if any(SPAN_MARK in id_ or is_grouped(id_) for id_ in ids):
+        return ids
+    pieces: list[str] = []
+    for id_ in ids:
+        pieces += [piece.strip() for piece in id_.split(",")]
+    for piece in pieces:
+        is_word = len(piece.split()) == 1
+        if not is_word or not any(map(str.isdigit, piece)):
+            return ids
+    return pieces
 
 
-# An id behind its place in a list, or behind the mark of an item: 1. d4, - d4.
-_PLACE = re.compile(r"(?:(?P<number>\d{1,3})[.)]|[-*•])\s+(?P<id>\S.*)", re.DOTALL)
+# An id behind its number in a list, or behind the mark of an item: 1. d4, - d4.
+_MARKED_ID = re.compile(r"(?:(?P<number>\d{1,3})[.)]|[-*•])\s+(?P<id>\S.*)", re.DOTALL)
 
 
 def _without_marks(ids: list[str]) -> list[str]:
     """Return ids without their places or the marks of a list, if each has its own: ``1. d4`` and ``2. d7``, ``- d4`` and ``- d7``."""
-    matches = [_PLACE.fullmatch(id_) for id_ in ids if id_]
-    rest: list[str] = []
-    for place, match in enumerate(matches, 1):
-        if match is None or match["number"] not in (None, str(place)):
+    matches = [_MARKED_ID.fullmatch(id_) for id_ in ids if id_]
+    unmarked_ids: list[str] = []
+    for number, match in enumerate(matches, 1):
+        if match is None or match["number"] not in (None, str(number)):
             return ids
-        rest.append(match["id"])
-    return rest if len(rest) > 1 else ids
+        unmarked_ids.append(match["id"])
+    return unmarked_ids if len(unmarked_ids) > 1 else ids
 
 
 # An id with a score behind it: d4:0.87.
@@ -155,13 +160,20 @@ def are_comma_ids(cells: Collection[str]) -> bool | None:
     It does if another cell has commas and is no number in groups, or if a piece (``234``) is the id of another cell. It does
     not if the number (``1234``) is the id of another cell.
     """
-    grouped = [cell for cell in cells if is_grouped(cell)]
-    if any("," in cell and split_ids(cell) and not is_grouped(cell) for cell in cells):
-        return True
+    grouped: list[str] = []
+    for cell in cells:
+        if is_grouped(cell):
+            grouped.append(cell)
+        elif "," in cell and split_ids(cell):
+            return True
     ids = {cell.strip() for cell in cells}
-    pieces = {piece for cell in grouped for piece in split_ids(cell) or ()}
-    are_ids = bool(pieces & ids)
-    are_numbers = any(cell.strip().replace(",", "") in ids for cell in grouped)
+    are_ids = False
+    are_numbers = False
+    for cell in grouped:
+        if not ids.isdisjoint(split_ids(cell) or ()):
+            are_ids = True
+        if cell.strip().replace(",", "") in ids:
+            are_numbers = True
     if are_ids == are_numbers:  # neither is shown, or both are
         return None
     return are_ids
@@ -192,11 +204,18 @@ def find_rare_separator(cells: Collection[str]) -> str | None:
     All pieces have one form, letters with one number, and one of several pieces is the whole of another cell: ``d1 d2 d3`` and ``d2``.
     """
     for separator in _RARE_SEPARATORS:
-        lists = [split_at_rare(cell, separator) for cell in cells]
-        forms = {_DIGITS.sub("0", piece) for pieces in lists for piece in pieces}
+        forms: set[str] = set()
+        single_ids: set[str] = set()
+        joined_ids: set[str] = set()
+        for cell in cells:
+            pieces = split_at_rare(cell, separator)
+            forms.update(_DIGITS.sub("0", piece) for piece in pieces)
+            if len(pieces) == 1:
+                single_ids.update(pieces)
+            else:
+                joined_ids.update(pieces)
         has_one_form = len(forms) == 1 and all(map(_FORM.fullmatch, forms))
-        joined = {piece for pieces in lists if len(pieces) > 1 for piece in pieces}
-        if has_one_form and not joined.isdisjoint(pieces[0] for pieces in lists if len(pieces) == 1):
+        if has_one_form and not joined_ids.isdisjoint(single_ids):
             return separator
     return None
 
@@ -272,14 +291,14 @@ def are_sources(value: Any) -> bool:
 
 def _is_usable(item: Any, name: str) -> bool:
     """Whether an item of a list can be a text, a document or an id of its field."""
-    if name in TEXTS_OF:
-        return (
-            is_missing(item)  # it keeps its place
-            or ids_of([item]) is not None
-            or (isinstance(whole_number(item), (str, int)) and not isinstance(item, bool))
-            or (name == GRADED and is_graded_pair(item))
-        )
-    return isinstance(text_of(item), str) or bool(in_value(item))
+    if name not in TEXTS_OF:
+        return isinstance(text_of(item), str) or bool(in_value(item))
+    if is_missing(item):  # it keeps its place
+        return True
+    is_id = isinstance(whole_number(item), (str, int)) and not isinstance(item, bool)
+    if is_id or ids_of([item]) is not None:
+        return True
+    return name == GRADED and is_graded_pair(item)
 
 
 def _has_words(text: str) -> bool:

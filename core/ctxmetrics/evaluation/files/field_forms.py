@@ -60,15 +60,16 @@ def add_forms(
             if is_single_text or is_single_id:
                 single_texts.add(name)
     names = ("user_input", "response", "reference", *LISTS)
-    paths = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
-    cells = _list_id_cells(paths, rows) if reading.parses_texts else []
+    paths_of_ids = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
+    cells = _list_id_cells(paths_of_ids, rows) if reading.parses_texts else []
     ids: list[str] = []
     for cell in cells:
         ids += [id_.strip() for id_ in split_ids(cell) or [cell]]
-    for _, row in rows if paths else ():
-        for path in paths:
-            items = list_in(look_up(row, path)) or ()
-            ids += [item.strip() for item in items if isinstance(item, str)]
+    if paths_of_ids:
+        for _, row in rows:
+            for path in paths_of_ids:
+                items = list_in(look_up(row, path)) or ()
+                ids += [item.strip() for item in items if isinstance(item, str)]
     return replace(
         reading,
         comma_ids=are_comma_ids(cells),
@@ -114,14 +115,18 @@ def _have_grades(
         if read_graded_ids(value) is None:  # as nearly always
             return False
         values.append(value)
-    retrieved: set[str] = set()
-    for _, row in rows if values else ():
+    if not values:
+        return False
+    retrieved_ids: set[str] = set()
+    for _, row in rows:
         for name in RETRIEVED:
             cell = first_value(find_locations(reading, row, name))
-            items = split_ids(cell) or [cell] if isinstance(cell, str) else list_in(cell) or []
+            items = list_in(cell) or []
+            if isinstance(cell, str):
+                items = split_ids(cell) or [cell]
             ids = items if name in TEXTS_OF else ids_of(items, reading.schema.id_keys) or []
-            retrieved.update(str(id_).strip() for id_ in ids)
-    return are_graded(values, retrieved)
+            retrieved_ids.update(str(id_).strip() for id_ in ids)
+    return are_graded(values, retrieved_ids)
 
 
 def _has_usable(reading: Reading, rows: ParsedRows, name: str) -> bool:

@@ -128,16 +128,23 @@ def choose_order(orders: Iterable[HitOrder]) -> HitOrder:
 
 def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numbers]:
     """Drop the numbers of unknown names from which no order can come; an option takes the others only if no name is known."""
-    known = [numbers for numbers in all_numbers if numbers.kind not in _GUESSES]
-    if len(known) == len(all_numbers) or (order is not None and known):
-        return known
+    with_known_names = [numbers for numbers in all_numbers if numbers.kind not in _GUESSES]
+    has_guesses = len(with_known_names) < len(all_numbers)
+    if not has_guesses or (order is not None and with_known_names):
+        return with_known_names
     checked: list[Numbers] = []
     for numbers in all_numbers:
         if numbers.kind not in _GUESSES:
             checked.append(numbers)
-        elif numbers.is_complete and (numbers.kind == "guess" or numbers.count_hits):
+            continue
+        may_order = numbers.kind == "guess" or numbers.count_hits
+        if not numbers.is_complete or not may_order:
+            continue
+        if order is None:
+            checked.append(numbers)
+        else:
             kind = "rank" if numbers.kind == "count" else "unclear"
-            checked.append(numbers if order is None else numbers._replace(kind=kind))
+            checked.append(numbers._replace(kind=kind))
     return checked
 
 
@@ -161,9 +168,8 @@ def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
         if order is not None:
             return order
     for numbers in all_numbers:
-        if (
-            numbers.kind in _SCORES and numbers.is_complete
-        ):  # equal scores say no order, but there are ties
+        # Equal scores say no order, but there are ties.
+        if numbers.kind in _SCORES and numbers.is_complete:
             return HitOrder(scores=numbers.values)
     return _AS_LISTED
 
@@ -216,15 +222,16 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
     if numbers.kind == "rank":
         is_unclear = not are_whole
     elif numbers.kind == "position":
-        low = min(values)
-        is_unclear = low not in (0, 1) or sorted(values) != [low + step for step in range(len(values))]
-    elif numbers.kind == "score" and are_whole and len({*values}) > 1:
-        highest = _HIGHEST_GRADE if last_letters(numbers.name) in GRADES else 1
-        is_unclear = max(values) <= highest
+        first = min(values)
+        counted = [first + step for step in range(len(values))]
+        is_unclear = first not in (0, 1) or sorted(values) != counted
+    elif numbers.kind == "score" and are_whole and len(set(values)) > 1:
+        highest_grade = _HIGHEST_GRADE if last_letters(numbers.name) in GRADES else 1
+        is_unclear = max(values) <= highest_grade
     if not is_unclear:
         return numbers
-    has_others = any(other is not numbers and other.kind in _SCORES for other in all_numbers)
-    if numbers.kind in ("position", "place") and has_others:
+    has_scores_beside = any(other is not numbers and other.kind in _SCORES for other in all_numbers)
+    if numbers.kind in ("position", "place") and has_scores_beside:
         return numbers._replace(kind="other")
     return numbers._replace(kind="unclear")
 
@@ -244,13 +251,16 @@ def _is_contradicted(numbers: Numbers, all_numbers: Iterable[Numbers]) -> bool:
 def _may_agree_with_list(numbers: Numbers) -> bool:
     """Whether the list may be sorted by numbers of unknown direction: falling, or rising if their name is that of a distance."""
     if not numbers.is_complete:
-        return not any(value is not None for value in numbers.values)
+        return all(value is None for value in numbers.values)
     values: list[Any] = numbers.values
     rises = values == sorted(values)
-    is_low = any(word in numbers.name.lower() for word in _LOWEST_FIRST)
-    if numbers.kind == "count" or (numbers.kind == "guess" and is_low and "score" not in numbers.name):
+    falls = values == sorted(values, reverse=True)
+    is_lowest_first = any(word in numbers.name.lower() for word in _LOWEST_FIRST)
+    if numbers.kind == "count":
         return rises
-    return (rises and is_low) or values == sorted(values, reverse=True)
+    if numbers.kind == "guess" and is_lowest_first and "score" not in numbers.name:
+        return rises
+    return falls or (rises and is_lowest_first)
 
 
 def _find_reranker_order(beside: Mapping[str, Any], hits: Sequence[Any]) -> HitOrder | None:
@@ -276,20 +286,23 @@ def _read_reranker_answer(name: str, items: Any, count: int) -> HitOrder | None:
     """Read the order of the documents from a reranker's answer; documents that it leaves out were not retrieved."""
     if not isinstance(items, list) or not 0 < len(items) <= count:
         return None
-    places: list[Any] = [item.get("index") if isinstance(item, dict) else None for item in items]
-    are_places = all(type(place) is int and 0 <= place < count for place in places)
-    if not are_places or len({*places}) < len(places):
+    indexes: list[Any] = [item.get("index") if isinstance(item, dict) else None for item in items]
+    are_valid = all(type(index) is int and 0 <= index < count for index in indexes)
+    if not are_valid or len(set(indexes)) < len(indexes):
         return None
-    scores = [numbers for numbers in read_numbers_of_hits(items) if numbers.kind in ("rerank", "score")]
-    if not scores or not scores[0].is_complete:
+    all_scores = [
+        numbers for numbers in read_numbers_of_hits(items) if numbers.kind in ("rerank", "score")
+    ]
+    if not all_scores or not all_scores[0].is_complete:
         return None
-    ordered = tuple(places[place] for place in scores[0].places)
-    values: list[float | None] = [None] * count
-    for place, value in zip(places, scores[0].values, strict=True):
-        values[place] = value
-    if ordered == tuple(range(count)):
-        return HitOrder(scores=values)
-    return HitOrder(ordered, f"{name} (index, {scores[0].name})", scores=values)
+    scores = all_scores[0]
+    ordered_indexes = tuple(indexes[place] for place in scores.places)
+    score_by_index: list[float | None] = [None] * count
+    for index, score in zip(indexes, scores.values, strict=True):
+        score_by_index[index] = score
+    if ordered_indexes == tuple(range(count)):
+        return HitOrder(scores=score_by_index)
+    return HitOrder(ordered_indexes, f"{name} (index, {scores.name})", scores=score_by_index)
 
 
 def arrange(items: Any, places: Sequence[int]) -> Any:
@@ -317,30 +330,38 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
         parent = look_up(row, parent_path)
         holder = parent if hasattr(parent, "items") else {}
     inner_list = inner_path.removeprefix(".").removesuffix("[]")
-    if (
-        inner_path.endswith("[]")
-        and inner_list.isidentifier()
-        and isinstance(hits, list)
-        and len(hits) > 1
-    ):
+    is_list_in_groups = inner_path.endswith("[]") and inner_list.isidentifier()
+    if is_list_in_groups and isinstance(hits, list) and len(hits) > 1:
         return {**holder, **_join_numbers_of_groups(hits, inner_list, list_path)}, hits
     return holder, hits
 
 
-def _join_numbers_of_groups(groups: Sequence[Any], name: str, path: str) -> dict[str, list[Any]]:
-    """Join the numbers beside a list of each group, such as the passages of a file: what they mean is unclear between groups."""
-    joined: dict[str, list[Any]] = {}
+def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) -> dict[str, list[Any]]:
+    """Join the numbers beside a list of each group; what they mean is unclear between groups.
+
+    Args:
+        groups: Such as files, each with the passages that were found in it.
+        list_name: The key of the list in each group.
+        path: The path of the groups.
+
+    Returns:
+        The numbers of the first key with a number for each item of each group; empty without one.
+    """
     first = groups[0] if hasattr(groups[0], "items") else {}
     for key in first:
-        cells = [(look_up(group, name), look_up(group, key)) for group in groups]
-        are_pairs = all(
-            isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)
-            for items, numbers in cells
-        )
-        numbers = [number for _, cell in cells if are_pairs for number in cell]
-        if numbers and all(to_number(number) is not None for number in numbers):
-            joined.setdefault(f"score in {path}", numbers)
-    return joined
+        numbers: list[Any] = []
+        for group in groups:
+            items = look_up(group, list_name)
+            numbers_of_group = look_up(group, key)
+            if not isinstance(items, list) or not isinstance(numbers_of_group, list):
+                break
+            if len(items) != len(numbers_of_group):
+                break
+            numbers += numbers_of_group
+        else:
+            if numbers and all(to_number(number) is not None for number in numbers):
+                return {f"score in {path}": numbers}
+    return {}
 
 
 def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:

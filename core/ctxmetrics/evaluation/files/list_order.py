@@ -41,6 +41,7 @@ def arrange_retrieved(
             continue
         lists[name] = items
         fields_beside, source = list_contexts.get(name, ({}, None))
+        # The objects that the items were read from, if there is one for each: they may hold ranks or scores.
         hits = unwrap_inner_list(as_list(source))
         if not isinstance(hits, (list, tuple)) or len(hits) != len(items):
             hits = items
@@ -79,16 +80,16 @@ def _arrange_stages(
     lists: dict[str, Any] = {}
     earlier_documents: list[Any] = []
     for name, cell in stages.items():
-        items = as_list(cell)
-        if isinstance(items, str) and items:
-            lists[name] = parse_list(reading, items, "retrieved_contexts")
-        elif items not in (None, ""):
-            lists[name] = items
-        documents = lists.get(name)
+        documents = as_list(cell)
+        if documents in (None, ""):
+            continue
+        if isinstance(documents, str):
+            documents = parse_list(reading, documents, "retrieved_contexts")
+        lists[name] = documents
         if isinstance(documents, list):
+            new_documents = [item for item in documents if item not in earlier_documents]
             # If an earlier stage has all these documents, their scores are from that stage.
-            is_first_stage = not earlier_documents
-            if is_first_stage or any(document not in earlier_documents for document in documents):
+            if new_documents or not earlier_documents:
                 lists[name] = _arrange_documents(reading, documents, orders)
             earlier_documents += documents
     return lists or None

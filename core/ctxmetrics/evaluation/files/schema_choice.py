@@ -82,9 +82,8 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
     for fit in equal_fits:
         for field, path in fit.paths.items():
             has_other_meaning = fields.get(path, field) != field
-            is_messages = path == best_fit.paths.get(
-                "searches"
-            )  # several fields are read from messages
+            # Several fields are read from messages.
+            is_messages = path == best_fit.paths.get("searches")
             if has_other_meaning and not is_messages:
                 column = reading.original(path)
                 unsure.append((f"{column}={fields[path]}", f"{column}={field}"))
@@ -97,12 +96,10 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
         )
     if not unsure:
         answer_columns = _find_answer_columns(best_fit, columns, parsed_row)
-        mapped = best_fit.reading.columns
-        columns = {
-            column: field
-            for column, field in columns.items()
-            if column in mapped or field not in answer_columns.values()
-        }
+        for column, field in list(columns.items()):
+            is_mapped_by_user = column in best_fit.reading.columns
+            if field in answer_columns.values() and not is_mapped_by_user:
+                del columns[column]
         columns |= answer_columns
     return replace(best_fit.reading, columns=columns), tuple(unsure)
 
@@ -122,11 +119,15 @@ def _find_answer_columns(
         return {path: field for path, field in reply.items() if field not in paths}
     if path is not None:
         return {}
-    rest = without_paths(parsed_row, {*paths.values(), *columns})
-    answers = find_store_answers(rest, _DEPTH)
-    answers = {path: field for path, field in answers.items() if not NOT_RETRIEVED.search(path)}
-    fields = [*answers.values()]
-    return answers if len(fields) == len({*fields}) else {}
+    other_columns = without_paths(parsed_row, {*paths.values(), *columns})
+    field_by_path: dict[str, str] = {}
+    for answer_path, field in find_store_answers(other_columns, _DEPTH).items():
+        if NOT_RETRIEVED.search(answer_path):
+            continue
+        if field in field_by_path.values():  # two answers: which one counts is not known
+            return {}
+        field_by_path[answer_path] = field
+    return field_by_path
 
 
 def _path_holds_texts(row: Mapping[str, Any], path: str) -> bool:
@@ -235,12 +236,11 @@ def _hold_texts(value: Any, row: Mapping[str, Any]) -> bool:
         return True  # documents
     if not all(map(is_passage, items)):
         return False
-    expected = [
-        list_in(value) or ()
-        for key, value in row.items()
-        if "reference_context_ids" in fields_meant(str(key))
-    ]
-    return not any(isinstance(item, str) and is_passage(item) for ids in expected for item in ids)
+    expected_ids: list[Any] = []
+    for key, cell in row.items():
+        if "reference_context_ids" in fields_meant(str(key)):
+            expected_ids += list_in(cell) or ()
+    return not any(isinstance(id_, str) and is_passage(id_) for id_ in expected_ids)
 
 
 def _is_second_value(field: str, value: Any, read_value: Any) -> bool:
