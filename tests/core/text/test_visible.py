@@ -116,6 +116,12 @@ TEXTS = [
     "ee[ie++]<<de,de+=8 and a>>b",
     "e.s([f, n||/^default[_a]?user$/i.test(n)])",
     "{'a': {|x| x + 1}}",
+    "~1 and ~2, ~/bin and ~/lib",
+    "a well~known and a~b~c",
+    "options -a and -b- are old",
+    "from -5 to -3, and -all- or nothing",
+    "run {{ pump }} with {{.Values.fee}}",
+    "see [.x] and #y# and arr[.5]#1#",
 ]
 
 # Text, and what is seen of it.
@@ -322,6 +328,12 @@ SEEN = [
     ("The fee is 20<lb/>euros", "The fee is 20\neuros"),
     ('"_It is out! [built with **love**]_"', '"It is out! [built with love]"'),
     ("It is old.<ref>{{cite web|title=`Mill`}}</ref> It turns.", "It is old. It turns."),
+    # struck text of chats and of Jira, styled text of AsciiDoc
+    ("The fee is ~30~ 20 euros, _not_ (~25~).", "The fee is 20 euros, not ()."),
+    ("The fee is ~30 euros~ *20 euros*.", "The fee is 20 euros."),
+    ("h3. Fees\nThe fee is -30 euros- 20.", "Fees\nThe fee is 20."),
+    ("{color:red}Run{color} {{pump --fast}} +now+.", "Run pump --fast now."),
+    ("The [.underline]#fee# is [.line-through]#30# 20.", "The fee is 20."),
 ]
 
 

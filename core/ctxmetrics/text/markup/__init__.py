@@ -20,8 +20,10 @@ from ctxmetrics.text.markup.layout import (
     find_breaks,
     find_colours,
     find_drawn_tables,
+    find_jira_text,
     find_line_marks,
     find_numbered_headings,
+    find_styled_text,
     find_tables,
 )
 from ctxmetrics.text.markup.links import (
@@ -94,6 +96,8 @@ def find_markup(text: str) -> tuple[Edit, ...]:
 _KINDS: Sequence[tuple[Callable[[FoundMarkup], None], Sequence[str]]] = (
     (find_addresses, (">`_",)),
     (find_code, ("`", "~~~")),
+    (find_styled_text, ("]#",)),
+    (find_jira_text, (*_HEADING_NAMES, "{color:", "{code}", "{noformat}", "{quote}", "{panel}")),
     (find_templates, ("{{",)),
     (find_highlights, ("@@", "<<", "aa-highlight", "ais-highlight", "[hl]", "[/hl]", "\x1b")),
     (find_cross_references, ("<<",)),

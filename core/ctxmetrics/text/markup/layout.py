@@ -57,6 +57,46 @@ def find_colours(markup: FoundMarkup) -> None:
         markup.drop(*match.span())
 
 
+# What only Jira writes, of which two stand around a text.
+_JIRA_BLOCKS = ("{code}", "{noformat}", "{quote}", "{panel}")
+# Its text of one width, {{pump --fast}}, and its underlined and struck text, +fee+ and -30 euros-.
+_JIRA_TEXT = re.compile(r"(?P<opening>\{\{)(?=[^\s{}])[^{}\n]{1,100}+(?P<closing>\}\})")
+_JIRA_MARKED = re.compile(
+    r"""
+    (?<![^\s(])(?P<opening>[+-])(?=[^\W_])
+    [^+\n-]{1,80}(?<=[\w%€$£])
+    (?P<closing>(?P=opening))(?=[\s.,;:!?)]|\Z)
+    """,
+    re.VERBOSE,
+)
+
+
+def find_jira_text(markup: FoundMarkup) -> None:
+    """Find marked text of Jira, in texts that hold other markup that only Jira has."""
+    text = markup.text
+    has_blocks = any(text.count(mark) > 1 for mark in _JIRA_BLOCKS)
+    if not (has_blocks or "{color:" in text or any(match_lines(_NUMBERED_HEADING, text))):
+        return
+    for match in (*_JIRA_TEXT.finditer(text), *_JIRA_MARKED.finditer(text)):
+        if match["opening"] == "-":
+            markup.hide(*match.span())
+        else:
+            markup.drop_pair(match.span("opening"), match.span("closing"))
+
+
+# Styled text of AsciiDoc: [.underline]#the fee#
+_STYLED = re.compile(r"(\[\.[A-Za-z][\w.-]{0,40}\]#)[^#\n]{1,200}+(#)(?!\w)")
+
+
+def find_styled_text(markup: FoundMarkup) -> None:
+    """Find the marks of styled text of AsciiDoc; struck text is hidden."""
+    for match in _STYLED.finditer(markup.text):
+        if "line-through" in match[1]:
+            markup.hide(*match.span())
+        else:
+            markup.drop_pair(match.span(1), match.span(2))
+
+
 # The line between the head and the body of a table, such as ``|---|:---:|``.
 _SEPARATOR_LINE = re.compile(
     r"[ \t\r]*+\|?+[ \t\r]*+:?-++:?[ \t\r]*+(?:\|[ \t\r]*+:?-++:?[ \t\r]*+)*+(?:\|[ \t\r]*+)?"

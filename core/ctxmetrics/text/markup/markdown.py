@@ -12,6 +12,7 @@ from ctxmetrics.text.markup.found_markup import (
     FoundMarkup,
     is_word,
     match_lines,
+    match_marks,
 )
 
 _FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
@@ -111,8 +112,19 @@ _INDEX = re.compile(
 _TIE = re.compile(r"(?<=\d)~(?=[A-Za-z]{2})|(?<=[a-z]\.)~(?=[A-Z\d])")
 
 
+# Struck text of chats: the fee is ~30~ 20 euros; but not "~/bin and ~/lib", "~5 km" or "5~10".
+_STRUCK_BY_ONE = re.compile(
+    r"""(?<![^\s(\["'“])~(?=[^\s~/])[^~\n]{0,100}(?<=[^\s~])~(?=[\s.,;:!?)\]"'”]|\Z)"""
+)
+
+
 def find_indexes(markup: FoundMarkup) -> None:
-    """Find ties, and lowered and raised text of Pandoc and AsciiDoc; a raised number is seen as one."""
+    """Find ties, struck text of chats, and lowered and raised text of Pandoc and AsciiDoc; a raised number is seen as one."""
+    if "~" in markup.text:
+        for match in match_marks(_STRUCK_BY_ONE, markup.text, "~"):
+            if markup.is_free(*match.span()):
+                markup.hide(*match.span())
+                markup.protect(*match.span())
     for match in _TIE.finditer(markup.text):
         markup.drop(*match.span(), " ")
     for match in _INDEX.finditer(markup.text):
