@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.display import to_letters
+from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME
 from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
@@ -236,6 +239,163 @@ def describe_doubtful(
     return notes
 
 
+# The names of ranks and scores by their kinds.
+_ORDER_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
+# By the letters of such a name, whether the lowest number stands for the first text.
+_IS_LOWEST_FIRST = {
+    to_letters(name): kind in ("rank", "distance")
+    for kind in ("rank", "rerank", "fused", "score", "distance")
+    for name in _ORDER_NAMES[kind]
+}
+# A word and a number behind it: Score: .55, (similarity 0.12), rank=2.
+_NAMED_NUMBER = re.compile(
+    r"(?P<name>[^\W\d_]+)[\s_]?[:=#]?\s?(?P<number>-?(?:\d+(?:[.,]\d+)?|[.,]\d+))"
+)
+# A number at the beginning of a text: [2] .., (0.91) .., 2. ..
+_FIRST_NUMBER = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
+# The characters at each end of a text in which its rank or score may stand.
+_END_OF_TEXT = 60
+
+
+def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
+    """Find the ranks or scores that stand in texts, one in each; see `_ORDER_NAMES`.
+
+    Returns:
+        Their name, empty without them, and whether the texts are in the order that they say.
+    """
+    numbers = [_read_named_numbers(text) for text in texts]
+    for name in numbers[0]:
+        if all(name in others for others in numbers):
+            values = [others[name] for others in numbers]
+            is_lowest_first = _IS_LOWEST_FIRST[to_letters(name)]
+            return name, values == sorted(values, reverse=not is_lowest_first)
+    matches = [_FIRST_NUMBER.match(text) for text in texts]
+    values = [float(match["number"]) for match in matches if match is not None]
+    if len(values) < len(texts):
+        return "", True
+    if sorted(values) == [*range(1, len(texts) + 1)]:
+        return "the number", values == sorted(values)
+    are_scores = all(0 < value < 1 for value in values)
+    return ("the score", values == sorted(values, reverse=True)) if are_scores else ("", True)
+
+
+def _read_named_numbers(text: str) -> dict[str, float]:
+    """Read the ranks and scores at the ends of a text, by the words before them."""
+    numbers: dict[str, float] = {}
+    for part in {text[:_END_OF_TEXT], text[-_END_OF_TEXT:]}:
+        for match in _NAMED_NUMBER.finditer(part):
+            if to_letters(match["name"]) in _IS_LOWEST_FIRST:
+                numbers[match["name"]] = float(match["number"].replace(",", "."))
+    return numbers
+
+
+# Single words that grade what was retrieved, and are no answers.
+_LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
+# What stands between several answers in one text.
+_BETWEEN_ANSWERS = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
+# How a prompt ends behind the question: Answer:
+_END_OF_PROMPT = re.compile(r"\W*(?:\w+\W*){0,3}:?\s*")
+
+
+@dataclass(slots=True)
+class TextSigns:
+    """Counts samples whose texts may not be what their fields say.
+
+    Attributes:
+        lists: How many samples have several texts, by the name of the ranks or scores that stand in all of them; empty: in none.
+        unordered: The same where the texts are in another order.
+        contexts: How many samples have contexts.
+        prompts: How many have one context that ends with the question.
+        references: How many references there are.
+        addresses: How many of them are an address, a file or an id that stands in no context.
+        labels: The references that grade what was retrieved.
+        alternatives: How many hold several texts between bars or the like.
+    """
+
+    lists: Counter[str] = field(default_factory=Counter)
+    unordered: Counter[str] = field(default_factory=Counter)
+    contexts: int = 0
+    prompts: int = 0
+    references: int = 0
+    addresses: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    alternatives: int = 0
+
+    def add(self, question: str | None, reference: str | None, texts: Sequence[str]) -> None:
+        """Add the texts of a sample."""
+        if texts:
+            self.contexts += 1
+        if len(texts) > 1:
+            name, is_ordered = _find_order_in_texts(texts)
+            self.lists[name] += 1
+            if not is_ordered:
+                self.unordered[name] += 1
+        elif texts and question and question in texts[0]:
+            rest = texts[0].rpartition(question)[2]
+            if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_OF_TEXT]):
+                self.prompts += 1
+        if reference:
+            self._add_reference(reference.strip(), texts)
+
+    def _add_reference(self, reference: str, texts: Sequence[str]) -> None:
+        """Add the reference of a sample."""
+        self.references += 1
+        word = reference.casefold()
+        if word in _LABELS:
+            self.labels[word] += 1
+        elif _is_address(reference) and not any(reference in text for text in texts):
+            self.addresses += 1
+        pieces = _BETWEEN_ANSWERS.split(reference)
+        if len(pieces) > 1 and "\n" not in reference and all(pieces):
+            self.alternatives += 1
+
+    def describe(self) -> list[str]:
+        """Describe what most samples show, a sentence each."""
+        notes: list[str] = []
+        count = sum(self.lists.values())
+        for name, unordered in self.unordered.items():
+            if 2 * self.lists[name] > count:
+                notes.append(
+                    f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {plural(unordered, 'sample')}: put "
+                    "the texts in its order, or give the numbers in a list beside them, such as 'scores'"
+                )
+        if 2 * self.prompts > self.contexts:
+            notes.append(
+                f"{plural(self.prompts, 'sample')} with one context that ends with the question: it seems to be a prompt. Give "
+                "the passages"
+            )
+        if 2 * self.addresses > self.references:
+            notes.append(
+                f"{plural(self.addresses, 'reference', 'is', 'are')} an address, a file or an id that no context states: what names "
+                "a document is no answer, and belongs in reference_context_ids"
+            )
+        labels = sum(self.labels.values())
+        has_words = any(word.isalpha() for word in self.labels)
+        if labels == self.references and labels and (has_words or len(self.labels) > 1):
+            words = ", ".join(sorted(self.labels))
+            notes.append(
+                f"all references are labels ({words}), and no answers: give the expected answer"
+            )
+        if 2 * self.alternatives > self.references:
+            notes.append(
+                f"{plural(self.alternatives, 'reference')} with several texts in one (between |, OR or ###), all of which count: "
+                "write acceptable answers as a list (references)"
+            )
+        return notes
+
+
+# What only addresses, files and ids have in them: words with digits, such as GPT-4, may be answers.
+_SIGN_OF_ADDRESS = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
+# The page behind the name of a file.
+_PAGE = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address, a file or an id, perhaps with a page behind it."""
+    name = _PAGE.sub("", text[:LONGEST_NAME])
+    return _SIGN_OF_ADDRESS.search(name) is not None and ADDRESS_OR_NAME.fullmatch(name) is not None
+
+
 _Forms = Callable[[str], list[str]]
 
 
@@ -331,6 +491,7 @@ class Labels:
         dropped: How many retrieved contexts were the question itself and were dropped, and in how many samples.
         empty: How many retrieved and reference ids are empty.
         repeated: How many retrieved contexts repeat one above, by their texts or else their ids, and in how many samples.
+        signs: What texts show that may not be what their fields say.
         circles: For each kind of circular label, in how many samples it is circular (True), and in how many it is not (False).
         last_never: What `describe_never_retrieved` said last, after the number of samples that it was about.
     """
@@ -351,6 +512,7 @@ class Labels:
     dropped: Counter[str] = field(default_factory=Counter)
     empty: Counter[str] = field(default_factory=Counter)
     repeated: Counter[str] = field(default_factory=Counter)
+    signs: TextSigns = field(default_factory=TextSigns)
     circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
     last_never: tuple[int, list[str]] = (0, [])
 
@@ -365,6 +527,7 @@ class Labels:
         if has_nothing and any(map(sample.has, OPTIONS)):  # a baseline has no field
             self.unanswered += 1
         self._count_kinds(sample)
+        self.signs.add(sample.user_input, sample.reference, sample.retrieved_contexts or ())
         if sample.unanswerable:
             self.without_answer["all"] += 1
             if retrieved:
@@ -460,6 +623,7 @@ class Labels:
                 "question has none, mark the row (unanswerable: true)"
             )
         notes += self._describe_retrieved()
+        notes += self.signs.describe()
         notes += _describe_separators(self.contexts, "context", "precision says nothing")
         notes += _describe_separators(self.expected, "expected context", "string metrics say nothing")
         # Samples that repeat the question and the contexts of another sample, with another reference.

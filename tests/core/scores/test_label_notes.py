@@ -312,3 +312,84 @@ def test_another_retriever_over_the_same_index_keeps_its_losses() -> None:
     assert found.notes == ()
     assert {item.metric for item in found.worst} == {"context_recall", "id_based_context_recall"}
     assert {held.retrieved_by_both for unit in found.lost for held in unit.contexts} == {False}
+
+
+# --- texts that are not what their fields say ---
+
+QUESTION = "How long is the guarantee?"
+ANSWER = "The guarantee runs for three years."
+OTHER = "The pump stands in the cellar."
+
+
+def notes_of_texts(contexts: list[str], reference: str = ANSWER) -> tuple[str, ...]:
+    sample = Sample(user_input=QUESTION, reference=reference, retrieved_contexts=contexts)
+    return evaluate([sample], [ContextRecall()], progress=False).summary().notes
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        (f"{OTHER} Score: .55", f"{ANSWER} Score: .91", "Score"),
+        (f"Score: 0.55\n{OTHER}", f"Score: 0.91\n{ANSWER}", "Score"),
+        (f"(similarity 0.12) {OTHER}", f"(similarity 0.91) {ANSWER}", "similarity"),
+        (f"{OTHER} (distance=0.62)", f"{ANSWER} (distance=0.21)", "distance"),
+        (f"Rank 2: {OTHER}", f"Rank 1: {ANSWER}", "Rank"),
+        (f"{OTHER} [Punktzahl: 0,12]", f"{ANSWER} [Punktzahl: 0,91]", "Punktzahl"),
+        (f"[2] {OTHER}", f"[1] {ANSWER}", "the number"),
+        (f"(0.12) {OTHER}", f"(0.91) {ANSWER}", "the score"),
+    ],
+)
+def test_an_order_that_stands_in_the_texts_is_named(first: str, second: str, name: str) -> None:
+    (note,) = notes_of_texts([first, second])
+    assert note.startswith(f"the order of the list counts, whatever {name} in the texts may say")
+    assert notes_of_texts([second, first]) == ()
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [
+        [f"Article 12: {OTHER}", f"Article 5: {ANSWER}"],
+        [f"{OTHER} The score was 3.", ANSWER],
+        [f"In 2019 {OTHER}", f"In 2012 {ANSWER}"],
+        [f"12. {OTHER}", f"5. {ANSWER}"],
+    ],
+)
+def test_numbers_that_say_no_order_are_not_named(contexts: list[str]) -> None:
+    assert notes_of_texts(contexts) == ()
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["manual.pdf, p. 3", "https://docs.example.org/guarantee", "doc_12", "kb/en/guarantee.md"],
+)
+def test_a_reference_that_names_a_document_is_named(reference: str) -> None:
+    assert "1 reference is an address, a file or an id" in notes_of_texts([ANSWER], reference)[0]
+
+
+@pytest.mark.parametrize("reference", ["GPT-4", "Paris", "12 May 2024", "state-of-the-art", "3:1"])
+def test_a_short_answer_is_no_address(reference: str) -> None:
+    assert notes_of_texts([ANSWER], reference) == ()
+
+
+def test_an_address_that_a_context_states_is_an_answer() -> None:
+    assert notes_of_texts(["The page is https://example.org/a."], "https://example.org/a") == ()
+
+
+def test_references_that_are_labels_are_named() -> None:
+    samples = [Sample(reference=label, retrieved_contexts=[ANSWER]) for label in ("1", "0")]
+    (note,) = evaluate(samples, [ContextRecall()], progress=False).summary().notes
+    assert note.startswith("all references are labels (0, 1)")
+    assert notes_of_texts(["There is 1 pump."], "1") == ()
+
+
+def test_several_answers_in_one_reference_are_named() -> None:
+    (note,) = notes_of_texts([ANSWER], "The guarantee runs for three years | It lasts 36 months")
+    assert note.startswith("1 reference with several texts in one")
+
+
+def test_a_prompt_in_place_of_passages_is_named() -> None:
+    prompt = f"Use the context.\n{OTHER}\n{ANSWER}\nQuestion: {QUESTION}\nAnswer:"
+    assert notes_of_texts([prompt])[0].startswith(
+        "1 sample with one context that ends with the question"
+    )
+    assert notes_of_texts([f"{QUESTION} {ANSWER}"]) == ()

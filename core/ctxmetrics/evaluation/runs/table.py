@@ -39,7 +39,7 @@ from ctxmetrics.models.openai.model import Key
 from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.schema import TEXTS_OF
-from ctxmetrics.scores.label_notes import describe_doubtful
+from ctxmetrics.scores.label_notes import TextSigns, describe_doubtful
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -164,7 +164,7 @@ def score_table(
             )
         rows = build_rows(read_types(table), columns or ())
         plan = _recognise_rows(rows, **reading_options)
-        _note_separators(plan.reading, rows)
+        _note_texts(plan.reading, rows)
         scorer = _build_scorer(metrics, plan, judge, options)
         return cast("Table", score_distributed(table, scorer, batch_size))
     frame = frame_of(table)
@@ -178,9 +178,9 @@ def score_table(
     if group_by is None:
         table = frame.to_native()  # a stream is read once
         _check_one_setting(frame, plan)
-        _note_separators(plan.reading, first_rows)
+        _note_texts(plan.reading, first_rows)
     else:
-        _note_separators(plan.reading, first_rows)
+        _note_texts(plan.reading, first_rows)
         table = group_table(frame, plan, group_by)
         plan = Plan(replace(plan.reading, single=frozenset(), split=None, order="given"))
         frame = frame_of(table)
@@ -270,8 +270,18 @@ def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: A
     return joined.to_native()
 
 
-def _note_separators(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Log what may separate passages in the texts of the first rows, where nothing was said about it."""
+def _note_texts(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Log what the texts of the first rows show: what may separate passages in them, or that they are no such texts."""
+    signs = TextSigns()
+    for row in rows:
+        question, reference, contexts = (
+            look_up(row, reading.mapping.get(name, name))
+            for name in ("user_input", "reference", "retrieved_contexts")
+        )
+        passages = [item for item in list_texts(contexts) if isinstance(item, str)]
+        signs.add(_text_or_none(question), _text_or_none(reference), passages)
+    for note in signs.describe():
+        _log.warning("score_table: %s", note)
     if reading.split is not None:
         return
     lists: dict[str, list[list[str]]] = {}
@@ -284,6 +294,11 @@ def _note_separators(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> Non
                 lists[name].append(texts)
     for note in describe_doubtful(*lists.values()):
         _log.warning("score_table: %s", note)
+
+
+def _text_or_none(cell: Any) -> str | None:
+    """Return the text or number of a cell as text; None for anything else."""
+    return str(cell) if isinstance(cell, (str, int)) else None
 
 
 def _is_ray(table: object) -> bool:
