@@ -72,6 +72,7 @@ class SampleError(CtxMetricsError):
         problem: What is wrong: a sentence, whose subject is the field where one is named.
         fix: What to do about it.
         wrong_kind: Whether the value is not of the kind that the field takes, so that another column may be meant.
+        about_columns: Whether it is about which column holds which field, so that the list of all columns helps.
 
     Attributes:
         sample: The id of the sample, or None. A sample without one is named by its place.
@@ -81,11 +82,14 @@ class SampleError(CtxMetricsError):
 
     code = "invalid_sample"
 
-    def __init__(self, problem: str, fix: str = "", *, wrong_kind: bool = False) -> None:
+    def __init__(
+        self, problem: str, fix: str = "", *, wrong_kind: bool = False, about_columns: bool = False
+    ) -> None:
         super().__init__(problem)
         self.problem = problem
         self.fix = fix
         self.wrong_kind = wrong_kind
+        self.about_columns = about_columns
         self.sample: str | None = None
         self.field: str | None = None
         self.item: int | None = None

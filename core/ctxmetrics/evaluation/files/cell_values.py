@@ -101,7 +101,7 @@ def split_ids(text: str) -> list[str] | None:
             return None
         if stripped.count(SPAN_MARK) > len(ids):
             return None
-        return _without_marks(_split_further(ids))
+        return _without_quotes(_without_marks(_split_further(ids)))
     return None
 
 
@@ -132,6 +132,17 @@ def _without_marks(ids: list[str]) -> list[str]:
             return ids
         unmarked_ids.append(match["id"])
     return unmarked_ids if len(unmarked_ids) > 1 else ids
+
+
+# An id in quotation marks.
+_QUOTED = re.compile(r"(?P<mark>[\"'`])(?P<id>[^\"'`]+)(?P=mark)")
+
+
+def _without_quotes(ids: list[str]) -> list[str]:
+    """Return ids without the quotation marks around them, if each of several has them."""
+    matches = [_QUOTED.fullmatch(id_) for id_ in ids if id_]
+    inner_ids = [match["id"].strip() for match in matches if match is not None]
+    return inner_ids if 1 < len(inner_ids) == len(matches) else ids
 
 
 # An id with a score behind it: d4:0.87.

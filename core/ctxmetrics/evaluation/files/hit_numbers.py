@@ -51,6 +51,8 @@ _ORDER_WORDS = frozenset(WORDS["words"])
 # Words of names of numbers that may count the hits, and words that make them places in a source: ``page_number``.
 _NUMBER_WORDS = frozenset(WORDS["numbers"])
 _SOURCE_WORDS = frozenset(WORDS["of_sources"])
+# Words of names of truth values that say which documents were used, or were not.
+_FLAG_WORDS = frozenset(WORDS["flags"])
 # A word of a name: small letters and digits, also with one capital before them, or capitals.
 _WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 # The name of a column for one of several passages, and its number: Score 1, rank_2.
@@ -362,6 +364,20 @@ def find_grade_lists(
                 yield key, grades if is_named_so or is_of_expected else None
         elif is_named_so or is_of_expected:
             yield key, None
+
+
+def find_flag(hits: Any) -> str | None:
+    """Find the name of a truth value that some of the hits have, and others not: ``selected``, ``used_in_prompt``; None without one."""
+    first_hit = hits[0] if isinstance(hits, list) and hits else None
+    if type(first_hit) is not dict:
+        return None
+    for key, value in first_hit.items():
+        if type(value) is bool and isinstance(key, str):
+            flags = {hit.get(key) for hit in hits if isinstance(hit, dict)}
+            words = {word.lower() for word in _WORD.findall(key)}
+            if flags == {True, False} and not words.isdisjoint(_FLAG_WORDS):
+                return key
+    return None
 
 
 def may_hold_grades(columns: Iterable[Any]) -> bool:

@@ -379,8 +379,14 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
 
 
 def is_reranked_list(key: Any) -> bool:
-    """Whether a key is that of what a reranker returned, such as ``reranked_contexts``."""
-    return isinstance(key, str) and normalized_key(key).startswith("reranked")
+    """Whether a key is that of what a reranker returned, such as ``reranked_contexts`` or ``rerank_order``."""
+    if not isinstance(key, str):
+        return False
+    letters = normalized_key(key)
+    if letters.startswith("reranked"):
+        return True
+    is_rerank = letters.startswith("rerank") and letters not in _RERANKER_ANSWER_NAMES
+    return is_rerank and find_list_kind(key) is None
 
 
 def may_hold_order(row: Mapping[str, Any]) -> bool:

@@ -18,9 +18,10 @@ from ctxmetrics.evaluation.files.cell_values import (
 )
 from ctxmetrics.evaluation.files.graded_ids import GRADED, list_graded, read_graded_ids
 from ctxmetrics.evaluation.files.row_decisions import Reading
-from ctxmetrics.samples.cells import is_list_text, list_in
-from ctxmetrics.samples.documents import whole_number
+from ctxmetrics.samples.cells import is_list_text, list_in, object_in
+from ctxmetrics.samples.documents import text_of, whole_number
 from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.samples.unanswerable import phrase_kind
 
 
 def read_list(reading: Reading, cell: Any, name: str) -> Any:
@@ -36,9 +37,25 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
         cell = str(whole_number(cell))
     if reading.parses_texts and isinstance(cell, str):
         cell = parse_list(reading, cell, name)
+    if name in TEXTS_OF.values() and isinstance(cell, list):
+        cell = _read_objects(cell)
     if reading.decimal_ids and name in TEXTS_OF and isinstance(cell, list):
         cell = [without_point(item) if isinstance(item, str) else item for item in cell]
     return cell
+
+
+def _read_objects(items: list[Any]) -> list[Any]:
+    """Return documents that are objects as text, such as ``'{"text": ..}'``, as objects; any other list as it is."""
+    if not all(isinstance(item, str) and item.lstrip()[:1] == "{" for item in items):
+        return items
+    try:
+        documents = [object_in(item) for item in items]
+    except SampleError:  # a key stands twice: it is some text
+        return items
+    have_texts = all(
+        hasattr(document, "items") and isinstance(text_of(document), str) for document in documents
+    )
+    return documents if have_texts else items
 
 
 def parse_list(reading: Reading, text: str, name: str) -> Any:
@@ -52,6 +69,8 @@ def parse_list(reading: Reading, text: str, name: str) -> Any:
     items = list_in(text)
     if items is not None:
         return items
+    if name in TEXTS_OF and phrase_kind(text) == "mark":  # such as "none" or "-"
+        return []
     is_list = is_list_text(text)
     separator = reading.schema.separator
     if not is_list and separator and separator in text:

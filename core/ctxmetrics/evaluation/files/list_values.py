@@ -10,7 +10,7 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.cell_values import restore_text
 from ctxmetrics.evaluation.files.field_locations import PASSAGE_FIELDS, ListContext
 from ctxmetrics.evaluation.files.formats import find_ties, group_ties, unwrap_inner_list
-from ctxmetrics.evaluation.files.hit_numbers import find_grade_lists
+from ctxmetrics.evaluation.files.hit_numbers import find_flag, find_grade_lists
 from ctxmetrics.evaluation.files.hit_order import is_reranked_list
 from ctxmetrics.evaluation.files.list_cells import read_list
 from ctxmetrics.evaluation.files.list_order import arrange_retrieved, arrange_stages_and_searches
@@ -47,6 +47,7 @@ def read_lists(
     list_fields = [name for name in values if name in LISTS]
     for name in list_fields:
         values[name] = read_list(reading, values[name], name)
+    flag = _find_flag(values, list_contexts)
     order = arrange_retrieved(reading, values, list_contexts)
     order_notes = arrange_stages_and_searches(reading, values, list_contexts, order)
     ties = {}
@@ -63,7 +64,8 @@ def read_lists(
     if reading.split is not None and isinstance(values.get("searches"), list):
         values["searches"] = [_split_search(search, reading.split) for search in values["searches"]]
     fields_beside, _ = list_contexts.get("reference_context_ids", ({}, None))
-    unread = _add_grades(values, expected, fields_beside) or _find_unread_list(values, list_contexts)
+    unread = _add_grades(values, expected, fields_beside)
+    unread = unread or _find_unread_list(values, list_contexts) or flag
     if unread is not None:
         order_notes[NOT_READ] = unread
     ids_in_order = values.get("retrieved_context_ids")
@@ -134,6 +136,16 @@ def _find_unread_list(
         for key, cell in fields_beside.items():
             if is_reranked_list(key) and cell and list_in(cell) not in (None, values.get(name), hits):
                 return key
+    return None
+
+
+def _find_flag(values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]) -> str | None:
+    """Find a truth value with which the documents say which of them were used; None without one."""
+    for name in RETRIEVED:
+        _, hits = list_contexts.get(name, ({}, None))
+        flag = find_flag(unwrap_inner_list(values.get(name) if hits is None else hits))
+        if flag is not None:
+            return f"{flag} (not true of every document)"
     return None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -341,7 +342,7 @@ class RowFile(Iterator[T], Generic[T]):
                     continue
                 item = self._build(fields, where)
             except CtxMetricsError as error:
-                raise _add_path_to_error(error.at(where), plan.reading, self._current_row) from None
+                raise self._explain_columns(error.at(where), self._current_row) from None
             yield item
         if partners is None:
             return
@@ -408,12 +409,31 @@ class RowFile(Iterator[T], Generic[T]):
             try:
                 values, unknown_names = plan.apply(fields, where)
             except CtxMetricsError as error:
-                raise _add_path_to_error(error.at(where), plan.reading, fields) from None
+                raise self._explain_columns(error.at(where), fields) from None
             new_names = [name for name in unknown_names if name not in self._logged_names]
             if new_names:
                 self._logged_names.update(new_names)
                 self._log_note(f"no field, carried along as metadata: {join_first(new_names)}")
             yield values, where
+
+    def _explain_columns(self, error: CtxMetricsError, row: Mapping[str, Any]) -> CtxMetricsError:
+        """Add to the error of a field from which path it was read, how to name another path, and how to see all columns."""
+        if not isinstance(error, SampleError):
+            return error
+        path = self.reading.mapping.get(error.field or "")
+        options: list[str] = []
+        if path is not None and error.wrong_kind:
+            options = _find_options(self.reading, row, path, error)
+            if path != error.field or options:
+                error.fix = f"{error.fix} It was read from '{path}'".lstrip()
+                error.fix += "" if options else "."
+                error.about_columns = not options
+        if options:
+            error.fix += f"; name another column or path, such as {join_options(options)}."
+        if error.about_columns:
+            command = f"ctxmetrics inspect {shlex.quote(str(self.path))} shows all columns."
+            error.fix = f"{error.fix} {command}".lstrip()
+        return error
 
     def _open_rows(self) -> Iterator[tuple[str, Any]]:
         """Open the file and yield its rows with their places; with ``only``, the rows that have its values."""
@@ -477,45 +497,34 @@ def _carried_columns(reading: Reading) -> set[str]:
     return {column for column, name in reading.columns.items() if name == "metadata"}
 
 
-def _add_path_to_error(
-    error: CtxMetricsError, reading: Reading, row: Mapping[str, Any]
-) -> CtxMetricsError:
-    """Add to the error of a field from which path it was read, and how to name another path."""
-    if not isinstance(error, SampleError) or not error.wrong_kind or error.field is None:
-        return error
-    path = reading.mapping.get(error.field)
-    if path is None:
-        return error
-    option_paths: list[str] = []
-    if error.is_whole_field:
-        option_paths = _find_paths_of_kind(reading, row, path, error.field)
-    elif error.item is not None and error.field in TEXTS_OF.values():
-        option_paths = _find_texts_of_items(reading, row, path)
-    if path == error.field and not option_paths:
-        return error
-    error.fix = f"{error.fix} It was read from '{path}'".lstrip()
-    if option_paths:
-        options = join_options(f"{option_path}={error.field}" for option_path in option_paths)
-        error.fix += f"; name another column or path, such as {options}."
-    else:
-        error.fix += "; ctxmetrics inspect FILE shows all columns."
-    return error
-
-
-def _find_paths_of_kind(reading: Reading, row: Mapping[str, Any], path: str, field: str) -> list[str]:
-    """Find the paths of the values that may be the field in the object at a path."""
+def _find_options(
+    reading: Reading, row: Mapping[str, Any], path: str, error: SampleError
+) -> list[str]:
+    """Find what may be meant in place of the value at a path, each as ``PATH=FIELD``."""
     _, parsed_row = parse_cells(reading, row)
-    holder = look_up(parsed_row, path)
+    value = look_up(parsed_row, path)
+    if error.is_whole_field and error.field in TEXTS and list_in(value):
+        are_texts = all(isinstance(item, str) for item in list_in(value) or ())
+        return [f"{path}=references"] if are_texts else []  # several acceptable answers
+    paths: list[str] = []
+    if error.is_whole_field:
+        paths = _find_paths_of_kind(value, path, str(error.field))
+    elif error.item is not None and error.field in TEXTS_OF.values():
+        paths = _find_texts_of_items(value, path)
+    return [f"{option_path}={error.field}" for option_path in paths]
+
+
+def _find_paths_of_kind(holder: Any, path: str, field: str) -> list[str]:
+    """Find the paths of the values that may be the field in the object at a path."""
     if not hasattr(holder, "items"):
         return []
     kind = str if field in TEXTS else list
     return [f"{path}.{key}" for key, value in holder.items() if isinstance(value, kind)]
 
 
-def _find_texts_of_items(reading: Reading, row: Mapping[str, Any], path: str) -> list[str]:
+def _find_texts_of_items(documents: Any, path: str) -> list[str]:
     """Find the paths of the texts in the first object of a list."""
-    _, parsed_row = parse_cells(reading, row)
-    items = list_in(look_up(parsed_row, path)) or [None]
+    items = list_in(documents) or [None]
     if not hasattr(items[0], "items"):
         return []
     texts = [(key, value) for key, value in items[0].items() if isinstance(value, str)]

@@ -66,8 +66,8 @@ _NUMBERS = frozenset({int})
 _DOCUMENTS = frozenset({dict})
 # The keys of a reply of Milvus, whose distances may be similarities; see `ctxmetrics.evaluation.files.hit_order`.
 _MILVUS_REPLY_KEYS = frozenset({"code", "data"})
-# How printed documents and nodes begin.
-_PRINTED = ("page_content=", "Node ID:")
+# How printed documents and nodes, and objects as text, begin.
+_PRINTED = ("page_content=", "Node ID:", "{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +215,7 @@ class Plan:
         else:
             options = " or ".join(map_options(self.unsure[0]))
             error = AmbiguousFieldError(
-                f"it is not known what is meant: {options} (in Python columns=). ctxmetrics inspect FILE shows all "
-                "columns."
+                f"it is not known what is meant: {options} (in Python columns=).", about_columns=True
             )
         name_sample(error, self._find_id(row), where)
         return error

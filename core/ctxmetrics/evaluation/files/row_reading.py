@@ -151,8 +151,8 @@ def _read_values(
             if first is not value and first != value:  # NaN is not equal to itself
                 raise SampleError(
                     f"both '{field_locations[0][0]}' and '{path}' are given for '{name}'.",
-                    f"Keep one of them, such as with --map {shlex.quote(path)}=metadata; ctxmetrics inspect FILE "
-                    "shows both.",
+                    f"Keep one of them, such as with --map {shlex.quote(path)}=metadata.",
+                    about_columns=True,
                 )
     return values
 

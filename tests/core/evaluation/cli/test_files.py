@@ -97,7 +97,7 @@ def test_a_field_that_two_columns_may_hold_is_not_read(field: str, tmp_path: Pat
     for command in ("score", "estimate"):
         done = run_command(command, path)
         assert done.returncode == 2, done.stdout
-        assert "ctxmetrics inspect FILE" in done.stderr
+        assert f"ctxmetrics inspect {path} shows all columns." in done.stderr
     row = json.loads(path.read_text())
     with pytest.raises(SampleError, match="--map"):
         evaluate([row], [kind() for kind in METRICS.values()], progress=False)
@@ -134,7 +134,7 @@ def test_columns_that_cannot_be_meant_leave_no_doubt(more: dict[str, Any], tmp_p
 def test_a_column_that_may_be_two_fields_is_shown(tmp_path: Path) -> None:
     row = {"input": QUESTION, "expected_output": REFERENCE, "context": CONTEXTS}
     path = written(tmp_path, row)
-    with pytest.raises(AmbiguousFieldError, match="ctxmetrics inspect FILE"):
+    with pytest.raises(AmbiguousFieldError, match=f"ctxmetrics inspect {path}"):
         list(read_samples(path))
     shown = run_command("inspect", path)
     assert f"score it with: ctxmetrics score {path} --map context=retrieved_contexts\n" in shown.stdout

@@ -582,12 +582,13 @@ def test_a_nested_value_is_named_by_its_path(tmp_path: Path) -> None:
         "inputs": {"question": QUESTION},
         "outputs": {"answer": {"draft": 7}, "documents": DOCUMENTS},
     }
-    done = run_command("score", in_json(tmp_path / "n.json", [row]))
+    path = in_json(tmp_path / "n.json", [row])
+    done = run_command("score", path)
     assert (
         "n.json, sample 1: field 'response' must be a string, not dict. It was read from 'outputs.answer'"
         in done.stderr
     )
-    assert "ctxmetrics inspect FILE shows all columns." in done.stderr
+    assert f"ctxmetrics inspect {path} shows all columns." in done.stderr
 
 
 @pytest.mark.parametrize("search", ["The tower is in Paris.", {"1": "The tower."}, [{}], [None]])
