@@ -290,13 +290,18 @@ def _read_grades(items: Sequence[Any]) -> list[float | None]:
     return grades
 
 
+def read_grade_word(text: str) -> float | None:
+    """Read a word in the place of a grade, such as ``relevant``; None for any other word."""
+    return _GRADES_IN_WORDS.get(to_letters(text))
+
+
 def _read_grade(item: Any, names: Iterable[str]) -> float | None:
     """Read the grade of an item under the first of some names that it has; None if there is no number and no known word."""
     if isinstance(item, str):
         return None
     grade = first_value_at(item, names)
     if isinstance(grade, str):
-        return float(grade) if _WHOLE.fullmatch(grade) else _GRADES_IN_WORDS.get(to_letters(grade))
+        return float(grade) if _WHOLE.fullmatch(grade) else read_grade_word(grade)
     return float(grade) if isinstance(grade, Real) else None
 
 

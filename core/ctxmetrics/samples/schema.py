@@ -178,6 +178,8 @@ class Schema:
         judge_option: What a user of the adapter writes for an LLM judge.
         unanswerable_ids: How the ids of questions without an answer end.
         marks: Paths that a row has if it is of this system; see `ctxmetrics.evaluation.files.formats`.
+        passages_of: The column that names the search, if each row is one passage.
+        has_runs: Whether what was retrieved stands as scores by the ids, the highest first.
     """
 
     places: Mapping[str, Place]
@@ -193,6 +195,8 @@ class Schema:
     judge_option: str = "judge=LLMJudge(model)"
     unanswerable_ids: str = ""
     marks: tuple[str, ...] = ()
+    passages_of: str = ""
+    has_runs: bool = False
 
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_letters
@@ -171,6 +172,8 @@ def _find_label(text: str) -> str:
 _BETWEEN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
 # A whole number in any form.
 _NUMBER = re.compile(r"^0*(\d+)(?:\.0+)?$")
+# A number whose last digits a sheet has cut: 1.23457E+11.
+_CUT_NUMBER = re.compile(r"\d\.\d{2,}E\+\d{2,}")
 # A number as sheets write large ones: 1E+05, 1.2e6.
 _WITH_EXPONENT = re.compile(r"\d(?:\.\d+)?[eE]\+?\d{1,2}")
 
@@ -193,6 +196,12 @@ def _list_numbers(id_: str) -> list[str]:
         number = float(id_)
         return [str(int(number))] if number.is_integer() else []
     return _NUMBER.findall(id_)
+
+
+def _fold_marks(id_: str) -> list[str]:
+    """Return the words of an id with one mark between them: ``./docs/a.pdf``, ``docs\\a.pdf`` and ``Docs/a.pdf/`` are one."""
+    words = re.findall(r"[^\W_]+", unquote(id_).casefold())
+    return ["-".join(words)] if words else []
 
 
 # Under this key the samples are counted that have texts.
@@ -406,6 +415,7 @@ _LOSSLESS_CHANGES: tuple[_Change, ...] = (
     ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
     ("as numbers", _list_numbers, _list_numbers),
     ("without blanks around them", lambda id_: [id_.strip()], lambda id_: [id_.strip()]),
+    ("with the same marks between their words", _fold_marks, _fold_marks),
 )
 # The cuts are suggested for many samples, or where one of each of a few samples matches an id of its own.
 _CUTS: tuple[_Change, ...] = (
@@ -635,6 +645,18 @@ class Labels:
                 "is enough, or to reference_facts if all are needed"
             )
         notes += self.describe_never_retrieved()
+        cut_ids = sorted(
+            {
+                id_
+                for id_ in chain(self.retrieved, *self.wanted)
+                if "E+" in id_ and _CUT_NUMBER.fullmatch(id_)
+            }
+        )
+        if cut_ids:
+            notes.append(
+                f"{plural(len(cut_ids), 'id', 'is a number', 'are numbers')} without the last digits, such as {clean(cut_ids[0], TEXT)}, as sheets "
+                "write long ones: different ids may be the same here. Write ids as text"
+            )
         for kind in _CIRCULAR_LABELS:
             count = self.circles[kind, True]
             if count >= _FEW and not self.circles[kind, False]:

@@ -393,3 +393,23 @@ def test_a_prompt_in_place_of_passages_is_named() -> None:
         "1 sample with one context that ends with the question"
     )
     assert notes_of_texts([f"{QUESTION} {ANSWER}"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("docs/a.pdf", "./docs/a.pdf"),
+        ("docs/a.pdf", "docs\\a.pdf"),
+        ("https://x.org/a", "https://x.org/a/"),
+    ],
+)
+def test_ids_with_other_marks_are_named_for_one_sample(wanted: str, found: str) -> None:
+    (note,) = notes([([found, "b"], [wanted])])
+    assert note.endswith(
+        f"with the same marks between their words they would match: {wanted} and {found}"
+    )
+
+
+def test_numbers_that_a_sheet_cut_are_named() -> None:
+    (note,) = notes([(["1.23457E+11", "5"], ["1.23457E+11"])])
+    assert note.startswith("1 id is a number without the last digits, such as 1.23457E+11")

@@ -80,7 +80,12 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
             locations.append((path, value))
     if name in TEXTS:
         return _keep_text_locations(reading, locations, name)
-    return [(path, value) for path, value in locations if _may_be_list(path, value, name)]
+    is_run = reading.schema.has_runs and name == "retrieved_context_ids"
+    return [
+        (path, value)
+        for path, value in locations
+        if _may_be_list(path, value, name) or (is_run and holds_numbers_by_id(value))
+    ]
 
 
 def _holds_mapped_path(reading: Reading, path: str, value: Any, name: str) -> bool:

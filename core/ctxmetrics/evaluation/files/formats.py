@@ -79,6 +79,8 @@ def _read_format(data: Mapping[str, Any]) -> Schema:
         carried=frozenset(data.get("carried", ())),
         unanswerable_ids=data.get("unanswerable_ids", ""),
         marks=tuple(data["marks"]),
+        passages_of=data.get("passages_of", ""),
+        has_runs=data.get("has_runs", False),
     )
 
 

@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.evaluation.files.passage_lists import LISTED
+from ctxmetrics.evaluation.files.rankings import QUERY_IDS
 from ctxmetrics.samples.documents import look_up, whole_number
+from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 
 # The fields that are taken from the file of references.
@@ -193,9 +195,19 @@ class Partners:
             yield _ORDER, str(number)  # its place in the file
         for key in self._keys:
             places = (look_up(values, key), look_up(values.get("metadata"), key))
+            if key == "id" and places == (None, None):
+                places = (_find_query_id(values), None)
             for value in map(whole_number, places):
                 if isinstance(value, (str, int)) and _fold_text(value):
                     yield key, _fold_text(value)
+
+
+def _find_query_id(values: Mapping[str, Any]) -> Any:
+    """Find the id of the question of a row that has no id, under its usual names, such as ``query_id``."""
+    for key, value in (values.get("metadata") or {}).items():
+        if normalized_key(str(key)) in QUERY_IDS:
+            return value
+    return None
 
 
 def _list_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,12 @@ from ctxmetrics.evaluation.files.cell_values import (
     split_ids,
     without_point,
 )
-from ctxmetrics.evaluation.files.graded_ids import GRADED, list_graded, read_graded_ids
+from ctxmetrics.evaluation.files.graded_ids import (
+    GRADED,
+    holds_numbers_by_id,
+    list_graded,
+    read_graded_ids,
+)
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, list_in, object_in
 from ctxmetrics.samples.documents import text_of, whole_number
@@ -33,6 +38,8 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
     if name == GRADED:
         graded = read_graded_ids(cell) if reading.graded_ids else None
         cell = list_graded(cell) if graded is None else graded
+    elif reading.schema.has_runs and holds_numbers_by_id(cell):  # the scores by the ids
+        cell = [{"id": id_, "score": score} for id_, score in cell.items()]
     if reading.parses_texts and name in TEXTS_OF and is_id_number(cell):
         cell = str(whole_number(cell))
     if reading.parses_texts and isinstance(cell, str):

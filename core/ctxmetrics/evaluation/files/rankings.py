@@ -7,16 +7,22 @@ equal ones by descending id); of qrels the documents with a grade above 0, and t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from math import isfinite
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.formats import group_ties
+from ctxmetrics.evaluation.files.hit_numbers import says_order, says_rank, to_number
 from ctxmetrics.evaluation.files.json_rows import line_rows
 from ctxmetrics.evaluation.files.text_files import open_text
+from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_number
+from ctxmetrics.samples.field_names import normalized_key
 
 # Where the query, the document and the number stand, by the count of columns: run, qrels, qrels of BEIR.
 _COLUMNS: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
@@ -24,6 +30,17 @@ _COLUMNS: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (
 _RUN = 6
 # The number of columns of qrels.
 _QRELS = 4
+# The number of columns of qrels in BEIR's form, in which some write runs too.
+_BEIR = 3
+# What a table with one document a row calls the query, the document and its grade.
+_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]
+# Names of the id of a query, by their letters.
+QUERY_IDS = frozenset(map(normalized_key, _NAMES["query_ids"]))
+_QUERIES = QUERY_IDS | set(map(normalized_key, _NAMES["queries"]))
+_DOCUMENTS = frozenset(map(normalized_key, _NAMES["documents"]))
+_GRADES = frozenset(map(normalized_key, _NAMES["grades"]))
+# The highest grade of a table.
+_HIGHEST_GRADE = 10
 # The place of the score, or the grade, in an entry of `_COLUMNS`.
 _SCORE = 2
 # The first line of BEIR's qrels.
@@ -69,8 +86,12 @@ def _read_queries(file: Path) -> dict[str, str]:
     return questions
 
 
-def ranking_rows(file: Path) -> Iterator[tuple[str, Any]]:
+def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any]]:
     """Return each query of a run or of qrels.
+
+    Args:
+        file: The file.
+        is_run: Whether a file in BEIR's form is a run, since another file says what is expected.
 
     Raises:
         InputFileError: A line has other columns than the first one, or a document stands twice for a query.
@@ -101,10 +122,119 @@ def ranking_rows(file: Path) -> Iterator[tuple[str, Any]]:
             scores[document] = score
     queries = {query for query, _ in rankings}
     for (query, tag), scores in rankings.items():
-        for place, row in query_rows({query: scores}, expected=width != _RUN):
+        expected = width == _QRELS or (width == _BEIR and not is_run)
+        for place, row in query_rows({query: scores}, expected=expected):
             if len(queries) < len(rankings):  # several runs
                 row["metadata"] = {"tag": tag, **row["metadata"]}
             yield place, row
+
+
+class _TableColumns(NamedTuple):
+    """The columns of a table with one document in each row.
+
+    Attributes:
+        query: The column of the query or its id.
+        document: The column of the document's id.
+        number: The column of its grade, rank or score.
+    """
+
+    query: str
+    document: str
+    number: str
+
+
+def join_documents_of_queries(
+    rows: Iterable[tuple[str, Any]], *, expected: bool
+) -> Iterator[tuple[str, Any]]:
+    """Yield a row for each query of a table with one document in each row; the rows of any other source as they are.
+
+    Args:
+        rows: The rows with their places.
+        expected: Whether the documents have grades, and are what is expected. Else they have ranks or scores, and were retrieved.
+
+    Raises:
+        InputFileError: A document of a query has two grades.
+    """
+    stream = iter(rows)
+    first_rows = list(islice(stream, LOOKAHEAD_ROWS))
+    columns = _find_table_columns([row for _, row in first_rows], expected=expected)
+    if columns is None:
+        yield from chain(first_rows, stream)
+        return
+    numbers_of_queries: dict[str, dict[str, float]] = {}
+    queries: dict[str, tuple[str, dict[str, Any]]] = {}
+    for place, row in chain(first_rows, stream):
+        query = str(whole_number(row[columns.query]))
+        document = str(whole_number(row[columns.document]))
+        number = _read_number(row[columns.number])
+        if number is None:
+            raise InputFileError(
+                f"{place}: {columns.number!r} holds no number: {row[columns.number]!r}."
+            )
+        numbers = numbers_of_queries.setdefault(query, {})
+        if numbers.setdefault(document, number) != number:
+            raise InputFileError(
+                f"{place}: {document[:80]!r} has two values of {columns.number!r} for the query {query[:80]!r}."
+            )
+        _, shared = queries.setdefault(query, (place, dict(row)))
+        for key in [key for key, value in shared.items() if row.get(key) != value]:
+            del shared[key]
+    for query, (place, shared) in queries.items():
+        numbers = numbers_of_queries[query]
+        if not expected and says_rank(columns.number):
+            numbers = {document: -rank for document, rank in numbers.items()}
+        _, fields = next(query_rows({query: numbers}, expected=expected))
+        is_text = normalized_key(columns.query) not in QUERY_IDS
+        read = columns[1:] if is_text else columns
+        others = {key: value for key, value in shared.items() if key not in read}
+        if is_text:
+            del fields["id"]
+        yield place, {**others, **fields}
+
+
+def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns | None:
+    """Find the columns of a table with one document in each row; None if the rows are no such table."""
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return None
+    names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
+    queries = [name for name in names if normalized_key(name) in _QUERIES]
+    documents = [name for name in names if normalized_key(name) in _DOCUMENTS]
+    if expected:
+        numbers = [name for name in names if normalized_key(name) in _GRADES]
+    else:
+        numbers = sorted(filter(says_order, names), key=says_rank, reverse=True)
+    if not (queries and documents and numbers):
+        return None
+    queries.sort(key=lambda name: normalized_key(name) in QUERY_IDS, reverse=True)
+    columns = _TableColumns(queries[0], documents[0], numbers[0])
+    are_ids = all(_is_single_id(row[columns.document]) for row in rows)
+    values = [_read_number(row[columns.number]) for row in rows]
+    are_numbers = all(value is not None for value in values)
+    if not (are_ids and are_numbers):
+        return None
+    if expected:
+        return (
+            columns if all(value <= _HIGHEST_GRADE for value in values if value is not None) else None
+        )
+    others = set(names) - {*queries, *documents, *numbers}
+    # Other columns may hold texts, or name one of several runs.
+    are_constant = all(row[name] == rows[0][name] for name in others for row in rows)
+    return columns if are_constant else None
+
+
+def _is_single_id(value: Any) -> bool:
+    """Whether a value is the id of one document."""
+    if isinstance(value, str):
+        return len(value.split()) == 1 and value[:1] not in "[{("
+    return type(whole_number(value)) is int
+
+
+def _read_number(value: Any) -> float | None:
+    """Read a grade, rank or score: a number, or a word such as ``relevant``; None for anything else."""
+    if isinstance(value, bool):
+        return float(value)
+    number = to_number(value)
+    return read_grade_word(value) if number is None and isinstance(value, str) else number
 
 
 def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:

@@ -32,6 +32,7 @@ from ctxmetrics.evaluation.files.passage_lists import group_rows
 from ctxmetrics.evaluation.files.rankings import (
     beir_rows,
     is_ranking,
+    join_documents_of_queries,
     query_rows,
     ranking_rows,
     rankings_in,
@@ -440,6 +441,8 @@ class RowFile(Iterator[T], Generic[T]):
         rows = expand_rows(self._open())
         if self._wanted_values:
             rows = keep_rows(rows, self._wanted_values)
+        if self._only_references or self.references is not None:
+            rows = join_documents_of_queries(rows, expected=self._only_references)
         yield from rows
 
     def _open(self) -> Iterator[tuple[str, Any]]:
@@ -449,7 +452,7 @@ class RowFile(Iterator[T], Generic[T]):
             is_beir = (self.path / "qrels").is_dir() or (self.path / "queries.jsonl").is_file()
             return beir_rows(self.path) if is_beir else arrow_rows(self.path)
         if ending not in _NEVER_RANKINGS and is_ranking(self.path):
-            return ranking_rows(self.path)
+            return ranking_rows(self.path, is_run=self.references is not None)
         if ending in (".csv", ".tsv"):
             return cell_rows(self.path, self._header, self._encoding)
         readers: Mapping[str, Callable[[], Iterator[tuple[str, Any]]]] = {
@@ -497,9 +500,7 @@ def _carried_columns(reading: Reading) -> set[str]:
     return {column for column, name in reading.columns.items() if name == "metadata"}
 
 
-def _find_options(
-    reading: Reading, row: Mapping[str, Any], path: str, error: SampleError
-) -> list[str]:
+def _find_options(reading: Reading, row: Mapping[str, Any], path: str, error: SampleError) -> list[str]:
     """Find what may be meant in place of the value at a path, each as ``PATH=FIELD``."""
     _, parsed_row = parse_cells(reading, row)
     value = look_up(parsed_row, path)

@@ -54,6 +54,9 @@ def explain_row_refusal(
         records: What is compared of these rows.
         several: Whether a question may have several retrievals.
     """
+    column = reading.schema.passages_of
+    if column and any(column in row for row in rows):
+        return f"each row is a passage and no sample. Write --group-by {column} (in Python group_by=): the rows of one search are a sample."
     refusal = None if several else _explain_setting(reading, rows, records)
     if reading.mapping.keys() & RETRIEVED:
         refusal = refusal or explain_refusal(records, reading.mapping)

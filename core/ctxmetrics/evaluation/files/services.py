@@ -80,7 +80,7 @@ def _read_reply(holder: Mapping[str, Any], service: Mapping[str, Sequence[str]])
         if _is_usable(look_up(holder, path), "retrieved_contexts"):
             columns[path] = "retrieved_contexts"
             break
-    else:
+    if not columns and _MARKS not in service:
         return columns
     for field in ("retrieved_context_ids", "response", "user_input", "metadata"):
         for path in service.get(field, ()):
