@@ -199,7 +199,7 @@ def _list_numbers(id_: str) -> list[str]:
 
 
 def _fold_marks(id_: str) -> list[str]:
-    """Return the words of an id with one mark between them: ``./docs/a.pdf``, ``docs\\a.pdf`` and ``Docs/a.pdf/`` are one."""
+    """Return the words of an id with one mark between them: ``./docs/a.pdf`` and ``Docs/a.pdf/`` are one."""
     words = re.findall(r"[^\W_]+", unquote(id_).casefold())
     return ["-".join(words)] if words else []
 

@@ -39,6 +39,8 @@ QUERY_IDS = frozenset(map(normalized_key, _NAMES["query_ids"]))
 _QUERIES = QUERY_IDS | set(map(normalized_key, _NAMES["queries"]))
 _DOCUMENTS = frozenset(map(normalized_key, _NAMES["documents"]))
 _GRADES = frozenset(map(normalized_key, _NAMES["grades"]))
+# The document in TREC's words.
+_DOCUMENT_OF_TREC = "docno"
 # The highest grade of a table.
 _HIGHEST_GRADE = 10
 # The place of the score, or the grade, in an entry of `_COLUMNS`.
@@ -199,6 +201,9 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
     queries = [name for name in names if normalized_key(name) in _QUERIES]
     documents = [name for name in names if normalized_key(name) in _DOCUMENTS]
+    documents.sort(
+        key=lambda name: normalized_key(name) != _DOCUMENT_OF_TREC
+    )  # PyTerrier has a number beside it
     if expected:
         numbers = [name for name in names if normalized_key(name) in _GRADES]
     else:
