@@ -321,7 +321,9 @@ class Metric(Definition, ABC):
             notes = [*notes, *_describe_retrieval(sample.metadata)]
         if value == 0 and "retrieved_contexts" in self.requires:
             counted_contexts = (sample.retrieved_contexts or ())[: self.top_k]
-            notes = [*notes, *_describe_no_texts(counted_contexts)]
+            notes = [*notes, *_describe_no_texts(counted_contexts, "retrieved")]
+        if value == 0 and "reference_contexts" in self.requires:
+            notes = [*notes, *_describe_no_texts(sample.reference_contexts or (), "expected")]
         if notes:
             score_metadata["notes"] = [*notes]
         if self.grouped and value is not None and has_id_for_each_context(sample):
@@ -451,13 +453,13 @@ def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield f"without {metadata[NOT_READ]}, which stands beside and is not read"
 
 
-def _describe_no_texts(contexts: Sequence[str]) -> list[str]:
+def _describe_no_texts(contexts: Sequence[str], what: str) -> list[str]:
     """Describe contexts of which none reads as a text."""
     if not contexts or not all(is_no_text(context) for context in contexts):
         return []
     beginning = contexts[0].strip()[:60]
     example = f", such as {safe_text(beginning)!r}" if beginning else ""
-    return [f"no retrieved context reads as a text{example}: is this the field of the texts?"]
+    return [f"no {what} context reads as a text{example}: is this the field of the texts?"]
 
 
 def has_id_for_each_context(sample: Sample) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_letters
-from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME
+from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
 from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
@@ -315,8 +315,12 @@ class TextSigns:
         unordered: The same where the texts are in another order.
         contexts: How many samples have contexts.
         prompts: How many have one context that ends with the question.
+        texts: How many texts they have.
+        cut: How many of these end in dots.
         references: How many references there are.
         addresses: How many of them are an address, a file or an id that stands in no context.
+        expected: How many samples have expected contexts.
+        expected_names: How many of them have none that reads as a text.
         labels: The references that grade what was retrieved.
         alternatives: How many hold several texts between bars or the like.
     """
@@ -325,15 +329,37 @@ class TextSigns:
     unordered: Counter[str] = field(default_factory=Counter)
     contexts: int = 0
     prompts: int = 0
+    texts: int = 0
+    cut: int = 0
+    expected: int = 0
+    expected_names: int = 0
     references: int = 0
     addresses: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     alternatives: int = 0
 
-    def add(self, question: str | None, reference: str | None, texts: Sequence[str]) -> None:
-        """Add the texts of a sample."""
+    def add(
+        self,
+        question: str | None,
+        references: Sequence[str],
+        texts: Sequence[str],
+        expected: Sequence[str] = (),
+    ) -> None:
+        """Add the texts of a sample.
+
+        Args:
+            question: The question.
+            references: The expected answers, of which one is enough.
+            texts: What was retrieved.
+            expected: What should have been retrieved.
+        """
         if texts:
             self.contexts += 1
+            self.texts += len(texts)
+            self.cut += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
+        if expected:
+            self.expected += 1
+            self.expected_names += all(map(is_no_text, expected))
         if len(texts) > 1:
             name, is_ordered = _find_order_in_texts(texts)
             self.lists[name] += 1
@@ -343,7 +369,7 @@ class TextSigns:
             rest = texts[0].rpartition(question)[2]
             if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_OF_TEXT]):
                 self.prompts += 1
-        if reference:
+        for reference in filter(None, references):
             self._add_reference(reference.strip(), texts)
 
     def _add_reference(self, reference: str, texts: Sequence[str]) -> None:
@@ -372,6 +398,15 @@ class TextSigns:
             notes.append(
                 f"{plural(self.prompts, 'sample')} with one context that ends with the question: it seems to be a prompt. Give "
                 "the passages"
+            )
+        if 2 * self.cut > self.texts:
+            notes.append(
+                f"{self.cut} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
+            )
+        if 2 * self.expected_names > self.expected:
+            notes.append(
+                f"{plural(self.expected_names, 'sample')} whose expected contexts are addresses, files or ids, and no texts: they belong "
+                "in reference_context_ids"
             )
         if 2 * self.addresses > self.references:
             notes.append(
@@ -537,7 +572,9 @@ class Labels:
         if has_nothing and any(map(sample.has, OPTIONS)):  # a baseline has no field
             self.unanswered += 1
         self._count_kinds(sample)
-        self.signs.add(sample.user_input, sample.reference, sample.retrieved_contexts or ())
+        references = sample.references or (sample.reference or "",)
+        contexts = sample.retrieved_contexts or ()
+        self.signs.add(sample.user_input, references, contexts, sample.reference_contexts or ())
         if sample.unanswerable:
             self.without_answer["all"] += 1
             if retrieved:

@@ -286,6 +286,8 @@ def read_numbers_beside(
             continue
         kind = None if is_grade_list(key) else find_list_kind(key)
         if kind is None:
+            if not path:
+                yield from _read_numbers_of_objects(str(key), cell, hits)
             continue
         cells = as_list(cell)
         is_inner = isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list)
@@ -306,6 +308,29 @@ def read_numbers_beside(
             # Columns of that name may also be the texts or ids themselves.
             if numbers is not None and any(value is not None for value in numbers.values):
                 yield numbers
+
+
+def _read_numbers_of_objects(key: str, cell: Any, hits: Sequence[Any]) -> Iterator[Numbers]:
+    """Yield the ranks and scores of objects that stand beside hits, one for each: whether they are of these hits is unclear."""
+    objects = unwrap_inner_list(cell)
+    if not holds_numbered_objects(objects) or len(objects) != len(hits) or objects == hits:
+        return
+    if any(hasattr(hit, "items") for hit in hits):  # they have numbers of their own
+        return
+    for numbers in read_numbers_of_hits(objects):
+        if numbers.kind in ("guess", "count") or not numbers.is_complete:
+            continue
+        sign = -1 if numbers.is_lowest_first else 1  # the highest first, as of a score
+        values: list[float | None] = [sign * (value or 0.0) for value in numbers.values]
+        yield numbers._replace(name=f"{key}[]", kind="unclear", values=values)
+
+
+def holds_numbered_objects(cell: Any) -> bool:
+    """Whether a cell is a list of objects with ranks or scores."""
+    first = cell[0] if isinstance(cell, list) and cell else None
+    if isinstance(first, list) and len(cell) == 1 and first:
+        first = first[0]
+    return type(first) is dict and any(kind is not None for _, kind in _find_order_keys(tuple(first)))
 
 
 @lru_cache(maxsize=4096)

@@ -146,12 +146,13 @@ class _TableColumns(NamedTuple):
 
 
 def join_documents_of_queries(
-    rows: Iterable[tuple[str, Any]], *, expected: bool
+    rows: Iterable[tuple[str, Any]], file: Path, *, expected: bool
 ) -> Iterator[tuple[str, Any]]:
     """Yield a row for each query of a table with one document in each row; the rows of any other source as they are.
 
     Args:
         rows: The rows with their places.
+        file: Their file, for the error.
         expected: Whether the documents have grades, and are what is expected. Else they have ranks or scores, and were retrieved.
 
     Raises:
@@ -171,12 +172,12 @@ def join_documents_of_queries(
         number = _read_number(row[columns.number])
         if number is None:
             raise InputFileError(
-                f"{place}: {columns.number!r} holds no number: {row[columns.number]!r}."
+                f"{file}, {place}: {columns.number!r} holds no number: {row[columns.number]!r}."
             )
         numbers = numbers_of_queries.setdefault(query, {})
         if numbers.setdefault(document, number) != number:
             raise InputFileError(
-                f"{place}: {document[:80]!r} has two values of {columns.number!r} for the query {query[:80]!r}."
+                f"{file}, {place}: {document[:80]!r} has two values of {columns.number!r} for the query {query[:80]!r}."
             )
         _, shared = queries.setdefault(query, (place, dict(row)))
         for key in [key for key, value in shared.items() if row.get(key) != value]:

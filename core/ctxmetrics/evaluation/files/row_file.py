@@ -442,7 +442,7 @@ class RowFile(Iterator[T], Generic[T]):
         if self._wanted_values:
             rows = keep_rows(rows, self._wanted_values)
         if self._only_references or self.references is not None:
-            rows = join_documents_of_queries(rows, expected=self._only_references)
+            rows = join_documents_of_queries(rows, self.path, expected=self._only_references)
         yield from rows
 
     def _open(self) -> Iterator[tuple[str, Any]]:

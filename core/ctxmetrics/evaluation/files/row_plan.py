@@ -25,7 +25,7 @@ from ctxmetrics.evaluation.files.field_locations import (
     parse_cells,
     without_paths,
 )
-from ctxmetrics.evaluation.files.hit_numbers import may_hold_grades
+from ctxmetrics.evaluation.files.hit_numbers import holds_numbered_objects, may_hold_grades
 from ctxmetrics.evaluation.files.hit_order import may_hold_order
 from ctxmetrics.evaluation.files.list_values import read_lists
 from ctxmetrics.evaluation.files.row_decisions import Reading
@@ -281,6 +281,7 @@ class Plan:
                 fields.has_order = fields.has_order or is_order
             if kind in column.carried or (column.is_unread and not hasattr(value, "tolist")):
                 fields.carry(column, value)
+                fields.has_order = fields.has_order or (kind is list and holds_numbered_objects(value))
             elif kind is dict and column.is_holder:
                 self._add_held(fields, column.name, value)
             elif kind in column.fields:

@@ -274,12 +274,20 @@ def _note_texts(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
     """Log what the texts of the first rows show: what may separate passages in them, or that they are no such texts."""
     signs = TextSigns()
     for row in rows:
-        question, reference, contexts = (
-            look_up(row, reading.mapping.get(name, name))
-            for name in ("user_input", "reference", "retrieved_contexts")
+        question, *texts_of_fields = (
+            list_texts(look_up(row, reading.mapping.get(name, name)))
+            for name in (
+                "user_input",
+                "reference",
+                "references",
+                "retrieved_contexts",
+                "reference_contexts",
+            )
         )
-        passages = [item for item in list_texts(contexts) if isinstance(item, str)]
-        signs.add(_text_or_none(question), _text_or_none(reference), passages)
+        references, acceptable, retrieved, expected = (
+            [text for text in texts if isinstance(text, str)] for texts in texts_of_fields
+        )
+        signs.add(question[0] if question else None, references + acceptable, retrieved, expected)
     for note in signs.describe():
         _log.warning("score_table: %s", note)
     if reading.split is not None:
@@ -294,11 +302,6 @@ def _note_texts(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
                 lists[name].append(texts)
     for note in describe_doubtful(*lists.values()):
         _log.warning("score_table: %s", note)
-
-
-def _text_or_none(cell: Any) -> str | None:
-    """Return the text or number of a cell as text; None for anything else."""
-    return str(cell) if isinstance(cell, (str, int)) else None
 
 
 def _is_ray(table: object) -> bool:
