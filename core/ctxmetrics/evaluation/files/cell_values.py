@@ -25,7 +25,7 @@ from ctxmetrics.samples.pictures import in_value
 from ctxmetrics.samples.schema import LISTS, TEXTS, TEXTS_OF
 
 # By field, the keys under which an object in the place of a text may hold the text.
-_TEXT_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["inner"]
+TEXT_KEYS_OF_FIELDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["inner"]
 # Lists of texts, or of documents with a text.
 _LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
 # How LangChain prints a document.
@@ -68,9 +68,9 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
     if isinstance(value, str) and value.lstrip()[:1] == "{":
         holder = object_in(value)
     if hasattr(holder, "items"):
-        for key in _TEXT_KEYS.get(name, ()):
+        for key in TEXT_KEYS_OF_FIELDS.get(name, ()):
             inner = holder.get(key)
-            if isinstance(inner, (str, Real)) or _are_answers(inner, name):
+            if isinstance(inner, (str, Real)) or (name == "reference" and are_texts(inner)):
                 return f"{path}.{key}", inner
         return path, value
     text = join_parts(value)
@@ -246,10 +246,9 @@ def _are_of_one_kind(ids: Sequence[str]) -> bool:
     return are_words and len({bool(_ENDING.search(id_)) for id_ in ids}) == 1
 
 
-def _are_answers(value: Any, name: str) -> bool:
-    """Whether a value is a list of texts in the place of a reference, as SQuAD has its answers."""
-    is_list = name == "reference" and isinstance(value, list) and bool(value)
-    return is_list and all(isinstance(item, str) for item in value)
+def are_texts(value: Any) -> bool:
+    """Whether a value is a list of texts, as SQuAD has its answers."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
 def number_as_meant(value: Any, name: str) -> Any:

@@ -39,6 +39,8 @@ _MILVUS_HIT_KEYS = frozenset({"entity", "pk"})
 _VERTEX_HIT_KEYS = frozenset({"sourceUri", "source_uri"})
 # The kinds of numbers that say a rank.
 RANKS = frozenset({"rank", "position", "place"})
+# Kinds of numbers whose name is not known as a whole.
+GUESSES = frozenset({"guess", "count"})
 # Names of numbers that are a person's grade where they are small and whole.
 GRADES = frozenset(map(normalized_key, WORDS["grades"]))
 # Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
@@ -286,8 +288,6 @@ def read_numbers_beside(
             continue
         kind = None if is_grade_list(key) else find_list_kind(key)
         if kind is None:
-            if not path:
-                yield from _read_numbers_of_objects(str(key), cell, hits)
             continue
         cells = as_list(cell)
         is_inner = isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list)
@@ -310,19 +310,20 @@ def read_numbers_beside(
                 yield numbers
 
 
-def _read_numbers_of_objects(key: str, cell: Any, hits: Sequence[Any]) -> Iterator[Numbers]:
-    """Yield the ranks and scores of objects that stand beside hits, one for each: whether they are of these hits is unclear."""
-    objects = unwrap_inner_list(cell)
-    if not holds_numbered_objects(objects) or len(objects) != len(hits) or objects == hits:
+def read_numbers_of_objects(beside: Mapping[str, Any], hits: Sequence[Any]) -> Iterator[Numbers]:
+    """Yield the ranks and scores of objects that stand beside texts or ids, one for each: whether they are theirs is unclear."""
+    if any(hasattr(hit, "items") for hit in hits):  # documents have numbers of their own
         return
-    if any(hasattr(hit, "items") for hit in hits):  # they have numbers of their own
-        return
-    for numbers in read_numbers_of_hits(objects):
-        if numbers.kind in ("guess", "count") or not numbers.is_complete:
+    for key, cell in beside.items():
+        objects = unwrap_inner_list(cell) if holds_numbered_objects(cell) else ()
+        if len(objects) != len(hits):
             continue
-        sign = -1 if numbers.is_lowest_first else 1  # the highest first, as of a score
-        values: list[float | None] = [sign * (value or 0.0) for value in numbers.values]
-        yield numbers._replace(name=f"{key}[]", kind="unclear", values=values)
+        for numbers in read_numbers_of_hits(objects):
+            if numbers.kind in GUESSES or not numbers.is_complete:
+                continue
+            sign = -1 if numbers.is_lowest_first else 1  # the highest first, as of a score
+            values: list[float | None] = [sign * (value or 0.0) for value in numbers.values]
+            yield numbers._replace(name=f"{key}[]", kind="unclear", values=values)
 
 
 def holds_numbered_objects(cell: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from ctxmetrics.evaluation.files.hit_numbers import (
     GRADES,
+    GUESSES,
     OBJECTS_WITH_LISTS,
     RANKS,
     WORDS,
@@ -21,6 +22,7 @@ from ctxmetrics.evaluation.files.hit_numbers import (
     last_letters,
     read_numbers_beside,
     read_numbers_of_hits,
+    read_numbers_of_objects,
     to_number,
 )
 from ctxmetrics.samples.documents import look_up
@@ -43,8 +45,6 @@ _LEVELS: Mapping[str, int] = {
     "count": _UNDECIDED_LEVEL,
     "other": _UNDECIDED_LEVEL,
 }
-# Kinds of numbers whose name is not known as a whole.
-_GUESSES = frozenset({"guess", "count"})
 _SCORES = frozenset({"rerank", "fused", "score", "distance", "unclear"})
 # The highest number that may be a person's grade.
 _HIGHEST_GRADE = 5
@@ -103,7 +103,7 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
     is_milvus_reply = "code" in beside and "data" in beside  # see `_MILVUS_HIT_KEYS`
     all_numbers = read_numbers_of_hits(hits, is_milvus_reply=is_milvus_reply)
     if beside:
-        all_numbers += read_numbers_beside(beside, hits)
+        all_numbers += [*read_numbers_beside(beside, hits), *read_numbers_of_objects(beside, hits)]
     all_numbers = _check_guesses(all_numbers, order)
     if order is not None:
         kinds = RANKS if order == "rank" else _SCORES
@@ -128,13 +128,13 @@ def choose_order(orders: Iterable[HitOrder]) -> HitOrder:
 
 def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numbers]:
     """Drop the numbers of unknown names from which no order can come; an option takes the others only if no name is known."""
-    with_known_names = [numbers for numbers in all_numbers if numbers.kind not in _GUESSES]
+    with_known_names = [numbers for numbers in all_numbers if numbers.kind not in GUESSES]
     has_guesses = len(with_known_names) < len(all_numbers)
     if not has_guesses or (order is not None and with_known_names):
         return with_known_names
     checked: list[Numbers] = []
     for numbers in all_numbers:
-        if numbers.kind not in _GUESSES:
+        if numbers.kind not in GUESSES:
             checked.append(numbers)
             continue
         may_order = numbers.kind == "guess" or numbers.count_hits
@@ -202,7 +202,7 @@ def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) ->
 def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
     """Name the first numbers that may say another order than the list's, but whose meaning is not known."""
     for numbers in doubtful:
-        is_doubtful = numbers.kind == "unclear" or numbers.kind in _GUESSES
+        is_doubtful = numbers.kind == "unclear" or numbers.kind in GUESSES
         if is_doubtful and not _may_agree_with_list(numbers):
             return HitOrder(unclear=f"{numbers.name} (its name does not say whether high is first)")
     return _AS_LISTED

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmetrics.errors import UnknownFieldError
+from ctxmetrics.evaluation.files.cell_values import TEXT_KEYS_OF_FIELDS, are_texts
 from ctxmetrics.evaluation.files.field_locations import Location
 from ctxmetrics.evaluation.files.row_decisions import Reading
+from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import (
     check_keys,
     find_misspelt,
@@ -39,14 +41,29 @@ def check_names(
         match = find_misspelt(str(key), reading.schema, absent)
         if match:
             field_name, close_key = match
-            if field_name in {"response", "reference"} and isinstance(parsed_row[key], list):
-                field_name = "references"  # a list is no text
-            misspelt_keys = [
-                str(other)[:80]
+            mappings = [
+                _find_mapping(str(other)[:80], field_name, parsed_row[other])
                 for other in row
                 if find_misspelt(str(other), reading.schema, absent) == match
             ]
-            raise _misspelt_error(reading, str(key)[:80], close_key, field_name, misspelt_keys)
+            raise _misspelt_error(reading, str(key)[:80], close_key, [*filter(None, mappings)])
+
+
+def _find_mapping(key: str, field_name: str, value: Any) -> str | None:
+    """Find how the value of a key can be read as a field, as ``PATH=FIELD``; None if it cannot be."""
+    if field_name not in {"response", "reference", "references"}:
+        return f"{key}={field_name}"
+    names = TEXT_KEYS_OF_FIELDS["reference"]
+    if are_texts(value):  # several acceptable answers: a list is no text
+        return f"{key}=references"
+    if isinstance(value, list):
+        inner = [name for name in names if are_texts([look_up(item, name) for item in value])]
+        return f"{key}[].{inner[0]}=references" if inner else None
+    if hasattr(value, "items"):
+        mappings = [f"{key}.{name}={field_name}" for name in names if isinstance(value.get(name), str)]
+        mappings += [f"{key}.{name}=references" for name in names if are_texts(value.get(name))]
+        return mappings[0] if mappings else None
+    return f"{key}={field_name}"
 
 
 def check_system(reading: Reading, row: Mapping[str, Any]) -> None:
@@ -61,13 +78,14 @@ def check_system(reading: Reading, row: Mapping[str, Any]) -> None:
 
 
 def _misspelt_error(
-    reading: Reading, key: str, close_key: str, field_name: str, misspelt_keys: list[str]
+    reading: Reading, key: str, close_key: str, mappings: list[str]
 ) -> UnknownFieldError:
     """Build the error of a misspelt key, with a ``--map`` option for each key that is misspelt in the same way."""
-    options = " ".join(map_options(f"{other}={field_name}" for other in misspelt_keys))
+    options = " ".join(map_options(mappings))
+    others = f"{options}, or " if options else ""
     return UnknownFieldError(
         f"unknown field '{key}' (schema '{reading.name}').",
-        f"Did you mean '{close_key}'? Rename it; on the command line write {options}, or --map "
+        f"Did you mean '{close_key}'? Rename it; on the command line write {others}--map "
         f"{shlex.quote(f'{key}=metadata')} to carry it along.",
     )
 
