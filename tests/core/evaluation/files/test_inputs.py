@@ -1,8 +1,8 @@
 """Inputs as people's sheets and exports have them: the right numbers from the right questions and texts, or a refusal.
 
 `inputs.json` and `forms.json` hold them, `orders.json` those whose order or grades stand in fields, `tools.json` and
-`replies.json` those of tools, of services and of tables with headers in plain words. Values were computed by hand; those of runs
-with qrels are ir-measures' too.
+`replies.json` those of tools, of services and of tables with headers in plain words, `public.json` those of public repositories and
+data sets. Values were computed by hand; those of runs with qrels are ir-measures' too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,14 @@ pandas = pytest.importorskip("pandas")
 
 INPUTS: list[dict[str, Any]] = [
     item
-    for name in ("inputs.json", "orders.json", "replies.json", "tools.json", "forms.json")
+    for name in (
+        "inputs.json",
+        "orders.json",
+        "replies.json",
+        "tools.json",
+        "forms.json",
+        "public.json",
+    )
     for item in json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 ]
 # Values that JSON does not have, as `inputs.json` writes them.
