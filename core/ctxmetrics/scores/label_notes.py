@@ -16,8 +16,8 @@ from urllib.parse import unquote
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_letters
-from ctxmetrics.samples.addresses import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
 from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
