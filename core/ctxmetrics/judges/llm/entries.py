@@ -6,14 +6,22 @@ is not about the data.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.llm.own_keys import count_supported, find_objection, find_other_verdicts
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.own_keys import (
+    count_supported,
+    find_objection,
+    find_other_verdicts,
+    find_reservations,
+    find_verdict_on_all,
+)
+from ctxmetrics.judges.llm.splitting import Part, read_id
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 
@@ -47,6 +55,29 @@ class ReplyEntry:
     missing: str | None = None
     is_blank: bool = True
     objection: str | None = None
+
+
+def with_plain_ids(data: Mapping[str, Any], part: Part) -> Mapping[str, Any]:
+    """Return a reply whose lists have the ids that were shown, also where the model spelled them in another way.
+
+    If an id stands there in two spellings, the other spelling stays, and decides nothing.
+
+    Args:
+        data: The reply.
+        part: What was shown.
+    """
+    changed: dict[str, Any] = {}
+    for key, letter, ids in (("sentences", "s", part.units), ("useful", "c", part.contexts)):
+        entries = data.get(key)
+        if not isinstance(entries, Mapping) or all(str(name).strip() in ids for name in entries):
+            continue  # the usual case
+        spellings = Counter(read_id(name, letter) for name in entries)
+        changed[key] = {}
+        for name, entry in entries.items():
+            id_ = read_id(name, letter)
+            is_known = id_ in ids and spellings[id_] == 1
+            changed[key][id_ if is_known else name] = entry
+    return {**data, **changed} if changed else data
 
 
 def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str]) -> int:
@@ -90,14 +121,18 @@ def read_entries(
     overfull: set[str] = set()
     copied: dict[str, set[str]] = {}
     for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
-        entries = _read_entries(data.get(name), ids, key, pack)
+        letter = "s" if name == "sentences" else "c"
+        entries = _read_entries(data.get(name), ids, key, pack, part.units)
         copied[name] = set()
         for id_, entry in entries.items():
             if _repeats_example(entry, part.units.get(id_, ""), part, pack):
                 copied[name].add(id_)
         shown_ids = part.units if name == "sentences" else part.contexts
         lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
-        has_stray = not entries.keys() <= set(shown_ids)
+        # Another spelling of a known id is no id too many.
+        has_stray = any(
+            read_id(id_, letter) not in shown_ids for id_ in entries if id_ not in shown_ids
+        )
         if lacks_one and has_stray:  # they may be shifted
             replies |= {id_: ReplyEntry("invalid_reply") for id_ in ids}
         else:
@@ -115,6 +150,7 @@ def read_entries(
             if is_copy or (has_copy and replies[id_] in _example_entries(pack, id_)):
                 replies[id_] = ReplyEntry("wrong_data")
     _note_other_verdicts(data, replies, pack)
+    _note_reservations(data, replies, pack)
     return ReplyEntries(replies, frozenset(incomplete), frozenset(overfull))
 
 
@@ -131,10 +167,26 @@ def _note_other_verdicts(
     if not all(isinstance(entry.value, bool) for entry in units):
         return
     own_count = sum(entry.value is True for entry in units)
+    if units and own_count in (0, len(units)):
+        denial = find_verdict_on_all(data, own_count > 0, pack)
+        for entry in units:
+            if denial is not None and entry.objection is None:
+                entry.objection = masked(denial)
     for key, count in count_supported(data, len(units)):
         for entry in units:
             if count != own_count and entry.value is (count < own_count) and entry.objection is None:
                 entry.objection = masked(f"{key}: {count} of {len(units)} are supported")
+
+
+def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
+    """Note which yeses have a remark that sets them apart from the other ones."""
+    verdicts = {id_: entry.value for id_, entry in replies.items() if isinstance(entry.value, bool)}
+    for name, key in (("sentences", "supported"), ("useful", "useful")):
+        entries = data.get(name) or {}
+        cells = {str(id_).strip(): cell for id_, cell in entries.items() if isinstance(cell, Mapping)}
+        for id_, remark in find_reservations(cells, verdicts, key, pack):
+            if replies[id_].objection is None:
+                replies[id_].objection = masked(remark)
 
 
 @lru_cache(maxsize=256)
@@ -163,7 +215,9 @@ def _repeats_example(entry: ReplyEntry, unit: str, part: Part, pack: Pack) -> bo
     return missing in pack.examples and missing not in unit.casefold()
 
 
-def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> Mapping[str, ReplyEntry]:
+def _read_entries(
+    entries: Any, ids: Collection[str], key: str, pack: Pack, units: Mapping[str, str] = EMPTY
+) -> Mapping[str, ReplyEntry]:
     """Read what a reply says about each id: those that were asked, and any other.
 
     Args:
@@ -171,6 +225,7 @@ def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> M
         ids: The ids that were asked.
         key: Under which an entry has its verdict.
         pack: The prompt's language.
+        units: The texts of the units by id.
     """
     replies = {id_: ReplyEntry() for id_ in ids}
     for name, content in (entries or {}).items():
@@ -185,7 +240,7 @@ def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> M
         else:
             entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
             if entry.objection is None:
-                objection = find_objection(cell, key, value, pack)
+                objection = find_objection(cell, key, value, pack, units.get(id_, ""))
                 entry.objection = None if objection is None else masked(objection)
         missing = _read_missing_words(cell.get("missing"))
         if entry.missing is None and missing:
@@ -198,9 +253,8 @@ def _read_entries(entries: Any, ids: Collection[str], key: str, pack: Pack) -> M
         for item in quotes if isinstance(quotes, (list, tuple)) else ():
             text = item.get("quote") if isinstance(item, Mapping) else None
             if isinstance(text, str) and text.strip():  # what is no quote is left out
-                context = item.get("context")
                 whole = _yes_or_no(item.get("whole"), pack) is True
-                context = context.strip() if isinstance(context, str) else ""
+                context = read_id(item.get("context", ""), "c")
                 entry.quotes.append(Quote(context, text, whole))
     return replies
 

@@ -14,7 +14,7 @@ from ctxmetrics.judges.llm import parsing
 from ctxmetrics.judges.llm.checking import Decision, check
 from ctxmetrics.judges.llm.comparing import find_conflicts, settle_conflicts
 from ctxmetrics.judges.llm.encoding import ExchangeOutcome
-from ctxmetrics.judges.llm.entries import count_strays
+from ctxmetrics.judges.llm.entries import count_strays, with_plain_ids
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
 from ctxmetrics.models.model_requests import ask
@@ -202,7 +202,8 @@ class Exchange:
             UnreadableReplyError: The reply decides nothing.
         """
         keys = [key for key, ids in zip(("sentences", "useful"), asked_ids, strict=True) if ids]
-        return parsing.parse(reply, keys, code=self.question.prompt.data_code)
+        data = parsing.parse(reply, keys, code=self.question.prompt.data_code)
+        return with_plain_ids(data, self.question.part)
 
     def _accept(self, decisions: Mapping[str, Decision], note: str) -> None:
         """Accept the verdicts of a reply, and keep the note for the next request.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from ctxmetrics._internal.secrets import masked
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.judges.llm.own_keys import find_denied_ids
 from ctxmetrics.models.base import Reply
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
@@ -39,6 +40,12 @@ _LONGEST_REPAIRED = 16_000
 _MAX_ATTEMPTS = 1000
 # The most braces at which it may fail.
 _MAX_FAILURES = 200
+# How deep a reply may stand within other objects, lists and texts, and how many of their values are looked at.
+_DEEPEST_WRAPPING = 5
+_MOST_WRAPPINGS = 200
+# Under these keys `parse` keeps what stands beside the object: JSON objects of another form, and text.
+OBJECTS_BESIDE = "objects beside the reply"
+TEXT_BESIDE = "text beside the reply"
 # The note to a model whose reply is no JSON object.
 NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
 
@@ -71,7 +78,8 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
 
     Fences, prose around the object and think-blocks are removed. Small errors (trailing commas, single quotes) are
     repaired if the object is complete. A reply that could mean two things, or was cut off, is not used: it may quote a
-    text that looks like a reply.
+    text that looks like a reply. An object with the right code may stand within another one, as in a tool call. What stands
+    beside the object is kept under `OBJECTS_BESIDE` and `TEXT_BESIDE`: it may take a verdict back.
 
     Args:
         reply: The model's reply.
@@ -86,7 +94,7 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
     if isinstance(data, str):
         if "END DATA" in data:
             data = _after_request(data, code)
-        data = _read_text(data[:_LONGEST_REPLY], keys)
+        data = _read_text(_without_quotes(data[:_LONGEST_REPLY]), keys, code)
     else:
         data = _lift_useful(data.model_dump() if hasattr(data, "model_dump") else data)
     if not _count_valid_keys(data, keys):
@@ -133,31 +141,84 @@ def _after_request(text: str, code: str) -> str:
     return text[ends[-1] :] if ends else text
 
 
-def _read_text(text: str, keys: Sequence[str]) -> Any:
+def _without_quotes(text: str) -> str:
+    """Return the text of a JSON string; any other text as it is."""
+    if not text.lstrip().startswith('"'):
+        return text
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return content if isinstance(content, str) else text
+
+
+def _read_text(text: str, keys: Sequence[str], code: str) -> Any:
     """Return the object that a text means; None if it means nothing, or could mean two things."""
-    objects, text_outside = _find_objects(text, keys)
-    if not objects:
+    objects = _find_objects(text, keys, code)
+    if not objects.replies:
         return _repair(text, keys)
-    most_keys = max(_count_valid_keys(data, keys) for data in objects)
-    candidates = [data for data in objects if _count_valid_keys(data, keys) == most_keys]
+    text_outside = " ".join(objects.texts)
+    replies = [reply for reply, _ in objects.replies]
+    most_keys = max(_count_valid_keys(reply, keys) for reply in replies)
+    candidates = [reply for reply in replies if _count_valid_keys(reply, keys) == most_keys]
     has_key_outside = re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", text_outside) is not None
-    if has_key_outside and len(objects) > 1:
+    if has_key_outside and len(replies) > 1:
         return None  # a part of another answer, or one beside it
     if has_key_outside:
         return _repair(text, keys, misplaced_brace=True)  # a brace may have closed it too early
-    is_unique = all(data == candidates[0] for data in candidates)
-    return candidates[0] if is_unique and not _takes_back(text_outside, candidates[0]) else None
+    is_unique = all(reply == candidates[0] for reply in candidates)
+    if not is_unique:
+        return None
+    data = dict(candidates[0])
+    objects_beside = [other for other, _ in objects.others]
+    objects_beside += [reply for reply in replies if reply not in candidates]
+    if objects_beside:
+        data[OBJECTS_BESIDE] = objects_beside
+    if text_outside.strip():
+        data[TEXT_BESIDE] = text_outside.strip()
+    return data
 
 
-def _takes_back(text: str, data: Mapping[str, Any]) -> bool:
-    """Whether a text beside an object calls something unsupported or useless that the object calls supported or useful."""
-    for id_ in find_denied_ids(text):
-        for key, name in (("sentences", "supported"), ("useful", "useful")):
-            entries = data.get(key)
-            entry = entries.get(id_) if isinstance(entries, Mapping) else None
-            if isinstance(entry, Mapping) and entry.get(name) is True:
-                return True
-    return False
+def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
+    """Return the one reply with the right code that stands within an object, in a value or a text of it; else None."""
+    if not code:
+        return None
+    found: list[Any] = []
+    values = [(data, 0)]
+    # The list grows while it is read.
+    for value, depth in values:
+        content = value
+        if isinstance(value, str):
+            content = _read_object(value)
+        if isinstance(content, Mapping):
+            if _count_valid_keys(content, keys) and _repeats_code(content, code):
+                found.append(content)
+                continue
+            content = list(content.values())
+        if isinstance(content, list) and depth < _DEEPEST_WRAPPING:
+            values += [(inner, depth + 1) for inner in content[: _MOST_WRAPPINGS - len(values)]]
+    return found[0] if found and all(reply == found[0] for reply in found) else None
+
+
+def _read_object(text: str) -> Any:
+    """Return the JSON object that a whole text is; None for any other text."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return _decoder().decode(text.strip())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _repeats_code(data: Mapping[str, Any], code: str) -> bool:
+    """Whether an object has the code of the request."""
+    echo = data.get("code")
+    return isinstance(echo, str) and echo.strip().startswith(code)
+
+
+def _decoder() -> json.JSONDecoder:
+    """Return a reader of JSON that refuses doubled keys and constants such as NaN."""
+    return json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicate_keys)
 
 
 def _lift_useful(data: Any) -> Any:
@@ -187,27 +248,85 @@ def _count_valid_keys(data: Any, keys: Sequence[str]) -> int:
     return count
 
 
-def _find_objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
-    """Find the outermost objects with any of the keys in the text after the thinking.
+@dataclass(slots=True)
+class _Objects:
+    """The outermost JSON objects of a text, and what stands beside them.
+
+    Attributes:
+        text: The text.
+        keys: The keys that a reply should have.
+        code: The code of the request.
+        replies: The objects with any of the keys, each with its source.
+        others: The other objects, each with its source.
+        texts: The text outside of the replies.
+    """
+
+    text: str
+    keys: Sequence[str]
+    code: str
+    replies: list[tuple[Any, str]] = field(default_factory=list)
+    others: list[tuple[Any, str]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    _position: int = 0
+
+    def add(self, data: Any, start: int, end: int) -> None:
+        """Add an object, or the reply within it, and the text before it."""
+        if "useful" not in data:
+            data = _lift_useful(data)
+        source = self.text[start:end]
+        reply = data
+        if not _count_valid_keys(data, self.keys):
+            reply = _unwrap(data, self.keys, self.code)
+            self.others.append((data, source))
+        if reply is not None:
+            self.replies.append((reply, source))
+        if reply is not None or any(key in data for key in self.keys):
+            self._add_text(start, end)
+
+    def end_thought(self, start: int, end: int, *, is_marked: bool) -> None:
+        """Leave out the objects of a thought, and its text if its beginning is marked."""
+        self._add_text(start, end)
+        if is_marked:
+            self.texts = []
+        self.replies = []
+        self.others = []
+
+    def end_text(self) -> None:
+        """Add the text behind the last reply, and leave out what is the beginning or the end of a reply, sent twice."""
+        self._add_text(len(self.text), len(self.text))
+        sources = [source for _, source in self.replies]
+        self.texts = [text for text in self.texts if not _is_edge(text.strip(), sources)]
+        self.others = [
+            (data, source)
+            for data, source in self.others
+            if source in sources or not any(source in reply for reply in sources)
+        ]
+
+    def _add_text(self, start: int, end: int) -> None:
+        """Add the text up to a place, and go on behind another one."""
+        self.texts.append(self.text[self._position : start])
+        self._position = end
+
+
+def _is_edge(text: str, sources: Sequence[str]) -> bool:
+    """Whether a text is the beginning or the end of a source."""
+    return any(source.startswith(text) or source.endswith(text) for source in sources)
+
+
+def _find_objects(text: str, keys: Sequence[str], code: str) -> _Objects:
+    """Find the outermost objects in the text after the thinking.
 
     The marks of thinking are looked for outside of objects only, because strings of an object may quote anything. A text
     before the end of thinking that has no mark of its beginning counts as text outside of the objects.
 
-    Returns:
-        The objects, and the text outside of them.
-
     Raises:
         UnreadableReplyError: Thinking begins and does not end, so that an object may be a draft.
     """
-    decoder = json.JSONDecoder(
-        parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicate_keys
-    )
-    objects: list[Any] = []
-    texts_outside: list[str] = []
+    decoder = _decoder()
+    objects = _Objects(text, keys, code)
     is_thinking = _BEGINS_THINKING.match(text) is not None
     is_thought_open = False
     position = 0
-    outside_start = 0
     attempts = 0
     failures = 0
     while True:
@@ -220,12 +339,7 @@ def _find_objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
         if match.group() != "{":
             is_thought_open = "/" not in match.group()
             if not is_thought_open:
-                if is_thinking:
-                    texts_outside = []
-                else:
-                    texts_outside.append(text[outside_start : match.start()])
-                objects = []
-                outside_start = position
+                objects.end_thought(match.start(), position, is_marked=is_thinking)
                 failures = 0
                 is_thinking = False
             continue
@@ -235,15 +349,11 @@ def _find_objects(text: str, keys: Sequence[str]) -> tuple[list[Any], str]:
         except (ValueError, RecursionError):
             failures += 1
             continue
-        if "useful" not in data:
-            data = _lift_useful(data)
-        if _count_valid_keys(data, keys):
-            objects.append(data)
-            texts_outside.append(text[outside_start : match.start()])
-            outside_start = position
+        objects.add(data, match.start(), position)
     if is_thought_open:
         raise UnreadableReplyError(NOT_JSON)
-    return objects, " ".join([*texts_outside, text[outside_start:]])
+    objects.end_text()
+    return objects
 
 
 def _refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -268,6 +378,8 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
         misplaced_brace: Accept it only if the error is a brace too few or too many.
     """
     text = _without_wrapping(text)
+    if '"' not in text:
+        text = html.unescape(text).replace("“", '"').replace("”", '"')
     start = text.find("{")
     end = text.rfind("}")
     is_one_object = start >= 0 and end == len(text) - 1  # else it is cut off, or followed by prose

@@ -6,6 +6,8 @@ alone is the same question whatever its rank.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +26,20 @@ from ctxmetrics.verdicts import FLAGS, Verdict
 _OVERLAP = 400
 # A context of fewer characters is not cut in two: the halves would be little shorter.
 _LEAST = 3 * _OVERLAP
+# How models spell the ids: s1, [s1], s01, Sentence 1, sentence_1, 1.
+_SPELLINGS: Mapping[str, re.Pattern[str]] = {
+    "s": re.compile(
+        r"(?:s|sentences?|units?|claims?|statements?)?[\s_.#:\-]*0*(\d{1,6})(?:\s+of\s+\d+)?"
+    ),
+    "c": re.compile(
+        r"(?:c|ctx|contexts?|passages?|documents?|docs?|chunks?)?[\s_.#:\-]*0*(\d{1,6})(?:\s+of\s+\d+)?"
+    ),
+}
+_AROUND_ID = " \t\r\n[](){}<>\"'`*.:#|"
+# Characters that nobody sees, and Cyrillic letters that look like those of the ids.
+_LIKE_ID = str.maketrans(
+    {"\u0455": "s", "\u0441": "c", **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff")}
+)
 # The request of a part that shows nothing: claims are asked for by a text alone.
 _NOTHING = JudgeRequest(units=(), contexts=(), answer="")
 
@@ -46,6 +62,22 @@ class Part:
     places: Mapping[str, tuple[int, int]] = EMPTY
     rated: tuple[str, ...] = ()
     request: JudgeRequest = _NOTHING
+
+
+def read_id(name: object, letter: str) -> str:
+    """Return the id that a name in a reply stands for; the name itself if it has another form.
+
+    Args:
+        name: The name, or a number.
+        letter: ``s`` for a unit, ``c`` for a context.
+
+    >>> [read_id(name, "s") for name in ("s1", "[S2]", "Sentence 3", 4, "s05.", "the first")]
+    ['s1', 's2', 's3', 's4', 's5', 'the first']
+    """
+    text = str(name).strip()
+    plain = unicodedata.normalize("NFKC", text).casefold().translate(_LIKE_ID).strip(_AROUND_ID)
+    match = _SPELLINGS[letter].fullmatch(plain)
+    return f"{letter}{match[1]}" if match else text
 
 
 class _Piece(NamedTuple):

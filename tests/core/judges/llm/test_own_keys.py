@@ -167,6 +167,7 @@ SAYS_NO = {"supported": False}
         ({"corrections": [{"id": "s1", "supported": False}]}, [("s1", False)]),
         ({"summary": "s1 is not supported."}, [("s1", False)]),
         ({"unsupported": {"s1": False, "s2": "another year"}}, [("s2", False)]),
+        ({"final": "s1: no"}, [("s1", False)]),
         ({"hallucinated": {"s1": 0, "s2": 1}}, [("s2", False)]),
         # What says nothing.
         ({"contradicted": {"s1": "no", "s2": "none"}}, []),
@@ -180,7 +181,6 @@ SAYS_NO = {"supported": False}
         ({"notes": {"s1": "No context names it."}}, []),
         ({"counts": {"s1": 0, "s2": 1}}, []),
         ({"unsupported": [["s1"], 2, None]}, []),
-        ({"final": "s1: no"}, []),
     ],
     ids=str,
 )
