@@ -7,7 +7,7 @@ import pytest
 from support.benchmarks import load_benchmark
 
 MEASURE = load_benchmark("reply_contradictions")
-NAMES = ["reply_contradictions", "reply_slips", "reply_remarks"]
+NAMES = ["reply_contradictions", "reply_slips", "reply_remarks", "reply_spellings"]
 # One of each group.
 QUICK = {
     "reply_contradictions": [
@@ -35,6 +35,15 @@ QUICK = {
         "useful, and relevance: low",
         "sentences 3 and 4 under s3-s4",
     ],
+    "reply_spellings": [
+        "supported, and a reason against it: Polish",
+        "supported, and a reason against it: Swahili",
+        "recall: 0.43 beside seven yeses",
+        "a map behind the object",
+        "denied under Sentence 4",
+        "cut at sentence 3, filled: error",
+        "a stream begun again near its end",
+    ],
 }
 FRAMEWORKS = {"ragas": "ragas", "deepeval": "deepeval", "langsmith": "langchain_openai"}
 
@@ -59,6 +68,7 @@ def test_honest_forms_are_right_and_not_doubted(name):
         ("reply_contradictions", MEASURE.base.RATES, 4),
         ("reply_slips", (1.0,), 2),
         ("reply_remarks", (1.0,), 2),
+        ("reply_spellings", (1.0,), 2),
     ],
 )
 def test_no_kind_is_wrong_without_a_flag(name, rates, samples):

@@ -1,21 +1,24 @@
-"""Keys that a model adds to a reply of its own accord, and what they say against a verdict.
+"""Keys and texts that a model adds to a reply of its own accord, and what they say against a verdict.
 
 An entry has a verdict under one key. Some models add another verdict (``"label": "unsupported"``), a probability, a grade, a
 list of errors, or a reason; or they add a second list (``"final": {"s4": false}``), a count, or a sentence about several ids.
-What these keys say decides nothing: it may show that a verdict is doubtful.
+What these keys say decides nothing: it may show that a verdict is doubtful. A reason may be in any language, and a key may have
+any name: a remark that only some of the yeses have, and that does not speak for them, makes them doubtful too.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.word_forms import fold
-from ctxmetrics.judges.evidence.words import word_list
+from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.llm.splitting import read_id
 from ctxmetrics.prompts import Pack
 
@@ -107,6 +110,9 @@ _BUT = re.compile(
 _OPPOSES = re.compile(
     r"contradict\w*|against|den(?:y|ies)|conflicts?|refutes?|disputes?|opposes?|disagrees?"
 )
+_LACKS = re.compile(
+    r"\b(?:missing|absent|left out|wrong|incorrect|lacks?|lacking|differs?|different)\b"
+)
 # What ends a clause of a reason.
 _CLAUSE_END = re.compile(r"[,;.](?:\s|$)|\sand\s|[。；，、]")
 # A context that states something, and a conclusion that says so.
@@ -141,10 +147,11 @@ _DENYING_CLAUSE = re.compile(
     """,
     re.VERBOSE,
 )
-# A remark that speaks for a yes.
+# A remark that speaks for a yes, and words that limit it.
 _AFFIRMS = re.compile(
     r"\b(?:states?|stated|sa(?:ys|id)|mentions?|confirm(?:s|ed)|supports?|supported|shows?|proves?|matches|verbatim|word for word"
     r"|paraphras\w+|same|synonym\w*|exact\w*|explicit\w*|direct\w*|literal\w*|clear\w*|yes|true|correct|full\w*|in other words|rounded|equivalent)\b"
+    r"|\b(?:see|in|from|by|per|cf)\W+c\d"
 )
 _RESERVES = re.compile(
     r"n['’]t\b|\b(?:only|partial\w*|partly|unclear|uncertain|whether|not|no|but|almost|nearly|guess\w*|assum\w*|infer\w*|beyond|different|another)\b"
@@ -178,6 +185,8 @@ _VERDICT_END = re.compile(r"[,;:(–—]|\s-\s|\b(?:because|since)\b")
 # Items of a list in an entry that are read, and how deep.
 _MOST_ITEMS = 20
 _DEEPEST = 4
+# Keys of an object that are read.
+_MOST_KEYS = 200
 # Characters of a value and of a text that are read, and that are repeated.
 _LONGEST_READ = 300
 _LONGEST_TEXT = 3_000
@@ -185,7 +194,7 @@ _LONGEST_SHOWN = 80
 
 
 def find_objection(
-    cell: Mapping[str, Any], key: str, verdict: bool, pack: Pack, text: str = ""
+    cell: Mapping[str, Any], key: str, verdict: bool, pack: Pack, unit: str = ""
 ) -> str | None:
     """Return the first key and value that say something else than the verdict of an entry, or None.
 
@@ -194,7 +203,7 @@ def find_objection(
         key: The key of its verdict.
         verdict: Its verdict.
         pack: The prompt's language, for its words for yes and no.
-        text: The text of the unit that the entry is about. A reason may repeat its negation.
+        unit: The text of the unit that the entry is about. A reason may repeat its negation.
 
     >>> from ctxmetrics.prompts import get_pack
     >>> find_objection({"supported": True, "label": "not supported"}, "supported", True, get_pack("en"))
@@ -203,7 +212,7 @@ def find_objection(
     """
     if verdict and cell.get("missing") is True:
         return "missing: true"
-    for opinion in _list_opinions(cell, {*_KEYS_OF_ENTRY, key}, pack, _is_negated(text)):
+    for opinion in _list_opinions(cell, {*_KEYS_OF_ENTRY, key}, pack, unit):
         if opinion.verdict is not verdict and not _is_aside(opinion, key):
             return f"{opinion.key}: {opinion.value}"[:_LONGEST_SHOWN]
     # A model may quote what speaks against a yes.
@@ -213,7 +222,7 @@ def find_objection(
     for piece in pieces:
         if not isinstance(piece, Mapping):
             continue
-        for opinion in _list_opinions(piece, _KEYS_OF_EVIDENCE, pack, _is_negated(text)):
+        for opinion in _list_opinions(piece, _KEYS_OF_EVIDENCE, pack, unit):
             if opinion.verdict is False:
                 return f"{opinion.key}: {opinion.value}"[:_LONGEST_SHOWN]
     return None
@@ -243,16 +252,15 @@ def find_reservations(
     """
     remarks = {id_: _list_remarks(cell, key) for id_, cell in cells.items() if id_ in verdicts}
     yeses = [id_ for id_ in remarks if verdicts[id_]]
-    noes = [remarks[id_] for id_ in remarks if not verdicts[id_]]
+    texts_of_noes = {item for id_, one in remarks.items() if not verdicts[id_] for item in one.items()}
+    items_of_yeses = [item for id_ in yeses for item in remarks[id_].items()]
+    keys = Counter(name for name, _ in items_of_yeses)
+    # The keys whose text tells at least one yes from the noes.
+    telling_keys = {item[0] for item in items_of_yeses if item not in texts_of_noes}
     for id_ in yeses:
-        others = [remarks[other] for other in yeses if other != id_]
         for name, value in remarks[id_].items():
-            lacks_key = any(name not in other for other in others)
-            is_that_of_a_no = isinstance(value, str) and any(no.get(name) == value for no in noes)
-            has_own_text = any(
-                name in other and all(no.get(name) != other[name] for no in noes) for other in others
-            )
-            is_apart = lacks_key or (is_that_of_a_no and has_own_text)
+            is_that_of_a_no = (name, value) in texts_of_noes and isinstance(value, str)
+            is_apart = keys[name] < len(yeses) or (is_that_of_a_no and name in telling_keys)
             if is_apart and not _speaks_for_yes(name, value, pack):
                 yield id_, f"{name}: {value}"[:_LONGEST_SHOWN]
 
@@ -265,10 +273,10 @@ def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         if not isinstance(part, Mapping):
             continue
         asked = {*_KEYS_OF_ENTRY, key} if part is cell else _KEYS_OF_EVIDENCE
-        for name, value in part.items():
+        for name, value in islice(part.items(), _MOST_KEYS):
             content = value
             if isinstance(value, (list, tuple, Mapping)) and value:
-                content = str(value)
+                content = str(value)[:_LONGEST_READ]
             if name not in asked and isinstance(content, (str, bool)) and content != "":
                 remarks[str(name)] = content
     return remarks
@@ -282,7 +290,7 @@ def _speaks_for_yes(key: str, value: Any, pack: Pack) -> bool:
         return True
     if isinstance(value, bool):
         is_read = not words.isdisjoint(_get_words("plain_words"))
-        is_yes = _read_opinion(key, value, pack, is_negated=False) is True
+        is_yes = _read_opinion(key, value, pack) is True
         return is_yes or (is_read and value is not is_fault)
     text = value[:_LONGEST_READ].strip().casefold()
     is_plain_no = text.strip(".!") in pack.no
@@ -302,14 +310,14 @@ class _Opinion(NamedTuple):
 
 
 def _list_opinions(
-    cell: Mapping[str, Any], asked: Collection[str], pack: Pack, is_negated: bool, depth: int = 0
+    cell: Mapping[str, Any], asked: Collection[str], pack: Pack, unit: str, depth: int = 0
 ) -> Iterator[_Opinion]:
     """Yield what the keys of an entry say that were not asked for, also those of objects within it."""
-    for key, value in cell.items():
+    for key, value in islice(cell.items(), _MOST_KEYS):
         if key in asked:
             continue
         if isinstance(value, Mapping):
-            yield from _list_opinions_within(str(key), value, pack, is_negated, depth)
+            yield from _list_opinions_within(str(key), value, pack, unit, depth)
             continue
         items = [value]
         if isinstance(value, (list, tuple)) and value:
@@ -318,15 +326,15 @@ def _list_opinions(
         for item in items:
             content = item[0] if isinstance(item, (list, tuple)) and len(item) == 1 else item
             if not isinstance(content, Mapping):
-                verdict = _read_opinion(str(key), content, pack, is_negated)
+                verdict = _read_opinion(str(key), content, pack, unit)
                 if verdict is not None:
                     yield _Opinion(str(key), content, verdict)
         if objects and depth < _DEEPEST:
-            yield from _agreed(objects, pack, is_negated, depth)
+            yield from _agreed(objects, pack, unit, depth)
 
 
 def _list_opinions_within(
-    key: str, value: Mapping[str, Any], pack: Pack, is_negated: bool, depth: int
+    key: str, value: Mapping[str, Any], pack: Pack, unit: str, depth: int
 ) -> Iterator[_Opinion]:
     """Yield what an object within an entry says: probabilities by label, or keys of its own."""
     verdict = _read_probabilities(value, pack)
@@ -335,18 +343,18 @@ def _list_opinions_within(
     elif depth < _DEEPEST and any(_ID.fullmatch(str(name)) for name in value):
         # Of several contexts, one may be enough.
         cells = [one if isinstance(one, Mapping) else {"verdict": one} for one in value.values()]
-        yield from _agreed(cells, pack, is_negated, depth)
+        yield from _agreed(cells, pack, unit, depth)
     elif depth < _DEEPEST:
-        yield from _list_opinions(value, (), pack, is_negated, depth + 1)
+        yield from _list_opinions(value, (), pack, unit, depth + 1)
 
 
 def _agreed(
-    cells: Sequence[Mapping[str, Any]], pack: Pack, is_negated: bool, depth: int
+    cells: Sequence[Mapping[str, Any]], pack: Pack, unit: str, depth: int
 ) -> Iterator[_Opinion]:
     """Yield what several objects say if none of them says yes."""
-    opinions = []
+    opinions: list[_Opinion] = []
     for cell in cells:
-        opinions += _list_opinions(cell, (), pack, is_negated, depth + 1)
+        opinions += _list_opinions(cell, (), pack, unit, depth + 1)
     if not any(opinion.verdict for opinion in opinions):
         yield from opinions
 
@@ -370,9 +378,11 @@ def _read_probabilities(value: Mapping[str, Any], pack: Pack) -> bool | None:
 def _is_aside(opinion: _Opinion, key: str) -> bool:
     """Whether an opinion says nothing about the verdict under a key.
 
-    A useful context need not state the whole answer. An unsupported sentence may be correct, and about the topic.
+    A useful context need not state the whole answer. An unsupported sentence may be correct, about the topic, and mentioned.
     """
     name = _NO_LETTER.sub("", opinion.key.casefold())
+    if opinion.verdict and name.removeprefix("is") in _get_words("affirmations"):
+        return True
     if opinion.verdict:
         return name in _get_words("truths") or (key == "supported" and name in _get_words("topics"))
     return key == "useful" and (name in _get_words("faults") or name.startswith(("part", "ispart")))
@@ -408,7 +418,9 @@ def find_other_verdicts(
     >>> [tuple(one) for one in find_other_verdicts(reply, ["s1", "s2"], get_pack("en"))]
     [('s2', True, 'S2'), ('s1', False, 'unsupported')]
     """
-    for key, value in data.items():
+    for key, value in islice(data.items(), _MOST_KEYS):
+        if _ID.fullmatch(str(key)):
+            continue  # what it says about other ids is about both
         if isinstance(value, Mapping) and key in _LISTS:
             letter = "s" if key == "sentences" else "c"
             names = [name for name in value if depth or str(name).strip() not in ids]
@@ -417,9 +429,8 @@ def find_other_verdicts(
             yield from _read_list(value, ids, str(key), pack)
         yield from _read_listed_ids(str(key), value, ids, pack)
         objects = value if isinstance(value, (list, tuple)) else [_read_json(value)]
-        is_entry = key in _LISTS or _ID.fullmatch(str(key)) is not None
         for item in objects[:_MOST_ITEMS]:
-            if isinstance(item, Mapping) and not is_entry and depth < _DEEPEST:
+            if isinstance(item, Mapping) and key not in _LISTS and depth < _DEEPEST:
                 if item is not value:
                     yield from _read_list(item, ids, str(key), pack)
                     yield from _read_patch(item, ids, str(key), pack)
@@ -651,9 +662,9 @@ def _read_list(
         if id_ is None:
             continue
         cell = content if isinstance(content, Mapping) else {"verdict": content}
-        for opinion in _list_opinions(cell, _KEYS_OF_ENTRY, pack, is_negated=False):
+        for opinion in _list_opinions(cell, _KEYS_OF_ENTRY, pack, ""):
             is_number = isinstance(opinion.value, (int, float)) and not isinstance(opinion.value, bool)
-            if not is_number:
+            if not is_number and not (opinion.verdict and _is_aside(opinion, "supported")):
                 yield OtherVerdict(id_, opinion.verdict, str(name) if place is None else place)
 
 
@@ -669,7 +680,7 @@ def _find_id(name: str, ids: Collection[str], letter: str) -> str | None:
     return None
 
 
-def _read_opinion(key: str, value: Any, pack: Pack, is_negated: bool) -> bool | None:
+def _read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | None:
     """Return what a key and its value say about an entry: yes, no, or None for neither."""
     name = _NO_LETTER.sub("", key.casefold())
     words = _split_name(key)
@@ -678,7 +689,7 @@ def _read_opinion(key: str, value: Any, pack: Pack, is_negated: bool) -> bool | 
     if _names_fault(name, words):
         says_no = _has_fault(value, pack)
     elif name in _get_words("reasons") or not words.isdisjoint(_get_words("reasons")):
-        says_no = isinstance(value, str) and _denies(value, is_negated=is_negated)
+        says_no = isinstance(value, str) and _denies(value, unit)
     elif name in _get_words("denials"):
         says_no = _read_value(value, pack) is True
     elif _names_support(words):
@@ -689,7 +700,10 @@ def _read_opinion(key: str, value: Any, pack: Pack, is_negated: bool) -> bool | 
         is_one_or_zero = isinstance(value, (int, float)) and value in (0, 1)
         return bool(value) if is_one_or_zero else _read_value(value, pack)
     elif name.removeprefix("is") in _get_words("affirmations"):
-        says_no = value is False or (isinstance(value, str) and value.strip().casefold() in pack.no)
+        word = value.strip().casefold() if isinstance(value, str) else ""
+        says_no = value is False or word in pack.no
+        if value is True or word in pack.yes:
+            return True
     return False if says_no else None
 
 
@@ -809,17 +823,17 @@ def _read_words(text: str, pack: Pack) -> bool | None:
     return False if text in pack.no or text in _get_words("no") else None
 
 
-def _denies(reason: str, *, is_negated: bool = False) -> bool:
+def _denies(reason: str, unit: str = "") -> bool:
     """Whether a reason speaks against a yes, and takes nothing back.
 
     Args:
         reason: The reason.
-        is_negated: Whether its sentence is negated itself, so that a reason may have the same negation.
+        unit: The sentence that it is about. If it has a negation, the reason may have the same one.
     """
     text = " ".join(_QUOTED.sub(" ", reason[:_LONGEST_READ]).casefold().split())
     if _begins_with_denial(text):
         return True
-    if is_negated or not _get_words("turns").isdisjoint(_SPACED.findall(text)):
+    if _is_negated(unit) or not _get_words("turns").isdisjoint(_SPACED.findall(text)):
         return False
     return _denies_in_first_clause(text) or _denies_in_other_language(text)
 
@@ -836,8 +850,8 @@ def _denies_in_first_clause(text: str) -> bool:
 
 
 def _is_double_negation(clause: str) -> bool:
-    """Whether a clause negates what speaks against a yes: "no context contradicts it"."""
-    opposition = _OPPOSES.search(clause)
+    """Whether a clause negates what speaks against a yes: "no context contradicts it", "no part of it is missing"."""
+    opposition = _OPPOSES.search(clause) or _LACKS.search(clause)
     return opposition is not None and _DIFFERS.search(clause[: opposition.start()]) is not None
 
 
@@ -862,8 +876,8 @@ def _has_negation(text: str, words: Sequence[str], language: str) -> bool:
     negations = _WORDS["other_negations"].get(language, ())
     if language in _WITHOUT_SPACES:
         return any(negation in text for negation in negations)
-    denying = word_list("negations", language) | frozenset(map(fold, negations))
-    no_negation = word_list("no_negation_before", language)
+    denying = get_word_list("negations", language) | frozenset(map(fold, negations))
+    no_negation = get_word_list("no_negation_before", language)
     denying -= _get_words("without")
     for place, word in enumerate(words):
         if word in denying and no_negation.isdisjoint(words[place + 1 : place + 2]):
@@ -871,6 +885,7 @@ def _has_negation(text: str, words: Sequence[str], language: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=256)
 def _is_negated(text: str) -> bool:
     """Whether a text has a negation in any language that is known."""
     if not text:
@@ -890,7 +905,7 @@ def _begins_with_denial(text: str) -> bool:
     if beginning is None or _CONCLUDES_YES.search(conclusion):
         return False
     first, *others = _CLAUSE_END.split(conclusion[len(beginning) :])
-    if _OPPOSES.search(first):
+    if _OPPOSES.search(first) or any(stem in first for stem in _WORDS["oppositions"]):
         return False
     # "Not stated in c1, stated in c2."
     if any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in others):

@@ -71,10 +71,12 @@ def read_id(name: object, letter: str) -> str:
         name: The name, or a number.
         letter: ``s`` for a unit, ``c`` for a context.
 
-    >>> [read_id(name, "s") for name in ("s1", "[S2]", "Sentence 3", 4, "s05.", "the first")]
+    >>> [read_id(name, "s") for name in ("s1", "[S2]", "Sentence 3", 4, "[s05]", "the first")]
     ['s1', 's2', 's3', 's4', 's5', 'the first']
     """
     text = str(name).strip()
+    if text[:1] == letter and text[1:].isdecimal() and text[1] != "0":
+        return text  # the usual case
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_LIKE_ID).strip(_AROUND_ID)
     match = _SPELLINGS[letter].fullmatch(plain)
     return f"{letter}{match[1]}" if match else text

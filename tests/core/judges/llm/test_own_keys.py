@@ -9,6 +9,8 @@ from ctxmetrics.judges.llm.own_keys import (
     find_denied_ids,
     find_objection,
     find_other_verdicts,
+    find_reservations,
+    find_verdict_on_all,
 )
 from ctxmetrics.prompts import get_pack
 
@@ -44,6 +46,46 @@ AGAINST_A_YES = [
     {"reason": "No context states it, and c1 contradicts it."},
     {"missing": True},
     {"final": {"supported": False}},
+    {"evaluation": {"result": {"supported": False}}},
+    {"checks": [{"part": "year", "ok": False}]},
+    {"per_context": {"c1": {"supports": False}, "c2": {"supports": False}}},
+    {"verdict": "✗"},
+    {"label": "❌"},
+    {"verdict": "hayır"},
+    {"verdict": "No, the year differs"},
+    {"support_score": 0.1},
+    {"entailment_probability": 0.03},
+    {"score": 0},
+    {"confidence": "0,1"},
+    {"confidence": {"yes": 0.1, "no": 0.9}},
+    {"p_no": 0.95},
+    {"supporting_contexts": []},
+    {"supported_by": "none"},
+    {"why_not": "The context has another value."},
+    {"unsupported_reason": "another value"},
+    {"errors": True},
+    {"error_count": 1},
+    {"is_hallucination": "yes"},
+    {"grounded": False},
+    {"reason": "This isn't stated anywhere."},
+    {"reason": "The value in the context differs."},
+    {"reason": "The contexts only mention a similar one."},
+    {"reason": "I could not find this in any context."},
+    {"reason": "Insufficient information in the contexts."},
+    {"reason": "c3 says the opposite."},
+    {"reason": "Nenhum contexto afirma isso."},
+    {"reason": "Geen enkele context vermeldt dit."},
+    {"reason": "Le contexte n'en dit rien."},
+    {"reason": "No se menciona en los contextos."},
+    {"reason": "Żaden kontekst tego nie stwierdza."},
+    {"reason": "Hiçbir bağlam bunu söylemiyor."},
+    {"reason": "Ни в одном контексте этого нет."},
+    {"reason": "上下文中没有提到这一点。"},
+    {"reason": "どの文脈にも記載がありません。"},
+    {"reason": "어떤 문맥에도 언급되지 않습니다."},
+    {"reason": "لا يذكر أي سياق ذلك."},
+    {"reason": "किसी भी संदर्भ में यह नहीं कहा गया है।"},
+    {"evidence": [{"context": "c1", "quote": "12 kg", "negated": True}]},
     {"evidence": [{"context": "c1", "quote": "12 kg", "whole": True, "relation": "contradicts"}]},
     {"evidence": [{"context": "c1", "quote": "12 kg", "supports": False}]},
 ]
@@ -76,6 +118,45 @@ WITH_A_YES = [
     {"explanation": ["c2 states it", "no context denies it"]},
     {"explanation": None},
     {"errors": "0"},
+    {"errors": 0},
+    {"errors": False},
+    {"error_code": 200},
+    {"error_type": "none"},
+    {"contradiction_score": 0.02},
+    {"p_no": 0.03},
+    {"confidence": {"yes": 0.9, "no": 0.1}},
+    {"probabilities": {"yes": 0.5, "no": 0.5}},
+    {"counts": {"words": 3, "no": 1}},
+    {"supporting_contexts": ["c2"]},
+    {"supported_by": None},
+    {"why_not": None},
+    {"correction": "none"},
+    {"is_hallucination": "no"},
+    {"exact_match": False},
+    {"verbatim": False},
+    {"verdict": "✅"},
+    {"per_context": {"c1": {"supports": False}, "c2": {"supports": True}}},
+    {"checks": [{"context": "c1", "ok": False}, {"context": "c2", "ok": True}]},
+    {"verdict": "not stated in c1, but in c2"},
+    {"reason": "The context states that the pump does not leak."},
+    {"reason": 'c2 says "No entry", word for word.'},
+    {"reason": "There is no difference between the two."},
+    {"reason": "No part of it is missing."},
+    {"reason": "The wording differs."},
+    {"reason": "c1 is about another pump, but c2 states it."},
+    {"reason": "Steht wörtlich im Kontext, nicht nur sinngemäß."},
+    {"reason": "Nicht nur c1 nennt es im Text, sondern auch c2."},
+    {"reason": "Kein Kontext widerspricht dem."},
+    {"reason": "Le contexte le dit sans ambiguïté."},
+    {"reason": "Aucun passage ne contredit la phrase."},
+    {"reason": "En el contexto se afirma."},
+    {"reason": "Le contexte en parle."},
+    {"reason": "O contexto afirma isso, embora outro não."},
+    {"reason": "上下文与该句没有矛盾。"},
+    {"reason": "文脈に記載があります。"},
+    {"reason": "不仅上下文提到了, c3 也提到了。"},
+    {"reason": "السياق يذكر ذلك."},
+    {"reason": "Это прямо сказано в контексте."},
     {"errors": "without errors"},
     {"errors": [None, ""]},
     {"issues": "-"},
@@ -107,6 +188,44 @@ def test_what_speaks_against_a_yes(words):
 @pytest.mark.parametrize("words", WITH_A_YES, ids=str)
 def test_what_agrees_with_a_yes_or_says_nothing(words):
     assert find_objection({"supported": True, **words}, "supported", True, EN) is None
+
+
+def test_a_reason_may_have_the_negation_of_its_sentence():
+    cell = {"supported": True, "reason": "Laut Kontext leckt die Pumpe nicht."}
+    assert find_objection(cell, "supported", True, EN, "Die Pumpe leckt nicht.") is None
+    assert find_objection(cell, "supported", True, EN, "Die Pumpe leckt.")
+
+
+@pytest.mark.parametrize(
+    ("remarks", "expected"),
+    [
+        ([{}, {"nota": "karibu"}], ["s2"]),
+        ([{}, {"belegt": False}], ["s2"]),
+        ([{}, {"flags": ["weak"]}], ["s2"]),
+        ([{}, {"evidence": [{"context": "c1", "quote": "12 kg", "grade": "D"}]}], ["s2"]),
+        ([{"remark": "ndiyo"}, {"remark": "hapana"}, None, {"remark": "hapana"}], ["s2"]),
+        # Each yes has one, it speaks for the yes, or it says nothing about it.
+        ([{"nota": "karibu"}, {"nota": "mbali"}], []),
+        ([{}, {"note": "c2 states it in other words"}], []),
+        ([{}, {"note": "See c2."}], []),
+        ([{}, {"caveat": "none"}], []),
+        ([{}, {"verbatim": True}], []),
+        ([{}, {"contradiction": False}], []),
+        ([{}, {"page": "12", "source": "handbook"}], []),
+        ([{}, {"index": 2}], []),
+        ([{"remark": "same"}, {"remark": "same"}, None, {"remark": "same"}], []),
+        ([{"nota": "karibu"}], []),
+    ],
+    ids=str,
+)
+def test_a_remark_that_sets_a_yes_apart(remarks, expected):
+    """A remark of None is an entry without one; the fourth entry says no."""
+    cells = {f"s{place}": remark or {} for place, remark in enumerate(remarks, 1)}
+    if None in remarks:
+        del cells["s3"]
+    verdicts = {id_: id_ != "s4" for id_ in cells}
+    found = [id_ for id_, _ in find_reservations(cells, verdicts, "supported", EN)]
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -169,7 +288,18 @@ SAYS_NO = {"supported": False}
         ({"unsupported": {"s1": False, "s2": "another year"}}, [("s2", False)]),
         ({"final": "s1: no"}, [("s1", False)]),
         ({"hallucinated": {"s1": 0, "s2": 1}}, [("s2", False)]),
+        ({"objects beside the reply": [{"s1": False}]}, [("s1", False)]),
+        ({"objects beside the reply": [{"unsupported": ["s2"]}]}, [("s2", False)]),
+        ({"final_answer": '{"s1": "no"}'}, [("s1", False)]),
+        ({"changes": [{"id": "s1", "from": True, "to": False}]}, [("s1", False)]),
+        ({"self_check": [{"sentence": "s2", "ok": False}]}, [("s2", False)]),
+        ({"patch": [{"path": "/sentences/s1/supported", "value": False}]}, [("s1", False)]),
+        ({"sentences": {"s02": SAYS_NO}}, [("s2", False)]),
+        ({"sentences": {"Sentence 1": SAYS_NO}}, [("s1", False)]),
+        ({"sentences": {"2": SAYS_NO}}, [("s2", False)]),
+        ({"text": "Only s1 is supported."}, [("s2", False)]),
         # What says nothing.
+        ({"matrix": {"c1": {"s1": False}, "c2": {"s1": True}}}, []),
         ({"contradicted": {"s1": "no", "s2": "none"}}, []),
         ({"partial": {"s1": False, "s2": None}}, []),
         ({"supported": []}, []),
@@ -185,7 +315,7 @@ SAYS_NO = {"supported": False}
     ids=str,
 )
 def test_verdicts_outside_of_their_entries(data, expected):
-    found = [(other.id, other.verdict) for other in find_other_verdicts(data, ["s1", "s2"], EN)]
+    found = {(other.id, other.verdict) for other in find_other_verdicts(data, ["s1", "s2"], EN)}
     assert sorted(found) == expected
 
 
@@ -195,7 +325,16 @@ def test_verdicts_outside_of_their_entries(data, expected):
         ({"supported_count": 3}, [("supported_count", 3)]),
         ({"unsupported_count": 4}, [("unsupported_count", 3)]),
         ({"score": "3/7"}, [("score", 3)]),
+        ({"recall": 0.43}, [("recall", 3)]),
+        ({"recall": "43%"}, [("recall", 3)]),
+        ({"score": 3, "total": 7}, [("score", 3)]),
+        ({"score": "3 of 7"}, [("score", 3)]),
+        ({"summary": "Only three sentences are supported."}, [("summary", 3)]),
+        ({"summary": "3 of 7 sentences are supported."}, [("summary", 3)]),
         # Of something else, or no count.
+        ({"recall": 0.5}, []),
+        ({"score": 3}, []),
+        ({"summary": "All sentences are supported."}, []),
         ({"score": "3/10"}, []),
         ({"supported_count": True}, []),
         ({"count": 3}, []),
@@ -207,6 +346,22 @@ def test_counts_of_the_supported_units(data, expected):
 
 
 @pytest.mark.parametrize(
+    ("data", "verdict", "expected"),
+    [
+        ({"all_supported": False}, True, "all_supported: False"),
+        ({"verdict": "partially supported"}, True, "verdict: partially supported"),
+        ({"hallucinated": True}, True, "hallucinated: True"),
+        ({"all_supported": True}, False, "all_supported: True"),
+        ({"all_supported": True, "verdict": "yes", "notes": "no"}, True, None),
+        ({"all_supported": False}, False, None),
+    ],
+    ids=str,
+)
+def test_a_verdict_on_all_units(data, verdict, expected):
+    assert find_verdict_on_all(data, verdict, EN) == expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("Note: s4 and s5 are not supported.", ["s4", "s5"]),
@@ -214,7 +369,21 @@ def test_counts_of_the_supported_units(data, expected):
         ("C2 is irrelevant.", ["c2"]),
         ("s4 is not supported by c1 or c2.", ["s4"]),
         ("s4 is no", ["s4"]),
+        ("s4, s5 aren't stated in any context.", ["s4", "s5"]),
+        ("I found no support for s4 and s5.", ["s4", "s5"]),
+        ("- s4: unsupported\n- s5: no", ["s4", "s5"]),
+        ("Unsupported sentences: s4, s5", ["s4", "s5"]),
+        ("Sentences 4 and 5 are not supported.", ["s4", "s5"]),
+        ("s4-s6 are not supported.", ["s4", "s5", "s6"]),
+        ("EDIT: s4 → false", ["s4"]),
+        ("| s4 | no |", ["s4"]),
+        ("s4, s5 sind nicht belegt.", ["s4", "s5"]),
+        ("上下文没有提到 s4。", ["s4"]),
         # Of another context or sentence, or of nothing.
+        ("There is no support for s4 in c1.", []),
+        ("s4: no problem", []),
+        ("| s4 | yes |", []),
+        ("s4 ist im Kontext belegt.", []),
         ("s4 is not supported by c1 but by c2.", []),
         ("s4 is not supported by c1; c2 supports it.", []),
         ("c2 is not relevant to s2.", []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,9 +12,15 @@ from rapidfuzz import fuzz
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.llm.comparing import settle_conflicts
-from ctxmetrics.judges.llm.entries import count_strays
+from ctxmetrics.judges.llm.entries import count_strays, with_plain_ids
 from ctxmetrics.judges.llm.located_quotes import MOST_QUOTES
-from ctxmetrics.judges.llm.parsing import UnreadableReplyError, WrongDataError, parse
+from ctxmetrics.judges.llm.parsing import (
+    OBJECTS_BESIDE,
+    TEXT_BESIDE,
+    UnreadableReplyError,
+    WrongDataError,
+    parse,
+)
 from ctxmetrics.judges.llm.splitting import Part
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, reply_schema
@@ -178,6 +185,80 @@ NO = CONTEXT.replace("true", "false")
 def test_ambiguous_contexts_inside_the_sentences_decide_nothing(content: str) -> None:
     with pytest.raises(UnreadableReplyError):
         read(content)
+
+
+OTHER_TEXT = TEXT.replace("true", "false")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps({"name": "reply", "arguments": DATA}),
+        json.dumps({"type": "tool_use", "input": DATA}),
+        json.dumps({"function": {"name": "reply", "arguments": TEXT}}),
+        json.dumps([{"type": "text", "text": TEXT}]),
+        json.dumps({"choices": [{"message": {"content": TEXT}}]}),
+        json.dumps(TEXT),
+        TEXT[:90] + TEXT,
+        TEXT + TEXT[-90:],
+        json.dumps({"question": "?", "sentences": [{"id": "s1", "text": "A"}]}) + TEXT,
+        TEXT.replace('"', "“"),
+        TEXT.replace('"', "&quot;"),
+    ],
+)
+def test_a_reply_within_another_form_is_read(content: str) -> None:
+    content = re.sub("“([^“]*)“", "“\\1”", content)
+    data = parse(Reply(content=content), KEYS, code="12345678")
+    assert {key: data[key] for key in DATA} == DATA
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps({"draft": TEXT, "final": OTHER_TEXT}),
+        json.dumps([{"arguments": TEXT}, {"arguments": OTHER_TEXT}]),
+        json.dumps({"output": TEXT.replace("12345678", "00000000")}),
+        json.dumps({"text": f"The form is {TEXT}."}),
+        json.dumps({"a": {"b": {"c": {"d": {"e": {"f": {"g": DATA}}}}}}}),
+    ],
+)
+def test_a_reply_within_another_form_is_unique_and_has_the_code(content: str) -> None:
+    with pytest.raises(UnreadableReplyError):
+        parse(Reply(content=content), KEYS, code="12345678")
+
+
+def test_what_stands_beside_a_reply_is_kept() -> None:
+    data = read(f'Note: s1 is odd. {TEXT} {{"s1": false}}')
+    assert data[TEXT_BESIDE] == 'Note: s1 is odd.   {"s1": false}'
+    assert data[OBJECTS_BESIDE] == [{"s1": False}]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("S1", "c1"),
+        ("[s1]", "[c1]"),
+        ("s1.", "c1:"),
+        ("Sentence 1", "Context 1"),
+        ("1", "01"),
+        ("s1 of 1", "c_1"),
+    ],
+)
+def test_ids_in_another_spelling_are_read(names: tuple[str, str]) -> None:
+    unit, context = names
+    data = {"sentences": {unit: {"supported": True}}, "useful": {context: {"useful": True}}}
+    plain = with_plain_ids(data, PART)
+    assert ([*plain["sentences"]], [*plain["useful"]]) == (["s1"], ["c1"])
+
+
+@pytest.mark.parametrize("name", ["s2", "0", "the first", "s1 and s2", "s1a", ""])
+def test_other_names_are_no_ids(name: str) -> None:
+    assert [*with_plain_ids({"sentences": {name: {}}}, PART)["sentences"]] == [name]
+
+
+def test_an_id_in_two_spellings_keeps_both() -> None:
+    data = {"sentences": {"s1": {"supported": True}, "S1": {"supported": False}}}
+    assert with_plain_ids(data, PART) == data
 
 
 def test_an_entry_beside_the_contexts_part_is_not_lifted() -> None:
