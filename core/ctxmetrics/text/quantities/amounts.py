@@ -94,11 +94,15 @@ def read_number(text: str, start: int) -> Value | None:
         if code is not None:
             return code
     sign, place = _read_sign(text, start)
-    currency = None if text[place : place + 1].isdecimal() else name_at(text, place, MONEY)
-    if currency is not None:
-        place = currency[1] + text.startswith(".", currency[1])  # Rs. 500
+    currency = None
+    named_currency = None if text[place : place + 1].isdecimal() else name_at(text, place, MONEY)
+    if named_currency is not None:
+        currency, place = named_currency
+        place += text.startswith(".", place)  # Rs. 500
         place += text.startswith(" ", place)
-    digits = (None if text.isascii() else _read_east_asian(text, place)) or _read_digits(text, place)
+    digits = None if text.isascii() else _read_east_asian(text, place)
+    if digits is None:
+        digits = _read_digits(text, place)
     if digits is None:
         return None
     number, place = digits
@@ -107,10 +111,9 @@ def read_number(text: str, start: int) -> Value | None:
         place = no_cents.end()
     cents = _CENTS.match(text, place) if number.isdecimal() else None
     if cents is not None:
-        return build_amount(
-            cents.end(), _shorten(f"{sign}{number}.{cents['cents']}"), MONEY[cents["sign"]]
-        )
-    return _read_unit(text, place, sign + _shorten(number), None if currency is None else currency[0])
+        amount = _shorten(f"{sign}{number}.{cents['cents']}")
+        return build_amount(cents.end(), amount, MONEY[cents["sign"]])
+    return _read_unit(text, place, sign + _shorten(number), currency)
 
 
 def _read_sign(text: str, start: int) -> tuple[str, int]:
@@ -129,11 +132,11 @@ def _read_sign(text: str, start: int) -> tuple[str, int]:
 def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Value:
     """Read the scale and the unit behind a number."""
     digits_end = place
-    behind = _find_unit(text, place, number, currency)
+    named = _find_unit(text, place, number, currency)
     is_scaled = False
-    if behind is not None and isinstance(behind[0], Decimal):
+    if named is not None and isinstance(named[0], Decimal):
         is_scaled = True
-        factor, place = behind
+        factor, place = named
         number = _write_as_decimal(number)
         place += text.startswith(". ", place)  # 5 Mio. Euro
         joint = _OF_MONEY.match(text, place)
@@ -141,19 +144,19 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
             place = joint.end()
         if _is_certain(number):
             number = write_number(Decimal(number) * factor)
-        behind = name_at(text, place, MEASURES)
-    elif behind is None and "." in number and _is_certain(number) and _THOUSANDS.match(text, place):
+        named = name_at(text, place, MEASURES)
+    elif named is None and "." in number and _is_certain(number) and _THOUSANDS.match(text, place):
         is_scaled = True
         number = write_number(Decimal(number) * 1000)
         place += 1
     unit = currency
-    if (
-        behind is not None
-        and _is_unit_of(text, place, behind[1])
-        and currency in {None, behind[0]}
-        and (behind[0].kind != _TIMES or _is_occasion(text, place, behind[1]))
-    ):
-        unit, place = behind
+    if named is not None:
+        named_unit, unit_end = named
+        is_unit = _is_unit_of(text, place, unit_end) and currency in {None, named_unit}
+        if is_unit and named_unit.kind == _TIMES:
+            is_unit = _is_occasion(text, place, unit_end)
+        if is_unit:
+            unit, place = named
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _YEAR.fullmatch(number):
         return build_amount(digits_end, number, None)  # в 1890 году
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _OLD.match(text, place):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
 
-_AROUND = ".,;:!?()[]\"'“”„‘’«»…"
+_MARKS = ".,;:!?()[]\"'“”„‘’«»…"
 _HOURS = 12
 _MINUTES = 60
 _LAST_HOUR = 24
@@ -24,7 +24,7 @@ class SpokenTime(NamedTuple):
     """A time in words.
 
     Attributes:
-        begin: The place of its first word.
+        begin: The index of its first word.
         end: One past that of its last.
         key: Hours and minutes, as of a time in digits.
     """
@@ -88,44 +88,48 @@ _ALWAYS: Mapping[str, Sequence[Sequence[str]]] = {
 SPOKEN_MARKS = frozenset((*_BEFORE, *_BEHIND, *_ALWAYS))
 
 
-def find_spoken_time(chunks: Sequence[str], place: int) -> SpokenTime | None:
-    """Find the time in words that has its mark at a place.
+def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
+    """Find the time in words that has its mark at an index.
 
     Args:
         chunks: The pieces of a text between white space.
-        place: The place of a word of `SPOKEN_MARKS`.
+        index: The index of a word of `SPOKEN_MARKS`.
 
     >>> find_spoken_time(["at", "half", "past", "nine."], 1)
     SpokenTime(begin=1, end=4, key='09:30')
     """
-    mark = _clean(chunks[place])
+    mark = _strip_marks(chunks[index])
     for words in _ALWAYS.get(mark, ()):
-        begin = place - words.index(mark)
-        if begin >= 0 and _starts_with(chunks, begin, words):
+        begin = index - words.index(mark)
+        if _stand_at(chunks, begin, words):
             return SpokenTime(begin, begin + len(words), "24/7")
     # The mark may stand inside its phrase: `phrase.mark` is its position there.
     for phrase in _BEFORE.get(mark, ()):
-        begin = place - phrase.mark
-        last = begin + len(phrase.words)
-        if begin >= 0 and last < len(chunks) and _match(chunks, begin, phrase.words):
-            hour = _read_hour(chunks[last], phrase.hours)
-            if hour is not None and not _counts_unit(chunks, last):
-                return _write_time(chunks, begin, last + 1, hour * _MINUTES + phrase.minutes)
+        begin = index - phrase.mark
+        hour_index = begin + len(phrase.words)
+        if hour_index >= len(chunks) or not _stand_at(chunks, begin, phrase.words):
+            continue
+        hour = _read_hour(chunks[hour_index], phrase.hours)
+        if hour is not None and not _counts_unit(chunks, hour_index):
+            minutes = hour * _MINUTES + phrase.minutes
+            return _write_time(chunks, begin, hour_index + 1, minutes)
     for phrase in _BEHIND.get(mark, ()):
-        begin = place - phrase.mark - 1
-        last = begin + len(phrase.words)
-        if begin >= 0 and last < len(chunks) and _match(chunks, begin + 1, phrase.words):
-            hour = _read_hour(chunks[begin], phrase.hours)
-            if hour is None or (_is_sum(phrase) and not _is_led(chunks, begin)):
-                continue
-            if phrase.minutes or not chunks[begin][0].isdecimal():
-                return _write_time(chunks, begin, last + 1, hour * _MINUTES + phrase.minutes)
+        hour_index = index - phrase.mark - 1
+        if hour_index < 0 or not _stand_at(chunks, hour_index + 1, phrase.words):
+            continue
+        hour = _read_hour(chunks[hour_index], phrase.hours)
+        if hour is None or (_is_sum(phrase) and not _is_led(chunks, hour_index)):
+            continue
+        is_in_words = not chunks[hour_index][0].isdecimal()
+        if phrase.minutes or is_in_words:
+            end = hour_index + 1 + len(phrase.words)
+            return _write_time(chunks, hour_index, end, hour * _MINUTES + phrase.minutes)
     return None
 
 
-def _counts_unit(chunks: Sequence[str], place: int) -> bool:
+def _counts_unit(chunks: Sequence[str], index: int) -> bool:
     """Whether a unit follows a number: "at five to ten percent" is no time."""
-    return chunks[place][-1] not in _AROUND and _is_unit(chunks, place + 1)
+    return chunks[index][-1] not in _MARKS and _is_unit(chunks, index + 1)
 
 
 def _is_sum(phrase: _Phrase) -> bool:
@@ -133,18 +137,23 @@ def _is_sum(phrase: _Phrase) -> bool:
     return phrase.words[0] in TENS_JOINTS and phrase.words[-1] in NUMBER_WORDS
 
 
-def _is_led(chunks: Sequence[str], place: int) -> bool:
-    """Whether a word such as "at" stands before a place."""
-    return place > 0 and chunks[place - 1].lower() in LISTS["clock_leads"]
+def _is_led(chunks: Sequence[str], index: int) -> bool:
+    """Whether a word such as "at" stands before an index."""
+    return index > 0 and chunks[index - 1].lower() in LISTS["clock_leads"]
 
 
-def _match(chunks: Sequence[str], place: int, words: Sequence[str]) -> bool:
-    return all(_clean(chunks[place + number]) == word for number, word in enumerate(words))
+def _stand_at(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
+    """Whether words stand in the pieces of a text from an index on."""
+    if start < 0 or start + len(words) > len(chunks):
+        return False
+    return all(_strip_marks(chunks[start + offset]) == word for offset, word in enumerate(words))
 
 
 def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
-    word = _clean(chunk)
-    if word.isascii() and word.isdecimal() and len(word) <= len("12") and 0 < int(word) <= _LAST_HOUR:
+    """Return the hour that a piece of a text is, in digits or by its name; None for another piece."""
+    word = _strip_marks(chunk)
+    is_short_number = word.isascii() and word.isdecimal() and len(word) <= len("12")
+    if is_short_number and 0 < int(word) <= _LAST_HOUR:
         return int(word)
     return hours.get(word)
 
@@ -153,22 +162,21 @@ def _write_time(chunks: Sequence[str], begin: int, end: int, time: int) -> Spoke
     """Return a time of so many minutes, with what says behind it that it is after noon."""
     noon = _HOURS * _MINUTES
     for size in (1, 2, 3):
-        if end + size <= len(chunks):
-            part = " ".join(map(_clean, chunks[end : end + size]))
-            if part in _DAY_PARTS:
-                end += size
-                is_late = part in _EVENING or (
-                    part in _NIGHT and time % noon > _LAST_EARLY_HOUR * _MINUTES
-                )
-                time = time % noon + (noon if is_late else 0)
-                break
+        day_part = " ".join(map(_strip_marks, chunks[end : end + size]))
+        if end + size <= len(chunks) and day_part in _DAY_PARTS:
+            end += size
+            is_after_early_hours = time % noon > _LAST_EARLY_HOUR * _MINUTES
+            is_late = day_part in _EVENING or (day_part in _NIGHT and is_after_early_hours)
+            time = time % noon + (noon if is_late else 0)
+            break
     if time < _MINUTES:  # before one o'clock is after twelve
         time += noon
     return SpokenTime(begin, end, f"{time // _MINUTES:02}:{time % _MINUTES:02}")
 
 
-def _clean(chunk: str) -> str:
-    return chunk.strip(_AROUND).lower()
+def _strip_marks(chunk: str) -> str:
+    """Return a piece of a text in small letters without the marks around it."""
+    return chunk.strip(_MARKS).lower()
 
 
 _ONES: dict[str, str] = {
@@ -245,7 +253,7 @@ _NOTHING = frozenset(("null", "nul", *(name for name, number in NUMBER_WORDS.ite
 
 def is_nothing(chunk: str) -> bool:
     """Whether a word is the nothing of a result."""
-    return chunk.rstrip(_AROUND).lower() in _NOTHING
+    return chunk.rstrip(_MARKS).lower() in _NOTHING
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -257,55 +265,55 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
     ['0.5', 'percent,', '1.5', 'hour,', '2.5', 'years']
     """
     joined: list[str] = []
-    place = 0
-    while place < len(chunks):
-        end, words = _read_number(chunks, place)
-        joined += words or chunks[place:end]
-        place = end
+    index = 0
+    while index < len(chunks):
+        end, words = _read_number(chunks, index)
+        joined += words or chunks[index:end]
+        index = end
     return joined
 
 
-def _read_number(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
+def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
-    first = chunks[place].lstrip(_AROUND).lower()
-    number = _read_quarter(chunks, place, first) if first in _ORDINALS_OF_QUARTERS else None
+    first = chunks[index].lstrip(_MARKS).lower()
+    number = _read_quarter(chunks, index, first) if first in _ORDINALS_OF_QUARTERS else None
     if number is None and first in _FIRST_OF_SUM:
-        number = _read_sum(chunks, place)
+        number = _read_sum(chunks, index)
     if number is not None:
         return number
     if first in _TENS:
-        return _read_tens(chunks, place, first)
+        return _read_tens(chunks, index, first)
     if first in _ONES or first in _HALF_JOINTS or "-" in first or first.startswith(_ELIDED_ONE):
-        return _read_parts(chunks, place, first)
+        return _read_parts(chunks, index, first)
     if first in HALVES:
-        return _read_half(chunks, place)
+        return _read_half(chunks, index)
     if first.isdecimal():
-        return _read_one_and_a_half(chunks, place, first)
-    return place + 1, ()
+        return _read_one_and_a_half(chunks, index, first)
+    return index + 1, ()
 
 
-def _read_quarter(chunks: Sequence[str], place: int, ordinal: str) -> tuple[int, Sequence[str]] | None:
+def _read_quarter(chunks: Sequence[str], index: int, ordinal: str) -> tuple[int, Sequence[str]] | None:
     """Read a quarter of a year: the first quarter, 1. Quartal."""
-    if place + 1 == len(chunks) or _clean(chunks[place + 1]) not in QUARTERS:
+    if index + 1 == len(chunks) or _strip_marks(chunks[index + 1]) not in QUARTERS:
         return None
-    return place + 2, [_write_number(chunks, place, place + 1, _ORDINALS_OF_QUARTERS[ordinal])]
+    return index + 2, [_write_number(chunks, index, index + 1, _ORDINALS_OF_QUARTERS[ordinal])]
 
 
-def _read_elided(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
+def _read_elided(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
     """Read one and a half of a unit to which the number is joined."""
-    split = ["un", first[len(_ELIDED_ONE) :], *chunks[place + 1 : place + 4]]
+    split = ["un", first[len(_ELIDED_ONE) :], *chunks[index + 1 : index + 4]]
     end, words = _read_one_and_a_half(split, 0, "1")
-    return place + max(1, end - 1), words
+    return index + max(1, end - 1), words
 
 
-def _read_sum(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]] | None:
+def _read_sum(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]] | None:
     """Read a number with hundreds: two hundred and five, ciento veinte, two thousand five hundred."""
     thousands = 0
     group = 0  # what is below a thousand
     has_hundreds = False
-    end = place
+    end = index
     previous = ""
-    for position, word in _iterate_words(chunks, place):
+    for position, word in _iterate_words(chunks, index):
         value = _read_value(word)
         if previous in _WORDS_BEFORE_HUNDRED.get(word, ()):
             group = max(group, 1) * _HUNDRED  # "a hundred" is 100
@@ -315,29 +323,29 @@ def _read_sum(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]] | 
             group = 0
         elif value and _may_add(group, value):
             group += value
-        elif word == "a" and position == place:
+        elif word == "a" and position == index:
             previous = word
             continue
-        elif word in _SUM_JOINTS and position > place and group % _HUNDRED == 0:
+        elif word in _SUM_JOINTS and position > index and group % _HUNDRED == 0:
             continue
         else:
             break
         end = position + 1
         previous = word
     is_sum = has_hundreds or group > _HUNDRED or (thousands and group)
-    has_several_words = end > place + 1
+    has_several_words = end > index + 1
     if not has_several_words or not is_sum:
         return None
-    return end, [_write_number(chunks, place, end - 1, str(thousands * 1000 + group))]
+    return end, [_write_number(chunks, index, end - 1, str(thousands * 1000 + group))]
 
 
-def _iterate_words(chunks: Sequence[str], place: int) -> Iterator[tuple[int, str]]:
-    """Yield the words from a place on, each with its place, up to the first with a mark behind it."""
-    for position in range(place, len(chunks)):
+def _iterate_words(chunks: Sequence[str], index: int) -> Iterator[tuple[int, str]]:
+    """Yield the words from an index on, each with its index, up to the first with a mark behind it."""
+    for position in range(index, len(chunks)):
         chunk = chunks[position]
-        word = chunk.lstrip(_AROUND) if position == place else chunk
-        yield position, word.rstrip(_AROUND).lower()
-        if chunk[-1] in _AROUND:
+        word = chunk.lstrip(_MARKS) if position == index else chunk
+        yield position, word.rstrip(_MARKS).lower()
+        if chunk[-1] in _MARKS:
             return
 
 
@@ -370,128 +378,126 @@ def _may_add(group: int, value: int) -> bool:
     return group > _HUNDRED and ends_with_tens and value < _TEN
 
 
-def _read_tens(chunks: Sequence[str], place: int, ten: str) -> tuple[int, Sequence[str]]:
+def _read_tens(chunks: Sequence[str], index: int, ten: str) -> tuple[int, Sequence[str]]:
     """Read tens and ones: treinta y uno."""
-    second = place + 1
+    second = index + 1
     if second < len(chunks) and chunks[second].lower() in TENS_JOINTS:
         second += 1
-    one = _get(chunks, second, _ONES)
+    one = _look_up(chunks, second, _ONES)
     if not one:
-        return place + 1, ()
-    return second + 1, [_write_number(chunks, place, second, _TENS[ten][0] + one)]
+        return index + 1, ()
+    return second + 1, [_write_number(chunks, index, second, _TENS[ten][0] + one)]
 
 
-def _read_parts(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
+def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
     """Read what stands behind a small number: a fraction (two thirds), an occasion (una vez), a half (an hour and a half)."""
     if first.startswith(_ELIDED_ONE):  # un'ora e mezza
-        return _read_elided(chunks, place, first)
+        return _read_elided(chunks, index, first)
     if "-" in first:
-        return place + 1, _read_joined_parts(chunks, place, first)
+        return index + 1, _read_joined_parts(chunks, index, first)
     number = _ONES.get(first, "1")
-    end, words = _read_result(chunks, place, first)
+    end, words = _read_result(chunks, index, first)
     if not words:
-        end, words = _read_fraction(chunks, place, first, number)
+        end, words = _read_fraction(chunks, index, first, number)
     if words:
         return end, words
-    next_word = _clean(chunks[place + 1]) if place + 1 < len(chunks) else ""
+    next_word = _strip_marks(chunks[index + 1]) if index + 1 < len(chunks) else ""
     if next_word in _COUNTED_BY_ONE:
-        return place + 1, [_write_number(chunks, place, place, number)]
+        return index + 1, [_write_number(chunks, index, index, number)]
     # The Spanish "en vez" is no number.
     if next_word in _OCCASIONS and (first != "en" or next_word == "gång"):
-        return place + 2, [_write_number(chunks, place, place, number), chunks[place + 1]]
-    return _read_one_and_a_half(chunks, place, number)
+        return index + 2, [_write_number(chunks, index, index, number), chunks[index + 1]]
+    return _read_one_and_a_half(chunks, index, number)
 
 
-def _read_joined_parts(chunks: Sequence[str], place: int, first: str) -> Sequence[str]:
+def _read_joined_parts(chunks: Sequence[str], index: int, first: str) -> Sequence[str]:
     """Read two number words with a hyphen between them: three-quarters, three-nil."""
-    one, _, part = first.rstrip(_AROUND).partition("-")
+    one, _, part = first.rstrip(_MARKS).partition("-")
     if one in _ONES and part == "all":
-        return [_write_number(chunks, place, place, f"{_ONES[one]}-{_ONES[one]}")]
+        return [_write_number(chunks, index, index, f"{_ONES[one]}-{_ONES[one]}")]
     if one in _ONES and part in _NOTHING:
-        return [_write_number(chunks, place, place, f"{_ONES[one]}-0")]
+        return [_write_number(chunks, index, index, f"{_ONES[one]}-0")]
     if one in _ONES and part in _FRACTION_PARTS:
-        return [_write_number(chunks, place, place, f"{_ONES[one]}/{_FRACTION_PARTS[part]}")]
+        return [_write_number(chunks, index, index, f"{_ONES[one]}/{_FRACTION_PARTS[part]}")]
     return ()
 
 
-def _read_result(chunks: Sequence[str], place: int, first: str) -> tuple[int, Sequence[str]]:
+def _read_result(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
     """Read a result whose second number is nothing: drei zu null."""
-    end = place + 3
-    if end > len(chunks) or first not in _ONES or chunks[place + 1] not in RESULT_JOINTS:
-        return place + 1, ()
-    if not is_nothing(chunks[place + 2]):
-        return place + 1, ()
-    return end, [_write_number(chunks, place, place + 2, f"{_ONES[first]}-0")]
+    end = index + 3
+    if end > len(chunks) or first not in _ONES or chunks[index + 1] not in RESULT_JOINTS:
+        return index + 1, ()
+    if not is_nothing(chunks[index + 2]):
+        return index + 1, ()
+    return end, [_write_number(chunks, index, index + 2, f"{_ONES[first]}-0")]
 
 
 def _read_fraction(
-    chunks: Sequence[str], place: int, first: str, number: str
+    chunks: Sequence[str], index: int, first: str, number: str
 ) -> tuple[int, Sequence[str]]:
     """Read a fraction: two thirds; "a third" is one in "a third of" and "a third off" only."""
-    part = _get(chunks, place + 1, _FRACTION_PARTS)
-    word = chunks[place + 1].rstrip(_AROUND).lower() if part else ""
+    part = _look_up(chunks, index + 1, _FRACTION_PARTS)
+    word = chunks[index + 1].rstrip(_MARKS).lower() if part else ""
     is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
-    behind = chunks[place + 2 : place + 4]
+    behind = chunks[index + 2 : index + 4]
     is_fraction = first in _ONES or behind[:1] in (["of"], ["off"])
     if not part or is_other_word or not is_fraction:
-        return place + 1, ()
-    end = place + 2
-    if behind in (["of", "a"], ["of", "an"]) and _is_unit(chunks, place + 4):  # a quarter of an inch
-        end = place + 4
-    return end, [_write_number(chunks, place, place + 1, f"{number}/{part}")]
+        return index + 1, ()
+    end = index + 2
+    if behind in (["of", "a"], ["of", "an"]) and _is_unit(chunks, index + 4):  # a quarter of an inch
+        end = index + 4
+    return end, [_write_number(chunks, index, index + 1, f"{number}/{part}")]
 
 
-def _read_half(chunks: Sequence[str], place: int) -> tuple[int, Sequence[str]]:
+def _read_half(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
     """Read half of a unit: half a percent, eine halbe Stunde."""
-    unit = place + 1
+    unit = index + 1
     if unit < len(chunks) and chunks[unit] in _HALF_JOINTS:
         unit += 1
     if not _is_unit(chunks, unit):
-        return place + 1, ()
-    return unit, [_write_number(chunks, place, place, "0.5")]
+        return index + 1, ()
+    return unit, [_write_number(chunks, index, index, "0.5")]
 
 
-def _read_one_and_a_half(chunks: Sequence[str], place: int, number: str) -> tuple[int, Sequence[str]]:
+def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tuple[int, Sequence[str]]:
     """Read a number and a half of a unit: two and a half years, an hour and a half; else one more, and nothing."""
     for behind_unit in (False, True):
-        start = place + 1 + behind_unit
+        start = index + 1 + behind_unit
         phrases = _AND_A_PART.get(chunks[start], ()) if start < len(chunks) else ()
-        phrase = next((one for one in phrases if _starts_with(chunks, start, one[0])), None)
-        if phrase is None:
-            continue
-        words, decimals = phrase
-        end = start + len(words)
-        unit = place + 1 if behind_unit else end
-        if _is_unit(chunks, unit):
-            half = _write_number(chunks, place, place, number + decimals)
+        for words, decimals in phrases:
+            if not _stand_at(chunks, start, words):
+                continue
+            end = start + len(words)
+            unit_index = index + 1 if behind_unit else end
+            if not _is_unit(chunks, unit_index):
+                break
+            sum_in_digits = _write_number(chunks, index, index, number + decimals)
             if not behind_unit:
-                return end, [half]
-            marks = chunks[end - 1][len(chunks[end - 1].rstrip(_AROUND)) :]
-            return end, [half, chunks[unit] + marks]
-    return place + 1, ()
+                return end, [sum_in_digits]
+            last_chunk = chunks[end - 1]
+            marks_behind = last_chunk[len(last_chunk.rstrip(_MARKS)) :]
+            return end, [sum_in_digits, chunks[unit_index] + marks_behind]
+    return index + 1, ()
 
 
-def _is_unit(chunks: Sequence[str], place: int) -> bool:
-    """Whether a unit or a scale of two letters or more stands at a place."""
-    if place >= len(chunks) or len(chunks[place]) == 1:
+def _is_unit(chunks: Sequence[str], index: int) -> bool:
+    """Whether a unit or a scale of two letters or more stands at an index."""
+    if index >= len(chunks) or len(chunks[index]) == 1:
         return False
-    return name_at(" ".join(chunks[place : place + 2]), 0, SCALES_AND_MEASURES) is not None
+    return name_at(" ".join(chunks[index : index + 2]), 0, SCALES_AND_MEASURES) is not None
 
 
-def _starts_with(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
-    return start + len(words) <= len(chunks) and _match(chunks, start, words)
-
-
-def _get(chunks: Sequence[str], place: int, table: dict[str, str]) -> str:
-    return table.get(chunks[place].rstrip(_AROUND).lower(), "") if place < len(chunks) else ""
+def _look_up(chunks: Sequence[str], index: int, table: dict[str, str]) -> str:
+    """Return what a table has of the word at an index; an empty text for nothing."""
+    return table.get(chunks[index].rstrip(_MARKS).lower(), "") if index < len(chunks) else ""
 
 
 def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> str:
     """Write a number with the marks before its first word and behind its last."""
     opening = chunks[first]
     closing = chunks[last]
-    before = opening[: len(opening) - len(opening.lstrip(_AROUND))]
-    return before + number + closing[len(closing.rstrip(_AROUND)) :]
+    before = opening[: len(opening) - len(opening.lstrip(_MARKS))]
+    return before + number + closing[len(closing.rstrip(_MARKS)) :]
 
 
 # --- Chinese numerals before what they count: 六点, 三千元, 百分之五 ---
@@ -538,6 +544,7 @@ def write_han_numbers(text: str) -> str:
 
 
 def _write_in_digits(match: re.Match[str]) -> str:
+    """Write a number in Chinese numerals in digits; "one" stays where it may say "a"."""
     numerals = match["percent"] or match["minutes"] or match["number"]
     if match["percent"] is None and numerals == _HAN_ONE:
         next_character = match.string[match.end() : match.end() + 1]

@@ -76,6 +76,7 @@ def _skip_joint(text: str, end: int, lead: str) -> int:
 
 
 def _read_dimension(text: str, first: Value) -> Value | None:
+    """Read what is made of lengths, such as 3 x 4 m; None where the units differ."""
     values = [first]
     while joint := _BY.match(text, values[-1].end):
         value = read_number(text, joint.end())
@@ -210,15 +211,18 @@ def read_composed(text: str, value: Value) -> Value:
             return value._replace(end=match.end(), key=f"{write_number(total)} {base}")
     while value.unit is not None and value.unit.base in _COMPOSED and value.unit.factor > 1:
         joint = _AND_MINUTES.match(text, value.end)
-        after = read_number(text, joint.end()) if joint else None
-        if (
-            after is None
-            or after.unit is None
-            or after.unit.base != value.unit.base
-            or after.unit.factor >= value.unit.factor
-            or not (_AMOUNT.fullmatch(value.key) and _AMOUNT.fullmatch(after.key))
-        ):
+        smaller_value = read_number(text, joint.end()) if joint else None
+        if smaller_value is None or not _is_smaller_part(smaller_value, value):
             break
-        total = Decimal(value.key.split()[0]) + Decimal(after.key.split()[0])
-        value = after._replace(key=f"{write_number(total)} {value.unit.base}")
+        total = Decimal(value.key.split()[0]) + Decimal(smaller_value.key.split()[0])
+        value = smaller_value._replace(key=f"{write_number(total)} {value.unit.base}")
     return value
+
+
+def _is_smaller_part(value: Value, larger: Value) -> bool:
+    """Whether an amount is in a smaller unit of what another one measures, and both numbers are known."""
+    if value.unit is None or larger.unit is None or value.unit.base != larger.unit.base:
+        return False
+    if value.unit.factor >= larger.unit.factor:
+        return False
+    return _AMOUNT.fullmatch(larger.key) is not None and _AMOUNT.fullmatch(value.key) is not None

@@ -95,8 +95,10 @@ _WITHIN = frozenset(
     ]
 )
 # Marks before and behind a word.
-_AROUND = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
+_MARKS = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
 _MOST_AHEAD = 3
+# The first character of the scripts of Chinese, Japanese and Korean.
+_FIRST_EAST_ASIAN = "\u2e80"
 _FEET = frozenset(("ft", "ft.", "feet", "foot"))
 # How many chunks before the end of a stretch the feet stand whose inches are its end.
 _INCHES_BEHIND = 3
@@ -130,57 +132,61 @@ def read_quantities(text: str, *, number_words: bool = False) -> list[Quantity]:
         text = text.translate(FORMS)
     pattern = _DIGITS_OR_WORDED if number_words else _DIGITS
     quantities: list[Quantity] = []
-    floor = place = 0
-    while match := pattern.search(text, max(floor, place)):
+    earliest = 0  # the first character that may belong to the next quantity
+    search_start = 0
+    while match := pattern.search(text, max(earliest, search_start)):
         start, end = match.span()
         if match.lastgroup is not None:
-            worded = read_number_word(match)
-            if worded is None:
-                place = match.end("word")
+            number_word = read_number_word(match)
+            if number_word is None:
+                search_start = match.end("word")
                 continue
-            end = worded[1]
-        if _is_plain(text, floor, start):
-            floor = end
+            _, end = number_word
+        if _is_plain(text, earliest, start):
+            earliest = end
             continue
-        begin, lead = _find_begin(text, floor, start)
-        first = read_date(text, begin) or read_time(text, begin, lead) or read_number(text, begin)
+        begin, word_before = _find_begin(text, earliest, start)
+        first = (
+            read_date(text, begin) or read_time(text, begin, word_before) or read_number(text, begin)
+        )
         quantity = None
         if first is not None:
             share = read_share(text, first) if first.kind == "" else None
-            value = share or read_range(text, begin, first, lead) or read_composed(text, first)
-            quantity = _name_kind(text, begin, value, lead if value == first else "")
+            value = share or read_range(text, begin, first, word_before) or read_composed(text, first)
+            quantity = _name_kind(text, begin, value, word_before if value == first else "")
         if quantity is None:
             before = text[start - 1 : start]
             # A number in a word, such as B12, is read with the word.
-            is_code = start > floor and before.isalpha() and before < "\u2e80"
-            floor = _skip_code(text, end) if is_code else end
+            is_code = start > earliest and before.isalpha() and before < _FIRST_EAST_ASIAN
+            earliest = _skip_code(text, end) if is_code else end
             continue
         quantities.append(quantity)
-        floor = quantity.end
+        earliest = quantity.end
     return quantities
 
 
 def find_stretch(
-    chunks: Sequence[str], numbers: Container[int], place: int, floor: int
+    chunks: Sequence[str], numbers: Container[int], index: int, earliest: int
 ) -> tuple[int, int]:
     """Return where the chunks begin and end that may be one quantity with the number in one of them.
 
     Args:
         chunks: The pieces of a text between white space.
-        numbers: The places of those with a digit or a number word.
-        place: The one with a number.
-        floor: The first one that may belong to it.
+        numbers: The indexes of those with a digit or a number word.
+        index: The one with a number.
+        earliest: The first one that may belong to it.
     """
-    begin = place
-    lowest = place - _MOST_AHEAD
-    while begin > floor and begin > lowest and _may_lead(chunks[begin - 1]):
+    begin = index
+    lowest = max(earliest, index - _MOST_AHEAD)
+    while begin > lowest and _may_lead(chunks[begin - 1]):
         begin -= 1
-    end = place + 1
-    highest = end + _MOST_WITHIN
-    while end < len(chunks) and end < highest and (end in numbers or _may_follow(chunks[end])):
+    end = index + 1
+    highest = min(len(chunks), end + _MOST_WITHIN)
+    while end < highest and (end in numbers or _may_follow(chunks[end])):
         end += 1
-    while end - 1 > place and chunks[end - 1].lower() in _LINKS:
-        if end - place > _INCHES_BEHIND and chunks[end - _INCHES_BEHIND] in _FEET:  # 6 ft 2 in
+    while end - 1 > index and chunks[end - 1].lower() in _LINKS:
+        is_long = end - index > _INCHES_BEHIND
+        if is_long and chunks[end - _INCHES_BEHIND] in _FEET:  # 6 ft 2 in
             break
         end -= 1
     return begin, end
@@ -188,20 +194,22 @@ def find_stretch(
 
 @lru_cache(maxsize=1 << 14)
 def _may_lead(chunk: str) -> bool:
-    return chunk.strip(_AROUND).lower() in _AHEAD or chunk in DAY_PARTS_BEFORE or chunk[-1] in MONEY
+    """Whether a piece of a text may stand before the number of a quantity."""
+    return chunk.strip(_MARKS).lower() in _AHEAD or chunk in DAY_PARTS_BEFORE or chunk[-1] in MONEY
 
 
 @lru_cache(maxsize=1 << 14)
 def _may_follow(chunk: str) -> bool:
-    if chunk[0] in _CONTINUING or chunk[0] >= "\u2e80":
+    """Whether a piece of a text may stand inside a quantity behind its number."""
+    if chunk[0] in _CONTINUING or chunk[0] >= _FIRST_EAST_ASIAN:
         return True
-    word = chunk.strip(_AROUND).lower()
+    word = chunk.strip(_MARKS).lower()
     return word.partition("-")[0] in _WITHIN or word.startswith(("d'", "d’"))
 
 
 def is_continued(word: str) -> bool:
     """Whether a word after a number may be part of its quantity: a unit, a month, a word of ranges."""
-    return word.rstrip(_AROUND).lower() in _BEHIND or word[:1] >= "\u2000"
+    return word.rstrip(_MARKS).lower() in _BEHIND or word[:1] >= "\u2000"
 
 
 def _skip_code(text: str, end: int) -> int:
@@ -210,20 +218,20 @@ def _skip_code(text: str, end: int) -> int:
     return match.end() if match else end
 
 
-def _is_plain(text: str, floor: int, start: int) -> bool:
+def _is_plain(text: str, earliest: int, start: int) -> bool:
     """Whether a number stands alone: no unit, currency or date around it. A quick check for the usual case."""
-    if start > floor and text[start - 1] not in _NOT_JOINED:
+    if start > earliest and text[start - 1] not in _NOT_JOINED:
         return False
     match = _PLAIN.match(text, start)
     if match is None or (match[1] == ")" and TELEPHONE.match(text, start - 1)):
         return False
     if match[2] and match[1] in {"", ".", ","} and _may_continue(text, match):
         return False
-    if start - 1 <= floor:
+    if start - 1 <= earliest:
         return True
-    word_start = text.rfind(" ", floor, start - 1) + 1
-    word = text[max(word_start, floor) : start - 1]
-    return word.strip(_AROUND).lower() not in _AHEAD and word[-1:] not in MONEY
+    word_start = text.rfind(" ", earliest, start - 1) + 1
+    word = text[max(word_start, earliest) : start - 1]
+    return word.strip(_MARKS).lower() not in _AHEAD and word[-1:] not in MONEY
 
 
 def _may_continue(text: str, match: re.Match[str]) -> bool:
@@ -235,10 +243,10 @@ def _may_continue(text: str, match: re.Match[str]) -> bool:
     return word[0] in _CONTINUING or word == "de" or is_continued(word.partition("-")[0])
 
 
-def _name_kind(text: str, begin: int, value: Value, lead: str) -> Quantity | None:
+def _name_kind(text: str, begin: int, value: Value, word_before: str) -> Quantity | None:
     """Return a value as a quantity; None for a plain number in one word."""
     kind = value.kind
-    if kind == "s" and lead in _HOUR_LEADS:  # до 21 часа: a time, if it is no duration
+    if kind == "s" and word_before in _HOUR_LEADS:  # до 21 часа: a time, if it is no duration
         time = read_time(text, begin, "um")
         if time is not None:
             value = value._replace(parts=(*value.parts, time.key))
@@ -254,68 +262,85 @@ _HOUR_LEADS = frozenset(LISTS["hour_leads"])
 _IN_ONE_WORD = re.compile(r"[\d.,']+|[^\W\d_]+(?:-[^\W\d_]+)?")
 
 
-def _has_point(text: str, floor: int, begin: int) -> bool:
+def _has_point(text: str, earliest: int, begin: int) -> bool:
     """Whether a point before digits belongs to them (.5), and does not end a sentence."""
-    if begin == floor or text[begin - 1] != ".":
+    if begin == earliest or text[begin - 1] != ".":
         return False
-    return begin == 1 or not (text[begin - 2].isalnum() or text[begin - 2] in ".)]}\"'”’»")
+    before_point = text[begin - 2] if begin > 1 else ""
+    ends_sentence = before_point.isalnum() or (before_point and before_point in ".)]}\"'”’»")
+    return not ends_sentence
 
 
-def _find_begin(text: str, floor: int, start: int) -> tuple[int, str]:
+def _find_begin(text: str, earliest: int, start: int) -> tuple[int, str]:
     """Return where the quantity of a number begins, and the word before it in small letters.
 
     A sign, a currency, a month and a part of the day may stand before a number.
     """
     begin = start
-    if begin > floor and text[begin - 1] == "(" and TELEPHONE.match(text, begin - 1):
+    if begin > earliest and text[begin - 1] == "(" and TELEPHONE.match(text, begin - 1):
         return begin - 1, ""
-    begin -= _has_point(text, floor, begin)
-    if begin - 4 >= floor and text[begin - 1] in "+-" and ZONE.match(text, begin - 4):
+    if _has_point(text, earliest, begin):
+        begin -= 1
+    if begin - 4 >= earliest and text[begin - 1] in "+-" and ZONE.match(text, begin - 4):
         return begin - 4, ""
-    if (
-        begin > floor
-        and text[begin - 1] in "+-±"
-        and (begin - 1 == floor or not text[begin - 2].isalnum() or text[begin - 2] in _BEFORE_SIGN)
-    ):
-        is_sign = begin - 1 == floor or text[begin - 2] in _BEFORE_SIGN or text[begin - 2] in MONEY
-        begin -= is_sign
-    word_start, word = _word_before(text, floor, begin)
-    if not word or (word[-1] < "\u2e80" and word[-1].isalpha() and word.lower() not in _AHEAD):
+    if begin > earliest and _is_sign(text, earliest, begin - 1):
+        begin -= 1
+    return _take_words_before(text, earliest, begin)
+
+
+def _take_words_before(text: str, earliest: int, begin: int) -> tuple[int, str]:
+    """Return where a quantity begins with the currency, the month or the part of the day before it, and the word before that."""
+    word_start, word = _find_word_before(text, earliest, begin)
+    is_spaced = word[-1:].isalpha() and word[-1:] < _FIRST_EAST_ASIAN
+    if not word or (is_spaced and word.lower() not in _AHEAD):
         return begin, ""
     name = word.rstrip(".")
     if name in MONEY or name.lower() in MONEY:
         begin = word_start
-        if (
-            begin > floor
-            and text[begin - 1] == "-"
-            and (begin - 1 == floor or text[begin - 2] in _OPENING)
-        ):
+        if begin > earliest and _is_minus_of_money(text, earliest, begin - 1):
             begin -= 1
-        word_start, word = _word_before(text, floor, begin)
+        word_start, word = _find_word_before(text, earliest, begin)
     elif word.lower() in {"de", "of", "del"}:
-        month_start, month = _word_before(text, floor, word_start)
+        month_start, month = _find_word_before(text, earliest, word_start)
         if is_month(month):
             return month_start, ""
     elif is_month(word) or word.lower() in LISTS["minus"] or word in DAY_PARTS_BEFORE:
         begin = word_start
-        word_start, word = _word_before(text, floor, begin)
+        word_start, word = _find_word_before(text, earliest, begin)
     return begin, word.lower().strip(".")
+
+
+def _is_sign(text: str, earliest: int, place: int) -> bool:
+    """Whether a character before a number is its sign, and joins it to nothing."""
+    if text[place] not in "+-±":
+        return False
+    before = text[place - 1] if place > earliest else ""
+    if not before or before in _BEFORE_SIGN:
+        return True
+    return not before.isalnum() and before in MONEY
+
+
+def _is_minus_of_money(text: str, earliest: int, place: int) -> bool:
+    """Whether a character before a currency is the minus of its amount."""
+    if text[place] != "-":
+        return False
+    return place == earliest or text[place - 1] in _OPENING
 
 
 _LONGEST_WORD = 16
 _LAST_WORD = re.compile(r"(?:[A-Z]{0,3}[$€£¥₽₹₩₺₴₿]|[^\W\d_][^\W\d_.']*\.?)\Z")
 
 
-def _word_before(text: str, floor: int, end: int) -> tuple[int, str]:
+def _find_word_before(text: str, earliest: int, end: int) -> tuple[int, str]:
     """Return the word before a place, behind one blank or none, and where it begins."""
-    if end > floor and text[end - 1] == " ":
+    if end > earliest and text[end - 1] == " ":
         end -= 1
-    lowest = max(floor, end - _LONGEST_WORD)
+    lowest = max(earliest, end - _LONGEST_WORD)
     match = _LAST_WORD.search(text, lowest, end)
     if match is None:
         return end, ""
     word = match[0]
-    if word[-1] >= "\u2e80":
+    if word[-1] >= _FIRST_EAST_ASIAN:
         for size in (2, 3):
             if word[-size:] in DAY_PARTS_BEFORE or word[-size:] in LISTS["minus"]:
                 return end - size, word[-size:]

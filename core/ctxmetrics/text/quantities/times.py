@@ -73,15 +73,15 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
     if not is_clock:
         is_clock = lead in _SURE_CLOCK_LEADS if is_hour_alone else _is_clock(text, match, lead)
     mark = _MARK.match(text, end)
-    behind = _DAY_PART.match(text, end) if mark and mark[1].lower() in _MARKS else None
-    if behind is not None:
-        has_lead = is_clock or lead in _CLOCK_LEADS or behind["part"]
-        if behind["clock"] or behind["part"] or (behind["clock_behind"] and has_lead):
-            end = behind.end()
+    day_part = _DAY_PART.match(text, end) if mark and mark[1].lower() in _MARKS else None
+    if day_part is not None:
+        is_hour = is_clock or lead in _CLOCK_LEADS
+        if day_part["clock"] or day_part["part"] or (day_part["clock_behind"] and is_hour):
+            end = day_part.end()
             is_clock = True
-        if behind["part"]:
-            late = behind["night"] and _EARLY < hour < NOON
-            is_evening = bool(behind["evening"] or late)
+        if day_part["part"]:
+            is_late_night = day_part["night"] and _EARLY < hour < NOON
+            is_evening = bool(day_part["evening"] or is_late_night)
     if not is_clock:
         return None
     written = match["hour"]
