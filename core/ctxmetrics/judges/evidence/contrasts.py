@@ -169,13 +169,19 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
         place = group["beside"]
         for value, spellings in group["values"].items():
             for spelling in spellings:
-                words = spelling.lower().split()
-                if not (spelling.isascii() and "".join(words).isalpha()):
+                if _is_plain(spelling):
+                    words = spelling.lower().split()
+                else:
                     words = [*_get_forms(read_phrase(spelling))]
                 mark = _find_mark(words)
                 phrase = _Phrase(tuple(words), mark, name, value, place)
                 phrases.setdefault(words[mark], []).append(phrase)
     return phrases
+
+
+def _is_plain(spelling: str) -> bool:
+    """Whether the words of a phrase have letters of ASCII only, so that they are compared as they are written."""
+    return spelling.isascii() and spelling.replace(" ", "").isalpha()
 
 
 def _find_mark(words: Sequence[str]) -> int:
@@ -271,8 +277,12 @@ def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
     keys: dict[str, set[str]] = {}
     for value, spellings in _read_groups()[group]["values"].items():
         for spelling in spellings:
-            words = read_phrase(spelling)
-            mark = words[_find_mark(_get_forms(words))]
+            if _is_plain(spelling):
+                spellings_of_words = spelling.split()
+                (mark,) = read_phrase(spellings_of_words[_find_mark(spellings_of_words)])
+            else:
+                words = read_phrase(spelling)
+                mark = words[_find_mark(_get_forms(words))]
             keys.setdefault(value, set()).add(mark.key)
     return {value: frozenset(marks) for value, marks in keys.items()}
 

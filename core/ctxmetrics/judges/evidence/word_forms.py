@@ -110,8 +110,10 @@ _HISSED = ("sses", "shes", "ches", "xes", "zes")
 _VOWELS = frozenset("aeiouy")
 _SHORTEST_STEM = 3
 _SHORTEST_IES = 5  # ties, but cities
-# Longer endings come first.
-_CYRILLIC_ENDINGS = tuple(LISTS["cyrillic_endings"])
+# By their last letter. Longer endings come first.
+_CYRILLIC_ENDINGS: dict[str, list[str]] = {}
+for _ending in LISTS["cyrillic_endings"]:
+    _CYRILLIC_ENDINGS.setdefault(_ending[-1], []).append(_ending)
 
 
 def stem(word: str) -> str:
@@ -138,7 +140,7 @@ def stem_cyrillic(word: str) -> str:
     """Drop one ending (Russian; Ukrainian and Bulgarian share most of them) and the reflexive particle."""
     if word.endswith(("ся", "сь")) and len(word) > _SHORTEST_STEM + 2:
         word = word[:-2]
-    possible_endings = (
-        ending for ending in _CYRILLIC_ENDINGS if len(word) - len(ending) >= _SHORTEST_STEM
-    )
-    return word.removesuffix(next(filter(word.endswith, possible_endings), ""))
+    for ending in _CYRILLIC_ENDINGS.get(word[-1:], ()):
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word[: -len(ending)]
+    return word
