@@ -7,14 +7,14 @@ import json
 import pytest
 
 from ctxmetrics.judges.llm.parsing import UnreadableReplyError, parse
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack
 from support.cases import each_case
 from support.judges import Checked
 
 KEYS = ("sentences", "useful")
-PART = Part(
+PART = RequestPart(
     units={"s1": "The bridge is closed."},
     contexts={"c1": "All is fine with the ferry, and here is what I say."},
 )

@@ -24,7 +24,7 @@ from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.context_windows import Window, choose_complementary, choose_windows
 from ctxmetrics.judges.decision_exchange import STEADY, DecisionExchange, is_probability
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
-from ctxmetrics.judges.llm.splitting import Part, halves, split_request
+from ctxmetrics.judges.llm.splitting import RequestPart, halves, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
 from ctxmetrics.judges.probabilities import Bar, ProbabilityCell, UnitProbabilities
 from ctxmetrics.models.base import DecisionModel
@@ -187,26 +187,28 @@ class DecisionJudge:
         one_context_each = self.layout == "context"
         step: Step = "joint" if request.units else "usefulness"
         parts = split(step, per_context=one_context_each)
-        requests = [self._ask_in_halves(part) for part in parts]
+        requests = [self._ask_in_halves(request_part) for request_part in parts]
         if one_context_each and self.together:
             parts = split("attribution", per_context=False)
-            requests += [self._ask_in_halves(part, together=True) for part in parts]
+            requests += [self._ask_in_halves(request_part, together=True) for request_part in parts]
         return _merge(await asyncio.gather(*requests))
 
-    async def _ask_in_halves(self, part: Part, *, together: bool = False) -> _DecisionAnswers:
+    async def _ask_in_halves(
+        self, request_part: RequestPart, *, together: bool = False
+    ) -> _DecisionAnswers:
         """Ask the questions about a part; where it is too long for the model, about each half of it.
 
         Args:
-            part: The part of the request.
+            request_part: The part of the request.
             together: Whether to ask about all its contexts together alone.
         """
-        state, questions = self.write(part, together=together)
+        state, questions = self.write(request_part, together=together)
         if not questions:
             return _DecisionAnswers({}, Usage())
-        answers = await self._look_up_or_ask(part.request, state, questions)
+        answers = await self._look_up_or_ask(request_part.request, state, questions)
         codes = {cell.code for cell in chain.from_iterable(answers.by_id.values())}
         is_too_long = bool(codes & SIZE_CODES)
-        two_halves = halves(part) if is_too_long else None
+        two_halves = halves(request_part) if is_too_long else None
         if two_halves is None:
             return answers
         requests = [self._ask_in_halves(half, together=together) for half in two_halves]
@@ -215,39 +217,39 @@ class DecisionJudge:
         without_answers = _DecisionAnswers({}, answers.usage)
         return _merge([without_answers, *answers_of_halves])
 
-    def write(self, part: Part, *, together: bool = False) -> tuple[str, dict[str, str]]:
+    def write(self, request_part: RequestPart, *, together: bool = False) -> tuple[str, dict[str, str]]:
         """Write the state of a part, and its questions by their ids.
 
         Args:
-            part: The part of the request.
+            request_part: The part of the request.
             together: Whether to ask about all its contexts together alone.
         """
-        request = part.request
+        request = request_part.request
         one_context_each = self.layout == "context"
         pack = get_pack(request.language)
         data: dict[str, Any] = {"question": request.user_input}
         if one_context_each:
-            data["contexts"] = list(part.contexts.values())
+            data["contexts"] = list(request_part.contexts.values())
         else:
-            if part.units:
-                data["sentences"] = part.units
+            if request_part.units:
+                data["sentences"] = request_part.units
             else:
                 data["answer"] = request.answer
-            data["contexts"] = part.contexts
+            data["contexts"] = request_part.contexts
         write_question = partial(_write_question, pack, "_text" if one_context_each else "")
         # For each id in the part, the id in the whole request.
-        ids = {id_: f"{id_[0]}{index + 1}" for id_, (index, _) in part.places.items()}
+        ids = {id_: f"{id_[0]}{index + 1}" for id_, (index, _) in request_part.places.items()}
         questions: dict[str, str] = {}
         if not together:
-            for context_id in part.contexts:
-                for unit_id, text in part.units.items():
+            for context_id in request_part.contexts:
+                for unit_id, text in request_part.units.items():
                     question = write_question("states", text, context=context_id, sentence=unit_id)
                     questions[f"{ids[unit_id]}_{ids[context_id]}"] = question
-                if part.rated:
+                if request_part.rated:
                     question = write_question("useful", request.answer, context=context_id)
                     questions[ids[context_id]] = question
-        if len(part.contexts) > 1 and self.together:
-            for unit_id, text in part.units.items():
+        if len(request_part.contexts) > 1 and self.together:
+            for unit_id, text in request_part.units.items():
                 questions[ids[unit_id]] = write_question("together", text, sentence=unit_id)
         return render_state(pack, data), questions
 

@@ -14,7 +14,7 @@ from ctxmetrics import LLMJudge
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.llm.encoding import ExchangeOutcome
 from ctxmetrics.judges.llm.exchange import PromptedPart
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import Pack, get_pack, register_pack, render, reply_schema
@@ -114,7 +114,7 @@ print(*(packs.get_pack(language).versions[step] for language in ("en", "ru") for
 
     prompt = render(pack, step, DATA)
     for one in (prompt, prompt, replace(prompt, version=f"{step}-en-7")):
-        question = PromptedPart(Part({}, {}), one)
+        question = PromptedPart(RequestPart({}, {}), one)
         run_sync(judge._remembered, question, pack, ask)
     assert len(asked) == 2
 

@@ -33,7 +33,7 @@ from ctxmetrics.judges.llm.located_quotes import (
     group_by_context,
 )
 from ctxmetrics.judges.llm.parsing import WrongDataError
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import Effort
 from ctxmetrics.text.sentences import split_sentences
@@ -66,7 +66,7 @@ class Decision(NamedTuple):
 
 def check(
     data: Mapping[str, Any],
-    part: Part,
+    request_part: RequestPart,
     units: Sequence[str],
     contexts: Sequence[str],
     pack: Pack,
@@ -78,7 +78,7 @@ def check(
 
     Args:
         data: The parsed reply.
-        part: What was shown.
+        request_part: What was shown.
         units: Ids of the units that need a verdict.
         contexts: Ids of the contexts that need one.
         pack: The prompt's language, for its words for yes and no.
@@ -95,21 +95,23 @@ def check(
     """
     echo = data.get("code")
     is_code_repeated = not code or (isinstance(echo, str) and echo.strip().startswith(code))
-    entries = read_entries(data, part, units, contexts, pack)
-    if not is_code_repeated and count_strays(data, part, part.contexts):
+    entries = read_entries(data, request_part, units, contexts, pack)
+    if not is_code_repeated and count_strays(data, request_part, request_part.contexts):
         raise WrongDataError(code)
-    finder = QuoteFinder(part, cache(partial(match_quote, Effort(), part.request.language)))
-    evidence = _collect_evidence(part, earlier_verdicts)
+    finder = QuoteFinder(
+        request_part, cache(partial(match_quote, Effort(), request_part.request.language))
+    )
+    evidence = _collect_evidence(request_part, earlier_verdicts)
     decisions: dict[str, Decision] = {}
     for id_ in units:
         entry = entries.by_id[id_]
         decisions[id_], quotes_by_context = _decide_unit(id_, entry, finder)
-        if _may_be_shifted(id_, entries, part):
+        if _may_be_shifted(id_, entries, request_part):
             decisions[id_] = Decision(None, "invalid_reply")
             continue
-        decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], part)
+        decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], request_part)
         sentences = _join_sentences(quotes_by_context)
-        if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, part):
+        if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, request_part):
             decisions[id_] = _doubt_other_sentence(decisions[id_], quotes_by_context)
         is_decided = decisions[id_].verdict is not None
         _add_evidence(evidence, quotes_by_context, is_decided=is_decided)
@@ -117,7 +119,7 @@ def check(
         decisions[id_] = _decide_context(id_, entries.by_id[id_], finder, evidence[id_])
         if id_ in entries.incomplete and not _proves_context(id_, decisions[id_], finder):
             decisions[id_] = Decision(None, "invalid_reply")
-    decisions |= _doubt_useless(contexts, decisions, part)
+    decisions |= _doubt_useless(contexts, decisions, request_part)
     if not is_code_repeated:
         all_quotes_are_right = finder.total > 0 and finder.in_place == finder.total
         if not all_quotes_are_right:
@@ -136,10 +138,12 @@ def _join_sentences(quotes_by_context: Mapping[int, ContextQuotes]) -> list[str]
     return sentences
 
 
-def _collect_evidence(part: Part, verdicts: Mapping[str, Verdict]) -> dict[str, list[LocatedQuote]]:
+def _collect_evidence(
+    request_part: RequestPart, verdicts: Mapping[str, Verdict]
+) -> dict[str, list[LocatedQuote]]:
     """Collect the evidence of earlier verdicts about units, by the id of its context."""
-    evidence: dict[str, list[LocatedQuote]] = {id_: [] for id_ in part.contexts}
-    for unit_id in part.units:
+    evidence: dict[str, list[LocatedQuote]] = {id_: [] for id_ in request_part.contexts}
+    for unit_id in request_part.units:
         verdict = verdicts.get(unit_id)
         if verdict is None:
             continue
@@ -167,14 +171,14 @@ def _add_evidence(
         evidence[f"c{index + 1}"] += [LocatedQuote(span, doubt) for span in quotes.spans]
 
 
-def _may_be_shifted(id_: str, entries: ReplyEntries, part: Part) -> bool:
+def _may_be_shifted(id_: str, entries: ReplyEntries, request_part: RequestPart) -> bool:
     """Whether an entry of a list with too few or too many ids may be about another sentence."""
     entry = entries.by_id[id_]
     if isinstance(entry.value, str):
         return False
     if id_ in entries.incomplete:
-        return not comparing.is_about(id_, entry, part)
-    return id_ in entries.overfull and comparing.is_about_another(id_, entry, part)
+        return not comparing.is_about(id_, entry, request_part)
+    return id_ in entries.overfull and comparing.is_about_another(id_, entry, request_part)
 
 
 def _proves_context(id_: str, decision: Decision, finder: QuoteFinder) -> bool:
@@ -253,16 +257,18 @@ def _decide_unit(
     id_: str, entry: ReplyEntry, finder: QuoteFinder
 ) -> tuple[Decision, Mapping[int, ContextQuotes]]:
     """Decide about a unit, and return its quotes by the index of their context."""
-    part = finder.part
-    text = part.units[id_]
-    unit = QuotedUnit(text, part.request.answer, part.contexts.values(), part.request.language)
+    request_part = finder.part
+    text = request_part.units[id_]
+    unit = QuotedUnit(
+        text, request_part.request.answer, request_part.contexts.values(), request_part.request.language
+    )
     quotes, unverified, skipped = finder.look_up(entry.quotes, elsewhere=True)
-    quotes_by_context = group_by_context(unit, quotes, part)
+    quotes_by_context = group_by_context(unit, quotes, request_part)
     if isinstance(entry.value, str):
         return Decision(None, entry.value), quotes_by_context
     if not entry.value:
-        return _decide_unsupported(id_, entry, part, quotes), quotes_by_context
-    has_one_context = len(part.contexts) == 1
+        return _decide_unsupported(id_, entry, request_part, quotes), quotes_by_context
+    has_one_context = len(request_part.contexts) == 1
     # With one context, a part that is stated is stated by that context alone.
     whole_contexts = {quote.span.context for quote in quotes if quote.span.whole or has_one_context}
     if not whole_contexts and skipped:
@@ -272,12 +278,12 @@ def _decide_unit(
     if not whole_contexts and (unverified or not quotes):
         reason = "called supported, but a quote is in no context"
         return _refuse_unproven(verdict, reason), quotes_by_context
-    denial = unit.find_denial(_join_sentences(quotes_by_context), part.request.contexts)
+    denial = unit.find_denial(_join_sentences(quotes_by_context), request_part.request.contexts)
     doubts = _doubt_evidence(unit, quotes_by_context, whole_contexts, DENIED if denial else None)
     reasons = []
     if denial:
         reasons.append(f"called supported, and its evidence says otherwise: {denial}")
-    own_denial = comparing.find_denial(entry, [quote.span for quote in quotes], part)
+    own_denial = comparing.find_denial(entry, [quote.span for quote in quotes], request_part)
     if own_denial is not None:
         doubts.add(own_denial.doubt)
         reasons.append(own_denial.reason)
@@ -325,10 +331,10 @@ def _doubt_evidence(
 
 
 def _decide_unsupported(
-    id_: str, entry: ReplyEntry, part: Part, quotes: Sequence[LocatedQuote]
+    id_: str, entry: ReplyEntry, request_part: RequestPart, quotes: Sequence[LocatedQuote]
 ) -> Decision:
     """Decide about a unit that is called unsupported."""
-    text = part.units[id_]
+    text = request_part.units[id_]
     verdict = Verdict(
         id=id_,
         value=False,
@@ -346,24 +352,26 @@ def _decide_unsupported(
     return Decision(verdict)
 
 
-def _doubt_unsupported(id_: str, entry: ReplyEntry, decision: Decision, part: Part) -> Decision:
+def _doubt_unsupported(
+    id_: str, entry: ReplyEntry, decision: Decision, request_part: RequestPart
+) -> Decision:
     """Flag a no about a unit that a context states in its own words, or nearly, or that may be a default of the schema."""
     verdict = decision.verdict
     if verdict is None or verdict.value is not False or verdict.code is not None:
         return decision
-    for context in part.contexts.values():
-        sentence = find_restatement(verdict.text, context, part.request.language)
+    for context in request_part.contexts.values():
+        sentence = find_restatement(verdict.text, context, request_part.request.language)
         statement = _describe_statement(verdict.text, context, sentence)
         if statement is not None:
             reason = f"called unsupported, and {statement}"
             return Decision(comparing.contradicted(verdict, reason))
-    if comparing.is_empty_form(id_, entry, part):
+    if comparing.is_empty_form(id_, entry, request_part):
         return _doubt_empty_form(decision)
     return decision
 
 
 def _doubt_useless(
-    contexts: Sequence[str], decisions: Mapping[str, Decision], part: Part
+    contexts: Sequence[str], decisions: Mapping[str, Decision], request_part: RequestPart
 ) -> dict[str, Decision]:
     """Flag each no about a context that states a unit in its own words, or nearly; return the decisions with a new flag."""
     doubted: dict[str, Decision] = {}
@@ -372,8 +380,8 @@ def _doubt_useless(
         verdict = decision.verdict
         if verdict is None or verdict.value is not False or verdict.code is not None:
             continue
-        for unit in _list_units(part):
-            sentence = find_restatement(unit, verdict.text, part.request.language)
+        for unit in _list_units(request_part):
+            sentence = find_restatement(unit, verdict.text, request_part.request.language)
             statement = _describe_statement(unit, verdict.text, sentence)
             if statement is not None:
                 reason = f"called useless, and of a sentence of the answer, {statement}"
@@ -417,8 +425,8 @@ def _decide_context(
     own_quotes, _, skipped = finder.look_up(entry.quotes, elsewhere=False)
     if isinstance(entry.value, str):
         return Decision(None, entry.value)
-    part = finder.part
-    text = part.contexts[id_]
+    request_part = finder.part
+    text = request_part.contexts[id_]
     verdict = Verdict(id=id_, value=entry.value, text=text)
     if not entry.value:
         if entry.objection is not None:
@@ -432,13 +440,13 @@ def _decide_context(
             return Decision(None, "too_many_quotes")
         return _refuse_unproven(verdict, "called useful, but no quote is in it")
     # If units were asked about too, their evidence should name a useful context.
-    unnamed = {"unnamed": True} if part.units and not evidence else {}
+    unnamed = {"unnamed": True} if request_part.units and not evidence else {}
     verdict = replace(
         verdict, evidence=build_evidence(quotes, {quote.span.context for quote in quotes})
     )
     doubts = [quote.doubt for quote in evidence]
-    if own_quotes and part.request.answer:  # else there is nothing to compare a quote with
-        doubt, reason = _doubt_own_quotes(own_quotes, evidence, part)
+    if own_quotes and request_part.request.answer:  # else there is nothing to compare a quote with
+        doubt, reason = _doubt_own_quotes(own_quotes, evidence, request_part)
         verdict = replace(verdict, reason=reason)
         doubts.append(doubt)
     # One piece of evidence without a doubt is enough.
@@ -450,25 +458,25 @@ def _decide_context(
 
 
 def _doubt_own_quotes(
-    own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], part: Part
+    own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], request_part: RequestPart
 ) -> tuple[str | None, str | None]:
     """Return why the own quotes of a useful context prove little, and the reason where they deny something; None for neither.
 
     Args:
         own_quotes: The quotes.
         evidence: The evidence of units that stands in the context.
-        part: What was shown.
+        request_part: What was shown.
     """
-    answer = part.request.answer
-    unit = QuotedUnit(answer, answer, part.contexts.values(), part.request.language)
-    (quotes,) = group_by_context(unit, own_quotes, part).values()
+    answer = request_part.request.answer
+    unit = QuotedUnit(answer, answer, request_part.contexts.values(), request_part.request.language)
+    (quotes,) = group_by_context(unit, own_quotes, request_part).values()
     # Of a context that is quoted as a whole, the closest sentence counts.
     closest = quotes.sentences[:1] if quotes.is_whole else quotes.sentences
     doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
     reason = None
-    denial = unit.find_other_year(closest, part.request.contexts)
+    denial = unit.find_other_year(closest, request_part.request.contexts)
     if denial is None and not evidence:
-        denial = _find_other_fact(closest, part)
+        denial = _find_other_fact(closest, request_part)
     if denial is not None:
         doubt = DENIED
         reason = f"called useful, and its quote says otherwise: {denial}"
@@ -478,23 +486,23 @@ def _doubt_own_quotes(
     return quotes.doubt or doubt, reason
 
 
-def _list_units(part: Part) -> Sequence[str]:
+def _list_units(request_part: RequestPart) -> Sequence[str]:
     """List the units of a request; if it has none, the sentences of its answer."""
-    return [*part.units.values()] or split_sentences(part.request.answer)
+    return [*request_part.units.values()] or split_sentences(request_part.request.answer)
 
 
-def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | None:
+def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Contradiction | None:
     """Return what sentences have instead of a year, a value or a name of the nearest unit, or None.
 
     The nearest unit is the one of which they hold the largest share of words, if that is half of them or more. A quote about
     another model, or with another value, makes no context useful. Negations are not looked at: in contexts that people called
     useful they stand as often as in useless ones.
     """
-    words = read_telling_words(" ".join(sentences), part.request.language)
+    words = read_telling_words(" ".join(sentences), request_part.request.language)
     nearest_unit = ""
     largest_share = 0.0
-    for unit in _list_units(part):
-        unit_words = read_telling_words(unit, part.request.language)
+    for unit in _list_units(request_part):
+        unit_words = read_telling_words(unit, request_part.request.language)
         share = len(unit_words & words) / max(1, len(unit_words))
         if share > largest_share:
             nearest_unit = unit
@@ -502,10 +510,13 @@ def _find_other_fact(sentences: Sequence[str], part: Part) -> Contradiction | No
     if largest_share < _LEAST_SHARE_OF_NEAREST:
         return None
     quoted_unit = QuotedUnit(
-        nearest_unit, part.request.answer, part.contexts.values(), part.request.language
+        nearest_unit,
+        request_part.request.answer,
+        request_part.contexts.values(),
+        request_part.request.language,
     )
-    other = quoted_unit.find_denial(sentences, part.request.contexts, facts_only=True)
-    if other is not None and other.context.casefold() in part.request.answer.casefold():
+    other = quoted_unit.find_denial(sentences, request_part.request.contexts, facts_only=True)
+    if other is not None and other.context.casefold() in request_part.request.answer.casefold():
         return None  # another sentence of the answer has it
     return other
 

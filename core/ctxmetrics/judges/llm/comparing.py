@@ -15,7 +15,7 @@ from ctxmetrics.judges.evidence import quotes as evidence
 from ctxmetrics.judges.evidence.quotes import DENIED, read_telling_words, share_script
 from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.llm.entries import ReplyEntry
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.verdicts import EMPTY_FORM, Evidence, Verdict
 
@@ -53,20 +53,22 @@ class Denial(NamedTuple):
     reason: str
 
 
-def find_denial(entry: ReplyEntry, spans: Sequence[Evidence], part: Part) -> Denial | None:
+def find_denial(
+    entry: ReplyEntry, spans: Sequence[Evidence], request_part: RequestPart
+) -> Denial | None:
     """Return how an entry that says yes denies it, or None.
 
     Args:
         entry: The entry.
         spans: Where its quotes stand.
-        part: What was shown.
+        request_part: What was shown.
     """
     if entry.objection is not None:
         return Denial(OBJECTION, f"called supported, and beside it: {entry.objection}")
     missing = read_missing(entry)
     if missing:
         return Denial(MISSING, f"called supported, and called missing: {missing}")
-    if len(part.contexts) > 1 and spans and not any(span.whole for span in spans):
+    if len(request_part.contexts) > 1 and spans and not any(span.whole for span in spans):
         texts = sorted({normalise(span.quote) for span in spans}, key=len)
         if all(text in texts[-1] for text in texts):
             return Denial(PART_ALONE, "called supported, and only one part of it is quoted")
@@ -79,7 +81,7 @@ def read_missing(entry: ReplyEntry) -> str:
     return "" if missing.strip(_AROUND_WORDS).casefold() in _NOTHING else missing
 
 
-def is_empty_form(id_: str, entry: ReplyEntry, part: Part) -> bool:
+def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
     """Whether an entry that says no names no word of its sentence that is missing.
 
     It may hold the defaults of a schema, words about the form, or the words of another sentence.
@@ -87,18 +89,18 @@ def is_empty_form(id_: str, entry: ReplyEntry, part: Part) -> bool:
     missing = read_missing(entry)
     if not missing:
         return True
-    language = part.request.language
-    text = part.units[id_]
+    language = request_part.request.language
+    text = request_part.units[id_]
     words = read_telling_words(missing, language)
     if words.isdisjoint(read_telling_words(text, language)) and share_script(missing, text):
         # A negation, or another word without a meaning of its own, may be missing.
         all_keys = {word.key for word in tokenize(text)}
         return any(word.key not in all_keys for word in tokenize(missing))
-    nearness = _measure_nearness(missing, id_, part.units, language)
+    nearness = _measure_nearness(missing, id_, request_part.units, language)
     return any(own == 0 and other > 0 for own, other in nearness)
 
 
-def is_about(id_: str, entry: ReplyEntry, part: Part) -> bool:
+def is_about(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
     """Whether the own words of an entry prove that it is about its sentence and no other one."""
     if entry.value is True:
         words = " ".join(quote.text for quote in entry.quotes)
@@ -106,20 +108,22 @@ def is_about(id_: str, entry: ReplyEntry, part: Part) -> bool:
         words = read_missing(entry)
         if not words:
             return False
-    nearness = _measure_nearness(words, id_, part.units, part.request.language)
+    nearness = _measure_nearness(words, id_, request_part.units, request_part.request.language)
     return all(own > other for own, other in nearness)
 
 
-def is_about_another(id_: str, entry: ReplyEntry, part: Part) -> bool:
+def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
     """Whether the own words of an entry show that it is about another sentence."""
     texts = [read_missing(entry)]
     if entry.value is True or not texts[0]:
         texts = [quote.text for quote in entry.quotes]
-    nearness = _measure_nearness(" ".join(texts), id_, part.units, part.request.language)
+    nearness = _measure_nearness(
+        " ".join(texts), id_, request_part.units, request_part.request.language
+    )
     return any(other > own for own, other in nearness)
 
 
-def is_evidence_of_another(id_: str, sentences: Iterable[str], part: Part) -> bool:
+def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: RequestPart) -> bool:
     """Whether evidence belongs to another unit than its own.
 
     That is so if it holds no word that distinguishes its unit from the other one, and at least half of the words that
@@ -128,11 +132,13 @@ def is_evidence_of_another(id_: str, sentences: Iterable[str], part: Part) -> bo
     Args:
         id_: The id of the unit.
         sentences: The sentences that hold its quotes.
-        part: What was shown.
+        request_part: What was shown.
     """
-    if len(part.units) == 1:
+    if len(request_part.units) == 1:
         return False
-    nearness = _measure_nearness(" ".join(sentences), id_, part.units, part.request.language)
+    nearness = _measure_nearness(
+        " ".join(sentences), id_, request_part.units, request_part.request.language
+    )
     return any(own == 0 and other >= _LEAST_SHARE_OF_ANOTHER for own, other in nearness)
 
 
@@ -159,9 +165,11 @@ def _measure_share(words: frozenset[str], text_words: frozenset[str]) -> float:
     return len(words & text_words) / len(words) if words else 0.0
 
 
-def find_conflicts(verdicts: Mapping[str, Verdict], part: Part) -> Iterator[tuple[str, str, Evidence]]:
+def find_conflicts(
+    verdicts: Mapping[str, Verdict], request_part: RequestPart
+) -> Iterator[tuple[str, str, Evidence]]:
     """Yield each supported unit with a useless context on which it rests: the two ids, and the evidence in that context."""
-    for unit_id in part.units:
+    for unit_id in request_part.units:
         unit = verdicts.get(unit_id)
         if unit is None or unit.value is not True:
             continue
@@ -173,9 +181,9 @@ def find_conflicts(verdicts: Mapping[str, Verdict], part: Part) -> Iterator[tupl
                 yield unit_id, context_id, span
 
 
-def settle_conflicts(verdicts: MutableMapping[str, Verdict], part: Part) -> None:
+def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: RequestPart) -> None:
     """Flag supported units and the useless contexts on which they rest; the evidence wins, unless it is weak."""
-    for unit_id, context_id, span in list(find_conflicts(verdicts, part)):
+    for unit_id, context_id, span in list(find_conflicts(verdicts, request_part)):
         unit = verdicts[unit_id]
         # A quote that names another context is found in this one alone: it proves as much.
         is_strong = set(unit.details.get("weak", ())) <= {"another_context"}

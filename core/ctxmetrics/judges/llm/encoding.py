@@ -10,7 +10,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain_fields
 from ctxmetrics.judges.llm.checking import check, with_doubts
 from ctxmetrics.judges.llm.comparing import DOUBTS
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import find_quote
 from ctxmetrics.verdicts import FLAGS, Evidence, Usage, Verdict
@@ -72,12 +72,12 @@ def encode(answer: ExchangeOutcome) -> str:
     return text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
 
 
-def decode(stored: str, part: Part, pack: Pack) -> ExchangeOutcome | None:
+def decode(stored: str, request_part: RequestPart, pack: Pack) -> ExchangeOutcome | None:
     """Read a stored answer, and check it like a new reply; None if it does not pass.
 
     Args:
         stored: The text of `encode`. Untrusted: the file may have been changed.
-        part: The part of the question: its texts, and the ids that need a verdict. Empty for claims.
+        request_part: The part of the question: its texts, and the ids that need a verdict. Empty for claims.
         pack: The prompt's language.
     """
     try:
@@ -86,7 +86,7 @@ def decode(stored: str, part: Part, pack: Pack) -> ExchangeOutcome | None:
         if data["format"] != FORMAT or not _fields_hold_texts(data):
             return None
         answer = ExchangeOutcome(
-            verdicts=FrozenDict(_check_verdicts(verdicts, part, pack)),
+            verdicts=FrozenDict(_check_verdicts(verdicts, request_part, pack)),
             claims=tuple(data["claims"]),
             raw=tuple(data["raw"]),
             served_model=data["served_model"],
@@ -96,7 +96,9 @@ def decode(stored: str, part: Part, pack: Pack) -> ExchangeOutcome | None:
     return answer if answer.complete else None
 
 
-def _check_verdicts(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[str, Verdict]:
+def _check_verdicts(
+    stored: Mapping[str, Any], request_part: RequestPart, pack: Pack
+) -> dict[str, Verdict]:
     """Check stored verdicts like a reply with the same content.
 
     Raises:
@@ -106,13 +108,19 @@ def _check_verdicts(stored: Mapping[str, Any], part: Part, pack: Pack) -> dict[s
     evidence: dict[str, tuple[Evidence, ...]] = {}
     entries: dict[str, Mapping[str, Any]] = {}
     for id_, item in stored.items():
-        evidence[id_] = tuple(_to_evidence(part, *fields) for fields in item["evidence"])
+        evidence[id_] = tuple(_to_evidence(request_part, *fields) for fields in item["evidence"])
         entries[id_] = _build_entry(item, evidence[id_])
     reply = {
-        "sentences": {id_: entries[id_] for id_ in part.units},
-        "useful": {id_: entries[id_] for id_ in part.rated},
+        "sentences": {id_: entries[id_] for id_ in request_part.units},
+        "useful": {id_: entries[id_] for id_ in request_part.rated},
     }
-    decisions, _ = check(data=reply, part=part, units=tuple(part.units), contexts=part.rated, pack=pack)
+    decisions, _ = check(
+        data=reply,
+        request_part=request_part,
+        units=tuple(request_part.units),
+        contexts=request_part.rated,
+        pack=pack,
+    )
     verdicts: dict[str, Verdict] = {}
     for id_, item in stored.items():
         verdict, problem = decisions[id_]
@@ -156,13 +164,15 @@ def _fields_hold_texts(data: Mapping[str, Any]) -> bool:
     return all(isinstance(text, str) for text in texts)
 
 
-def _to_evidence(part: Part, context: int, start: int, end: int, whole: bool) -> Evidence:
+def _to_evidence(
+    request_part: RequestPart, context: int, start: int, end: int, whole: bool
+) -> Evidence:
     """Convert the stored fields of one piece of evidence.
 
     Raises:
         ValueError: The place is outside the context, or its text does not count as a quote.
     """
-    text = part.contexts[f"c{context + 1}"]
+    text = request_part.contexts[f"c{context + 1}"]
     if not (0 <= start < end <= len(text) and find_quote(text[start:end], text)):
         raise ValueError("a span outside the text, or a quote that is none")
     return Evidence(context, start, end, text[start:end], whole is True)

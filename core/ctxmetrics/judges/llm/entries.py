@@ -21,7 +21,7 @@ from ctxmetrics.judges.llm.own_keys import (
     find_reservations,
     find_verdict_on_all,
 )
-from ctxmetrics.judges.llm.splitting import Part, read_id
+from ctxmetrics.judges.llm.splitting import RequestPart, read_id
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 
@@ -57,17 +57,20 @@ class ReplyEntry:
     objection: str | None = None
 
 
-def with_plain_ids(data: Mapping[str, Any], part: Part) -> Mapping[str, Any]:
+def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mapping[str, Any]:
     """Return a reply whose lists have the ids that were shown, also where the model spelled them in another way.
 
     If an id stands there in two spellings, the other spelling stays, and decides nothing.
 
     Args:
         data: The reply.
-        part: What was shown.
+        request_part: What was shown.
     """
     changed: dict[str, Any] = {}
-    for key, letter, ids in (("sentences", "s", part.units), ("useful", "c", part.contexts)):
+    for key, letter, ids in (
+        ("sentences", "s", request_part.units),
+        ("useful", "c", request_part.contexts),
+    ):
         entries = data.get(key)
         if not isinstance(entries, Mapping) or all(str(name).strip() in ids for name in entries):
             continue  # the usual case
@@ -80,10 +83,10 @@ def with_plain_ids(data: Mapping[str, Any], part: Part) -> Mapping[str, Any]:
     return {**data, **changed} if changed else data
 
 
-def count_strays(data: Mapping[str, Any], part: Part, contexts: Collection[str]) -> int:
+def count_strays(data: Mapping[str, Any], request_part: RequestPart, contexts: Collection[str]) -> int:
     """Count the ids of a reply that were not asked about; their entries decide nothing."""
     strays = 0
-    for key, ids in (("sentences", part.units), ("useful", contexts)):
+    for key, ids in (("sentences", request_part.units), ("useful", contexts)):
         entries = data.get(key)
         if isinstance(entries, Mapping):
             strays += sum(str(name).strip() not in ids for name in entries)
@@ -108,7 +111,11 @@ class ReplyEntries:
 
 
 def read_entries(
-    data: Mapping[str, Any], part: Part, units: Sequence[str], contexts: Sequence[str], pack: Pack
+    data: Mapping[str, Any],
+    request_part: RequestPart,
+    units: Sequence[str],
+    contexts: Sequence[str],
+    pack: Pack,
 ) -> ReplyEntries:
     """Read what a reply says about each id that was asked.
 
@@ -122,12 +129,12 @@ def read_entries(
     copied: dict[str, set[str]] = {}
     for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
         letter = "s" if name == "sentences" else "c"
-        entries = _read_entries(data.get(name), ids, key, pack, part.units)
+        entries = _read_entries(data.get(name), ids, key, pack, request_part.units)
         copied[name] = set()
         for id_, entry in entries.items():
-            if _repeats_example(entry, part.units.get(id_, ""), part, pack):
+            if _repeats_example(entry, request_part.units.get(id_, ""), request_part, pack):
                 copied[name].add(id_)
-        shown_ids = part.units if name == "sentences" else part.contexts
+        shown_ids = request_part.units if name == "sentences" else request_part.contexts
         lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
         # Another spelling of a known id is no id too many.
         has_stray = any(
@@ -201,13 +208,13 @@ def _example_entries(pack: Pack, id_: str) -> tuple[ReplyEntry, ...]:
     return tuple(entries)
 
 
-def _repeats_example(entry: ReplyEntry, unit: str, part: Part, pack: Pack) -> bool:
+def _repeats_example(entry: ReplyEntry, unit: str, request_part: RequestPart, pack: Pack) -> bool:
     """Whether an entry holds a placeholder, or a text of the prompt's example that is not in the data."""
     for quote in entry.quotes:
         if not quote.text.strip(_PLACEHOLDER):
             return True
         copied = quote.text.strip().casefold() in pack.examples
-        if copied and not any(stands_in(quote.text, text) for text in part.contexts.values()):
+        if copied and not any(stands_in(quote.text, text) for text in request_part.contexts.values()):
             return True
     missing = (entry.missing or "").casefold()
     if missing and not missing.strip(_PLACEHOLDER):

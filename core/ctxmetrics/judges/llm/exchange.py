@@ -15,7 +15,7 @@ from ctxmetrics.judges.llm.checking import Decision, check
 from ctxmetrics.judges.llm.comparing import find_conflicts, settle_conflicts
 from ctxmetrics.judges.llm.encoding import ExchangeOutcome
 from ctxmetrics.judges.llm.entries import count_strays, with_plain_ids
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.models.base import Model, Prompt, Reply, served_name
 from ctxmetrics.models.model_requests import ask
 from ctxmetrics.models.runtime.failures import CONTENT_CODES
@@ -29,17 +29,17 @@ _MAX_REPLIES_ABOUT_OTHER_DATA = 2
 _REASONS: Mapping[str, str] = read_data("judges.llm", "words.toml")["reasons"]
 
 
-def describe_part(part: Part) -> tuple[Step, dict[str, object]]:
+def describe_part(request_part: RequestPart) -> tuple[Step, dict[str, object]]:
     """Return the step that asks about a part, and the data of its prompt, whose field names the prompts explain."""
-    data: dict[str, object] = {"question": part.request.user_input}
+    data: dict[str, object] = {"question": request_part.request.user_input}
     step: Step = "relevance"
-    if part.units:
-        step = "joint" if part.rated else "attribution"
-        data["sentences"] = [{"id": id_, "text": text} for id_, text in part.units.items()]
-    elif part.request.answer:
+    if request_part.units:
+        step = "joint" if request_part.rated else "attribution"
+        data["sentences"] = [{"id": id_, "text": text} for id_, text in request_part.units.items()]
+    elif request_part.request.answer:
         step = "usefulness"
-        data["answer"] = part.request.answer
-    data["contexts"] = [{"id": id_, "text": text} for id_, text in part.contexts.items()]
+        data["answer"] = request_part.request.answer
+    data["contexts"] = [{"id": id_, "text": text} for id_, text in request_part.contexts.items()]
     return step, data
 
 
@@ -47,11 +47,11 @@ class PromptedPart(NamedTuple):
     """One request of a judgement.
 
     Attributes:
-        part: What it shows.
+        request_part: What it shows.
         prompt: The prompt of the first request.
     """
 
-    part: Part
+    part: RequestPart
     prompt: Prompt
 
 
@@ -135,10 +135,10 @@ class Exchange:
         a length limit cut off. If a second request is sent, it also asks once for the flagged verdicts. A yes without a
         quote that stands in a context becomes a no when it comes a second time.
         """
-        part = self.question.part
-        step, data = describe_part(part)
-        units = tuple(part.units)
-        contexts = part.rated
+        request_part = self.question.part
+        step, data = describe_part(request_part)
+        units = tuple(request_part.units)
+        contexts = request_part.rated
         ids_per_request: int | None = None  # limited after a truncated reply
         while missing := [id_ for id_ in (*units, *contexts) if id_ not in self._verdicts]:
             ids = {*units, *contexts}
@@ -154,13 +154,13 @@ class Exchange:
                     content = self._parse(reply, asked_ids)
                     decisions, note = check(
                         content,
-                        part,
+                        request_part,
                         *asked_ids,
                         self.pack,
                         code=self.question.prompt.data_code,
                         earlier_verdicts=self._verdicts,
                     )
-                    self._stray_ids += count_strays(content, part, contexts)
+                    self._stray_ids += count_strays(content, request_part, contexts)
                     self._accept(decisions, note)
                     is_readable = True
                 except parsing.UnreadableReplyError as problem:
@@ -169,8 +169,8 @@ class Exchange:
                 ids_per_request = max(1, len(ids) // 2)
             if self._is_repetition or (self._failures and not self._may_ask_again):
                 break
-        settle_conflicts(self._verdicts, part)
-        texts = {**part.units, **part.contexts}
+        settle_conflicts(self._verdicts, request_part)
+        texts = {**request_part.units, **request_part.contexts}
         for id_ in missing:
             if id_ not in self._verdicts:
                 self._verdicts[id_] = self._build_missing(id_, texts[id_])

@@ -19,7 +19,7 @@ from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
 from ctxmetrics.judges.llm.encoding import ExchangeOutcome, decode, encode
 from ctxmetrics.judges.llm.exchange import Exchange, PromptedPart, describe_part
-from ctxmetrics.judges.llm.splitting import Part, halves, merge, split_request
+from ctxmetrics.judges.llm.splitting import RequestPart, halves, merge, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
 from ctxmetrics.models.base import Model
 from ctxmetrics.models.coerce import suggest_code
@@ -134,7 +134,7 @@ class LLMJudge:
         """Break a text into claims, once a text."""
         pack = get_pack(self.language or language)
         prompt = render(pack, "claims", {"text": text})
-        question = PromptedPart(Part({}, {}), prompt)
+        question = PromptedPart(RequestPart({}, {}), prompt)
         answer = await self._remembered(question, pack, lambda exchange: exchange.claims(text))
         return Claims(claims=answer.claims, code=answer.code, usage=answer.usage, prompt=prompt.version)
 
@@ -164,7 +164,9 @@ class LLMJudge:
         votes = []
         for first in range(0, len(replies), replies_per_vote):
             pairs = chain.from_iterable(replies[first : first + replies_per_vote])
-            vote = merge(ids, texts, ((part, answer.verdicts) for part, answer in pairs))
+            vote = merge(
+                ids, texts, ((request_part, answer.verdicts) for request_part, answer in pairs)
+            )
             votes.append(tuple(map(_to_strict, vote)) if self.evidence == "strict" else vote)
         verdicts = votes[0]
         stability = None
@@ -184,7 +186,7 @@ class LLMJudge:
 
     async def _ask_in_halves(
         self, question: PromptedPart, pack: Pack
-    ) -> list[tuple[Part, ExchangeOutcome]]:
+    ) -> list[tuple[RequestPart, ExchangeOutcome]]:
         """Ask a question; where it is too long for the model, ask about each half of it."""
         # The tokens that the model takes, where its server has stated that in this run.
         limit = current_run().token_limits.get(self.model.identity)
@@ -201,11 +203,12 @@ class LLMJudge:
             usage = answer.usage
         vote = question.prompt.vote
         questions = [
-            PromptedPart(part, render(pack, *describe_part(part), vote=vote)) for part in parts
+            PromptedPart(request_part, render(pack, *describe_part(request_part), vote=vote))
+            for request_part in parts
         ]
         first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
-        (part, answer), *others = first
-        return [(part, replace(answer, usage=answer.usage + usage)), *others, *second]
+        (request_part, answer), *others = first
+        return [(request_part, replace(answer, usage=answer.usage + usage)), *others, *second]
 
     async def _remembered(
         self,
@@ -270,10 +273,12 @@ async def _through_cache(
     return await cache.ask_once(key, look_up, ask_and_keep)
 
 
-def _look_up(cache: RunCache, key: str, part: Part, pack: Pack) -> ExchangeOutcome | None:
+def _look_up(
+    cache: RunCache, key: str, request_part: RequestPart, pack: Pack
+) -> ExchangeOutcome | None:
     """Return the answer that a cache keeps, or None."""
     stored = cache.get(key)
-    answer = None if stored is None else decode(stored, part, pack)
+    answer = None if stored is None else decode(stored, request_part, pack)
     return None if answer is None else replace(answer, usage=Usage(reused=1))
 
 
@@ -303,13 +308,14 @@ def _plan(
     form: Step = "joint" if joint and request.units else step
     parts = list(split(form))
     # In parts with fewer units, the joint question would be asked about the contexts several times.
-    if form != step and any(len(part.units) != len(request.units) for part in parts):
+    if form != step and any(len(request_part.units) != len(request.units) for request_part in parts):
         form = step
         parts = list(split(form))
     questions = []
     for vote in range(votes):
         questions += [
-            PromptedPart(part, render(pack, *describe_part(part), vote=vote)) for part in parts
+            PromptedPart(request_part, render(pack, *describe_part(request_part), vote=vote))
+            for request_part in parts
         ]
     return form, tuple(questions)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.quotes import QuotedUnit, QuoteMatch, covers, split_context
 from ctxmetrics.judges.llm.entries import Quote
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.quote_search import EffortExceededError
 from ctxmetrics.text.visible import see
@@ -40,13 +40,13 @@ class QuoteFinder:
     """Finds the quotes of one reply, and counts how many stand in the context that they name.
 
     Attributes:
-        part: What the request shows.
+        request_part: What the request shows.
         find: Finds a quote in a context (`match_quote`), and remembers the result.
         total: How many quotes were looked up.
         in_place: How many of them stand in the context that they name.
     """
 
-    part: Part
+    part: RequestPart
     find: Callable[[str, str], QuoteMatch | None]
     total: int = 0
     in_place: int = 0
@@ -130,7 +130,7 @@ class ContextQuotes:
 
 
 def group_by_context(
-    unit: QuotedUnit, quotes: Iterable[LocatedQuote], part: Part
+    unit: QuotedUnit, quotes: Iterable[LocatedQuote], request_part: RequestPart
 ) -> dict[int, ContextQuotes]:
     """Group the quotes about a unit by the index of their context."""
     quotes_by_index: dict[int, list[LocatedQuote]] = {}
@@ -138,7 +138,7 @@ def group_by_context(
         quotes_by_index.setdefault(quote.span.context, []).append(quote)
     groups = {}
     for index, quotes_in_context in quotes_by_index.items():
-        context = part.contexts[f"c{index + 1}"]
+        context = request_part.contexts[f"c{index + 1}"]
         spans = [quote.span for quote in quotes_in_context]
         sentences = _read_quoted_sentences(context, spans)
         is_whole = covers(context, spans)

@@ -45,7 +45,7 @@ _NOTHING = JudgeRequest(units=(), contexts=(), answer="")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RequestPart:
     """What one request shows: units ``s1`` .. and contexts ``c1`` .., counted within the part.
 
     Attributes:
@@ -98,7 +98,7 @@ class _Piece(NamedTuple):
 
 def split_request(
     request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most_ids: int
-) -> Iterator[Part]:
+) -> Iterator[RequestPart]:
     """Cut a request into parts. Contexts without a letter or digit are in none.
 
     Args:
@@ -129,7 +129,7 @@ def split_request(
         yield _build_part(request, batch, contexts, rated=step != "attribution")
 
 
-def halves(part: Part) -> tuple[Part, Part] | None:
+def halves(request_part: RequestPart) -> tuple[RequestPart, RequestPart] | None:
     """Cut a part in two: between its contexts, else within its only one, else between its units.
 
     Each half of a joint question has all units: whether a context is useful is judged against the whole answer.
@@ -137,9 +137,9 @@ def halves(part: Part) -> tuple[Part, Part] | None:
     Returns:
         The halves; None where nothing is left to cut.
     """
-    units = _to_pieces(part, part.units)
-    contexts = _to_pieces(part, part.contexts)
-    build = partial(_build_part, part.request, rated=bool(part.rated))
+    units = _to_pieces(request_part, request_part.units)
+    contexts = _to_pieces(request_part, request_part.contexts)
+    build = partial(_build_part, request_part.request, rated=bool(request_part.rated))
     if len(contexts) > 1:
         middle = _middle(contexts)
         return build(units, contexts[:middle]), build(units, contexts[middle:])
@@ -148,15 +148,15 @@ def halves(part: Part) -> tuple[Part, Part] | None:
         first, second, *_ = _cut_at_space(index, text, len(text) // 2 + _OVERLAP, start)
         rest = _Piece(index, second.start, text[second.start - start :])
         return build(units, [first]), build(units, [rest])
-    if len(units) > 1 and not part.rated:
+    if len(units) > 1 and not request_part.rated:
         middle = _middle(units)
         return build(units[:middle], contexts), build(units[middle:], contexts)
     return None
 
 
-def _to_pieces(part: Part, texts: Mapping[str, str]) -> list[_Piece]:
+def _to_pieces(request_part: RequestPart, texts: Mapping[str, str]) -> list[_Piece]:
     """Return the texts of a part as pieces of the whole request."""
-    return [_Piece(*part.places[id_], text) for id_, text in texts.items()]
+    return [_Piece(*request_part.places[id_], text) for id_, text in texts.items()]
 
 
 def _middle(pieces: Sequence[_Piece]) -> int:
@@ -172,7 +172,7 @@ def _middle(pieces: Sequence[_Piece]) -> int:
 
 def _build_part(
     request: JudgeRequest, units: Sequence[_Piece], contexts: Sequence[_Piece], *, rated: bool
-) -> Part:
+) -> RequestPart:
     """Build a part of pieces, whose ids count from 1 within the part."""
     texts: dict[str, dict[str, str]] = {"s": {}, "c": {}}
     places: dict[str, tuple[int, int]] = {}
@@ -181,7 +181,7 @@ def _build_part(
             id_ = f"{letter}{number}"
             texts[letter][id_] = piece.text
             places[id_] = piece.text_index, piece.start
-    return Part(
+    return RequestPart(
         units=texts["s"],
         contexts=texts["c"],
         places=places,
@@ -222,7 +222,9 @@ def _batches(pieces: Iterable[_Piece], limit: int, most_pieces: int) -> Iterator
 
 
 def merge(
-    ids: Sequence[str], texts: Sequence[str], answers: Iterable[tuple[Part, Mapping[str, Verdict]]]
+    ids: Sequence[str],
+    texts: Sequence[str],
+    answers: Iterable[tuple[RequestPart, Mapping[str, Verdict]]],
 ) -> tuple[Verdict, ...]:
     """Merge the verdicts of all parts: one for each id of the request.
 
@@ -237,14 +239,16 @@ def merge(
     """
     letter = ids[0][0]
     collected: list[list[Verdict]] = [[] for _ in ids]
-    for part, verdicts in answers:
+    for request_part, verdicts in answers:
         # Whether a context of the part is another one, or begins later, in the request.
-        has_moved = any(part.places[id_] != (index, 0) for index, id_ in enumerate(part.contexts))
+        has_moved = any(
+            request_part.places[id_] != (index, 0) for index, id_ in enumerate(request_part.contexts)
+        )
         for part_id, part_verdict in verdicts.items():
             if part_id[0] != letter:
                 continue
-            index = part.places[part_id][0]
-            verdict = _move_evidence(part_verdict, part) if has_moved else part_verdict
+            index = request_part.places[part_id][0]
+            verdict = _move_evidence(part_verdict, request_part) if has_moved else part_verdict
             if (verdict.id, verdict.text) != (ids[index], texts[index]):
                 verdict = replace(verdict, id=ids[index], text=texts[index])
             collected[index].append(verdict)
@@ -258,11 +262,11 @@ def merge(
     )
 
 
-def _move_evidence(verdict: Verdict, part: Part) -> Verdict:
+def _move_evidence(verdict: Verdict, request_part: RequestPart) -> Verdict:
     """Return the verdict with the positions of its evidence in the request instead of the part."""
     evidence = []
     for span in verdict.evidence:
-        index, first = part.places[f"c{span.context + 1}"]
+        index, first = request_part.places[f"c{span.context + 1}"]
         start, end = first + span.start, first + span.end
         evidence.append(replace(span, context=index, start=start, end=end))
     return replace(verdict, evidence=tuple(evidence))

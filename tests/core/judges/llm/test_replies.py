@@ -21,7 +21,7 @@ from ctxmetrics.judges.llm.parsing import (
     WrongDataError,
     parse,
 )
-from ctxmetrics.judges.llm.splitting import Part
+from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.models.base import Reply
 from ctxmetrics.prompts import get_pack, reply_schema
 from ctxmetrics.text import normal_form, quote_search
@@ -39,7 +39,7 @@ DATA: dict[str, Any] = {
 TEXT = json.dumps(DATA)
 # With a comma too many: no JSON, but to be mended.
 NEARLY_JSON = TEXT.replace("}]", "},]")
-PART = Part(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump  hums a little."})
+PART = RequestPart(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump  hums a little."})
 
 
 def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
@@ -352,7 +352,7 @@ def test_a_yes_without_a_quote_that_is_there_is_unverified(evidence: Any) -> Non
 
 
 def test_a_number_that_differs_is_never_found() -> None:
-    part = Part(
+    part = RequestPart(
         units={"s1": "x"},
         contexts={"c1": "The warranty of the compressor runs for 10 years from purchase."},
     )
@@ -392,7 +392,7 @@ def test_unknown_id_in_a_reply_to_another_request_is_wrong_data(code: str) -> No
 @pytest.mark.parametrize(("others", "contexts"), [(1, [1]), (2, None)])
 def test_quote_from_another_context_counts_if_it_is_the_only_one(others, contexts) -> None:
     shown = {"c1": "Nothing of that.", **{f"c{n}": PART.contexts["c1"] for n in range(2, 2 + others)}}
-    part = Part(units=PART.units, contexts=shown)
+    part = RequestPart(units=PART.units, contexts=shown)
     found = Checked(
         {"sentences": {"s1": {**YES, "supported": True}}}, part, ("s1",), (), get_pack("en")
     )
@@ -410,7 +410,7 @@ def test_a_no_that_quotes_the_part_that_is_stated_stands(others) -> None:
     entry = {"supported": False, "missing": "hums", "evidence": evidence}
     found = Checked(
         {"sentences": {"s1": entry}},
-        Part(units=PART.units, contexts=contexts),
+        RequestPart(units=PART.units, contexts=contexts),
         ("s1",),
         (),
         get_pack("en"),
@@ -442,7 +442,7 @@ def test_evidence_of_one_context_is_in_order_of_its_text() -> None:
 def test_useful_context_needs_one_good_piece_of_evidence() -> None:
     units = {**PART.units, "s2": "Rabbits sleep."}
     request = JudgeRequest(units=(), contexts=(), answer="It hums at night.")
-    part = Part(units=units, contexts=PART.contexts, request=request)
+    part = RequestPart(units=units, contexts=PART.contexts, request=request)
     sentences = {
         "s1": {**YES, "supported": True},
         "s2": {"supported": True, "evidence": [{"context": "c1", "quote": "At night"}]},  # weak
@@ -474,7 +474,7 @@ def test_useful_context_of_a_part_without_a_common_word() -> None:
     contexts = {"c1": "The bridge was opened by Maud Ferrin.", "c2": "It happened in Oslo. So be it."}
     unit = "The bridge was opened by Maud Ferrin in the capital of Norway."
     request = JudgeRequest(units=(unit,), contexts=tuple(contexts.values()), answer=unit)
-    part = Part(units={"s1": unit}, contexts=contexts, request=request)
+    part = RequestPart(units={"s1": unit}, contexts=contexts, request=request)
     first = {"context": "c1", "quote": "The bridge was opened by Maud Ferrin.", "whole": False}
     second = {"context": "c2", "quote": "It happened in Oslo.", "whole": False}
     useful = {"c1": {"useful": True}, "c2": {"useful": True}}
@@ -509,7 +509,7 @@ def test_useless_context_is_useful_if_a_supported_unit_needs_it(weak, wins) -> N
         "c1": Verdict(id="c1", value=False),
         "c2": Verdict(id="c2", value=False),
     }
-    settle_conflicts(found, Part(units={"s1": "a"}, contexts={"c1": "a", "c2": "a"}))
+    settle_conflicts(found, RequestPart(units={"s1": "a"}, contexts={"c1": "a", "c2": "a"}))
     assert (found["c1"].value, found["c1"].code) == (wins, "contradicted")
     assert found["c1"].evidence == (evidence[:1] if wins else ())
     assert found["c2"] == Verdict(id="c2", value=False)
@@ -544,7 +544,7 @@ def compared(monkeypatch):
 
 
 def test_quotes_of_a_unit_are_limited_and_the_rest_reported(compared):
-    part = Part(
+    part = RequestPart(
         units={"s1": "The pump hums."}, contexts={"c1": "At night the pump hums a little. " * 40}
     )
     wrong = [f"a quote with number {number} that stands nowhere" for number in range(5000)]
@@ -571,7 +571,7 @@ def test_so_many_quotes_about_one_context_are_looked_for(quotes, problem):
 
 def test_the_same_quote_is_looked_for_once(compared):
     units = tuple(f"s{number}" for number in range(1, 33))
-    part = Part(
+    part = RequestPart(
         units=dict.fromkeys(units, "The pump hums."), contexts={"c1": "At night the pump hums. " * 40}
     )
     data = quoting(lambda _: ["this is a quote that stands nowhere"] * 40, units)
@@ -584,7 +584,7 @@ def test_the_same_quote_is_looked_for_once(compared):
 def test_the_work_on_one_reply_is_bounded_over_all_its_units(compared):
     units = tuple(f"s{number}" for number in range(1, 33))
     context = " ".join(f"word{number * 7919 % 1000}" for number in range(300))
-    part = Part(units=dict.fromkeys(units, "The pump hums."), contexts={"c1": context})
+    part = RequestPart(units=dict.fromkeys(units, "The pump hums."), contexts={"c1": context})
 
     def long(id_):
         return [" ".join(f"term{id_}{number}" for _ in range(100)) for number in range(40)]
@@ -598,7 +598,7 @@ def test_the_work_on_one_reply_is_bounded_over_all_its_units(compared):
 
 @pytest.mark.parametrize("quote", ["x" * 1_900_000, "1" * 500_000, "a b " * 400_000, "ab…" * 300_000])
 def test_a_quote_of_megabytes_is_not_looked_for(quote, compared):
-    part = Part(units={"s1": "The pump hums."}, contexts={"c1": "1" * 60_000 + "ab" * 1000})
+    part = RequestPart(units={"s1": "The pump hums."}, contexts={"c1": "1" * 60_000 + "ab" * 1000})
     checked = Checked(quoting(lambda _: [quote]), part, ("s1",), (), get_pack("en"))
     assert checked.problems["s1"] in {"too_many_quotes", "unverified_evidence"}
     assert not compared
@@ -622,7 +622,7 @@ def test_the_work_of_normalising_is_bounded_too(letter, monkeypatch):
     monkeypatch.setattr(quote_search, "normalise_with_origin", counting)
     units = tuple(f"s{number}" for number in range(1, 33))
     contexts = {f"c{number}": letter * 5_000 + str(number) for number in range(1, 9)}
-    part = Part(units=dict.fromkeys(units, "The pump hums."), contexts=contexts)
+    part = RequestPart(units=dict.fromkeys(units, "The pump hums."), contexts=contexts)
     data = quoting(lambda id_: [f"{id_} {number} {letter * 1000}" for number in range(40)], units)
     checked = Checked(data, part, units, (), get_pack("en"))
     assert set(checked.problems.values()) <= {"too_many_quotes", "unverified_evidence"}
