@@ -43,6 +43,9 @@ _DENYING_CHARACTERS: Mapping[str, tuple[str, ...]] = {
 _HARMLESS_PAIRS = frozenset(LISTS["harmless_pairs"])
 # How many pairs before one that denies may be harmless ones.
 _PAIRS_BEFORE = 3
+# How many pairs, and how many words, next to one that denies may be denied.
+_PAIRS_DENIED = 4
+_WORDS_DENIED = 2
 # Languages in which the word that denies stands behind the verb, and in which it may stand on either side.
 _DENYING_BEHIND = frozenset(("fa", "ja", "ko"))
 _DENYING_AROUND = frozenset(("hu",))
@@ -55,6 +58,10 @@ _HARDENED = str.maketrans("dgb", "tkp")
 # Faster than by name.
 _get_key = itemgetter(Token._fields.index("key"))
 _get_folded = itemgetter(Token._fields.index("folded"))
+
+
+# "Sugar-free" denies sugar.
+_FREE_OF = re.compile(r"(?<![\w-])([^\W\d_]{2,20})-free(?![\w-])")
 
 
 def _name_sign(match: re.Match[str]) -> str:
@@ -92,6 +99,8 @@ class ComparedText:
         words = text[skip_list_marks(text, language) :]
         if any(sign in words for sign in _SIGNS):
             words = _COMPARED.sub(_name_sign, words)
+        if "-free" in words:
+            words = _FREE_OF.sub(r"without \1", words)
         if _MARK_BEHIND_BLANK.search(words):
             words = _BLANKS_BEFORE_MARK.sub("", words)
         self.tokens = read_number_words(tokenize(words), language)
@@ -235,13 +244,14 @@ class ComparedText:
         return [key for key in keys if denied.issuperset(self.find_key(key))]
 
     def _list_denied(self, position: int) -> Sequence[int]:
-        """Return the positions of the two content words next to one that denies, on the side of the language."""
+        """Return the positions of the content words next to one that denies, on the side of the language."""
         language = base_language(self.language)
+        count = _PAIRS_DENIED if language in _DENYING_CHARACTERS else _WORDS_DENIED
         places: list[int] = []
         if language not in _DENYING_BEHIND:
-            places += islice(self.words_in_scope(position), 2)
+            places += islice(self.words_in_scope(position), count)
         if language in _DENYING_BEHIND or language in _DENYING_AROUND:
-            places += islice(self.words_in_scope(position, -1), 2)
+            places += islice(self.words_in_scope(position, -1), count)
         return [place for place in places if place not in self.denying]
 
     def find_other_form(self, word: Token) -> int | None:

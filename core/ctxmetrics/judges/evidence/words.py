@@ -46,7 +46,6 @@ from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.text.quantities import (
     HALVES,
     MONTHS,
-    NUMBER_WORDS,
     ONE_WORDS,
     QUARTERS,
     RESULT_JOINTS,
@@ -252,7 +251,7 @@ def _replace_spoken_times(
     for index in indexes:
         time = find_spoken_time(chunks, index) if index in numbers else None
         if time is None or time.begin < next_free:
-            if _clean(chunks[index]) in NUMBER_WORDS:
+            if any(word.kind == "number" for word in pieces[index]):
                 numbers[index] = NumberWords
             else:
                 numbers.pop(index, None)
@@ -267,10 +266,6 @@ def _replace_spoken_times(
         pieces[time.begin] = (
             Token(time.key, time.key, "number", spelling, ends_clause, "time", (), _SPOKEN_SIZE),
         )
-
-
-def _clean(chunk: str) -> str:
-    return chunk.strip(MARKS_AROUND).lower()
 
 
 # As how many words a time in words counts: its hour and its minutes.
