@@ -142,9 +142,9 @@ def read_numbers_of_hits(hits: Sequence[Any], *, is_milvus_reply: bool = False) 
     columns: dict[str, _NumberCells] = {}
     if all(map(_has_no_order_key, hits)):  # nearly always
         return []
-    for place, hit in enumerate(hits):
+    for index, hit in enumerate(hits):
         if type(hit) is not str:
-            _collect_numbers(hit, place, len(hits), columns)
+            _collect_numbers(hit, index, len(hits), columns)
     all_numbers: list[Numbers] = []
     for name, (kind, depth, cells) in columns.items():
         is_unclear = is_milvus_reply and kind == "distance"
@@ -171,23 +171,23 @@ def _read_numbers(name: str, kind: str, cells: list[Any], depth: int = 0) -> Num
         is_empty = all(value is None for value in values)
         return None if is_empty else Numbers(name, kind, values, depth, are_numbers=True)
     values = [*map(to_number, cells)]
-    empty = [*map(_lacks, cells)]
-    if all(empty):
+    are_empty = [*map(_lacks, cells)]
+    if all(are_empty):
         return None
     are_numbers = all(
-        value is not None or is_empty for value, is_empty in zip(values, empty, strict=True)
+        value is not None or is_empty for value, is_empty in zip(values, are_empty, strict=True)
     )
     return Numbers(name, kind, values, depth, are_numbers)
 
 
 def _collect_numbers(
-    hit: Any, place: int, count: int, columns: dict[str, _NumberCells], path: str = ""
+    hit: Any, hit_index: int, count: int, columns: dict[str, _NumberCells], path: str = ""
 ) -> None:
     """Add the numbers of a hit, or of an object in it, to the columns of their names.
 
     Args:
         hit: The hit or the object.
-        place: The place of the hit in the list.
+        hit_index: The index of the hit in the list.
         count: How many hits there are.
         columns: The columns by their names.
         path: The path of the object in the hit, with a dot at its end; empty for the hit.
@@ -195,7 +195,7 @@ def _collect_numbers(
     document = hit if type(hit) is dict else unscored(hit)
     if document is not hit:
         name = "the number beside a document"
-        columns.setdefault(name, _NumberCells("unclear", 0, [None] * count)).cells[place] = hit[1]
+        columns.setdefault(name, _NumberCells("unclear", 0, [None] * count)).cells[hit_index] = hit[1]
     fields = document if hasattr(document, "items") else getattr(document, "__dict__", None)
     if not fields or isinstance(document, str):
         return
@@ -206,10 +206,10 @@ def _collect_numbers(
             name = f"{path}{key}"
             if name not in columns:
                 columns[name] = _NumberCells(_correct_kind(kind, fields, path), depth, [None] * count)
-            columns[name].cells[place] = value
+            columns[name].cells[hit_index] = value
         elif depth < _DEEPEST and value and not isinstance(value, str):
             inner = value[0] if isinstance(value, list) and len(value) == 1 else value
-            _collect_numbers(inner, place, count, columns, f"{path}{key}.")
+            _collect_numbers(inner, hit_index, count, columns, f"{path}{key}.")
 
 
 def _correct_kind(kind: str, fields: Iterable[Any], path: str) -> str:

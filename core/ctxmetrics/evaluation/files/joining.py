@@ -64,13 +64,13 @@ class Partners:
         self._reference_texts: defaultdict[str, list[str]] = defaultdict(list)
         self._sample_texts: defaultdict[str, set[str]] = defaultdict(set)
         for number, (row, where) in enumerate(rows, 1):
-            names = [*self._list_keys(row, number)]
+            keys = list(self._list_keys(row, number))
             if number <= _MOST_COMPARED:
                 for column, text in _list_texts(row):
                     self._reference_texts[column].append(text)
-            self._unused[where] = (names[0][1] if names else where, row)
-            for name in names:
-                self._rows.setdefault(name, []).append((row, where))
+            self._unused[where] = (_name_row(keys, where), row)
+            for key in keys:
+                self._rows.setdefault(key, []).append((row, where))
 
     def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
         """Return the fields of a sample with what is expected of it; None where it comes at the end (`unanswered`).
@@ -80,15 +80,15 @@ class Partners:
             SampleError: Both sides say what is expected, and differ.
         """
         self._row_count += 1
-        names = [*self._list_keys(values, self._row_count)]
-        matches = next((self._rows[name] for name in names if name in self._rows), [])
-        if not matches:
+        keys = list(self._list_keys(values, self._row_count))
+        matching_key = next((key for key in keys if key in self._rows), None)
+        if matching_key is None:
             if self._row_count <= _MOST_COMPARED:
                 for column, text in _list_texts(values):
                     self._sample_texts[column].add(text)
-            self._without_partner.append(names[0][1] if names else where)
+            self._without_partner.append(_name_row(keys, where))
             return dict(values)
-        partner, place = _get_single_row(matches, where)
+        partner, place = _get_single_row(self._rows[matching_key], where)
         self._unused.pop(place, None)
         self._note_retrieved(values)
         if self._keys[0] == "id":
@@ -122,11 +122,13 @@ class Partners:
         """
         retrieved = {} if self._missing == "drop" else self._retrieved
         for place, (_, partner) in self._unused.items():
-            first_name = next(self._list_keys(partner), None)
-            if first_name is not None:
-                _get_single_row(self._rows[first_name], place)  # raises if two rows have the key
-            carried = ("user_input", "labels", "metadata")
-            values: dict[str, Any] = {name: partner[name] for name in carried if partner.get(name)}
+            first_key = next(self._list_keys(partner), None)
+            if first_key is not None:
+                _get_single_row(self._rows[first_key], place)  # raises if two rows have the key
+            values: dict[str, Any] = {}
+            for name in ("user_input", "labels", "metadata"):
+                if partner.get(name):
+                    values[name] = partner[name]
             values["id"] = self._distinct_id(partner.get("id"))
             yield {**values, **_read_expected(partner), **retrieved}, place
         for values, where in self._nothing_retrieved:
@@ -145,8 +147,10 @@ class Partners:
             )
         joined_by_order = self._keys == (_ORDER,)
         if joined_by_order and (self._without_partner or self._unused):
+            joined_count = self._row_count - len(self._without_partner)
+            reference_count = joined_count + len(self._unused)
             raise InputFileError(
-                f"--on order: {self._row_count} rows and {self._row_count - len(self._without_partner) + len(self._unused)} references. Both files "
+                f"--on order: {self._row_count} rows and {reference_count} references. Both files "
                 "must have the same questions in the same order."
             )
         if self._without_partner:
@@ -194,10 +198,10 @@ class Partners:
         if self._keys == (_ORDER,) and not has_order:
             yield _ORDER, str(number)  # its place in the file
         for key in self._keys:
-            places = (look_up(values, key), look_up(values.get("metadata"), key))
-            if key == "id" and places == (None, None):
-                places = (_find_query_id(values), None)
-            for value in map(whole_number, places):
+            candidates = [look_up(values, key), look_up(values.get("metadata"), key)]
+            if key == "id" and candidates == [None, None]:
+                candidates = [_find_query_id(values)]
+            for value in map(whole_number, candidates):
                 if isinstance(value, (str, int)) and _fold_text(value):
                     yield key, _fold_text(value)
 
@@ -210,13 +214,23 @@ def _find_query_id(values: Mapping[str, Any]) -> Any:
     return None
 
 
+def _name_row(keys: Sequence[tuple[str, str]], where: str) -> str:
+    """Name a row by its first key; without one, by its place in the file."""
+    if not keys:
+        return where
+    _, text = keys[0]
+    return text
+
+
 def _list_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what rows may be joined by: the id, the question, and each column with a text or a whole number."""
-    fields = {name: values.get(name) for name in ("id", "user_input")}
-    for column, value in chain(fields.items(), (values.get("metadata") or {}).items()):
-        text = _fold_text(whole_number(value)) if isinstance(value, (str, int, float)) else ""
-        if text:
-            yield column, text
+    columns = {"id": values.get("id"), "user_input": values.get("user_input")}
+    metadata = values.get("metadata") or {}
+    for column, value in chain(columns.items(), metadata.items()):
+        if isinstance(value, (str, int, float)):
+            text = _fold_text(whole_number(value))
+            if text:
+                yield column, text
 
 
 def _get_single_row(
@@ -227,12 +241,12 @@ def _get_single_row(
     Raises:
         InputFileError: Several rows have it.
     """
-    first, *more = rows
-    if more:
+    if len(rows) > 1:
+        (_, first_place), (_, second_place) = rows[:2]
         raise InputFileError(
-            f"two references have its key: {first[1]} and {more[0][1]}. Remove one, or make one row of them."
+            f"two references have its key: {first_place} and {second_place}. Remove one, or make one row of them."
         ).at(where)
-    return first
+    return rows[0]
 
 
 def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], place: str) -> None:
@@ -249,13 +263,11 @@ def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], plac
 def _read_expected(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row of the references says is expected."""
     expected = {name: row[name] for name in _EXPECTED if row.get(name) is not None}
-    if expected:
-        return expected
-    return {
-        field: row[name]
-        for name, field in _EXPECTED_UNDER_OTHER_NAMES.items()
-        if row.get(name) is not None
-    }
+    if not expected:
+        for name, field in _EXPECTED_UNDER_OTHER_NAMES.items():
+            if row.get(name) is not None:
+                expected[field] = row[name]
+    return expected
 
 
 def _fold_text(key: object) -> str:

@@ -48,8 +48,8 @@ def read_json(file: Path, encoding: str | None = None) -> Any:
     try:
         return _parse(content, file, None)
     except InputFileError:
-        first, _, rest = content.strip().partition("\n")
-        if not rest or not _is_object(first):
+        first_line, _, other_lines = content.strip().partition("\n")
+        if not other_lines or not _is_object(first_line):
             raise
     return [item for _, item in line_rows(file, encoding)]
 
@@ -84,6 +84,7 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
             return rows, ""
         lists = [(path, value) for path, value in leaves(data, _DEPTH) if _is_list_of_objects(value)]
         if lists:
+            # The list whose items have most fields of a sample; of equal ones, the longest.
             path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
             are_documents = all(isinstance(text_of(row), str) for row in rows)
             if are_documents and not _count_fields(rows):  # documents are no samples
@@ -94,14 +95,14 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
 
 def _open_conversations(rows: list[Any]) -> list[Any]:
     """Replace rows that hold the questions about one conversation each, as in LoCoMo, by these questions."""
-    if not rows or not all(
-        isinstance(row, dict) and _is_list_of_objects(row.get(_INNER)) for row in rows
-    ):
-        return rows
+    for row in rows:
+        if not isinstance(row, dict) or not _is_list_of_objects(row.get(_INNER)):
+            return rows
     questions: list[Any] = []
     for number, row in enumerate(rows, 1):
         name = row.get("sample_id", number)
-        questions += [{"id": f"{name}-{place}", **item} for place, item in enumerate(row[_INNER], 1)]
+        for question_number, question in enumerate(row[_INNER], 1):
+            questions.append({"id": f"{name}-{question_number}", **question})
     return questions
 
 
@@ -122,12 +123,13 @@ def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
         return rows
     if not data or not all(isinstance(value, dict) for value in data.values()):
         return None
-    common = set.intersection(*map(set, data.values()))
-    if not common & TEXT_NAMES or _count_fields([*data.values()]) < _FEWEST:
+    samples = list(data.values())
+    common_keys = set.intersection(*map(set, samples))
+    if not common_keys & TEXT_NAMES or _count_fields(samples) < _FEWEST:
         return None
-    if all(key.isdecimal() for key in data):
-        return [*data.values()]
-    return [{"id": key, **row} for key, row in data.items()]
+    if all(key.isdecimal() for key in data):  # numbers of rows
+        return samples
+    return [{"id": key, **sample} for key, sample in data.items()]
 
 
 def _as_ids(ids: Any) -> list[Any]:
@@ -180,11 +182,11 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
 
 def _looks_like_table(columns: Mapping[str, Mapping[Any, Any]]) -> bool:
     """Whether columns of unequal length are a table all the same: rows have numbers, and a column of texts holds a text."""
-    row_keys = [key for column in columns.values() for key in column]
-    if not all(isinstance(key, int) or key.isdecimal() for key in row_keys):
-        return False
-    texts = next(column for name, column in columns.items() if name in TEXT_NAMES)
-    return any(isinstance(text, str) for text in texts.values())
+    for column in columns.values():
+        if not all(isinstance(key, int) or key.isdecimal() for key in column):
+            return False
+    text_column = next(column for name, column in columns.items() if name in TEXT_NAMES)
+    return any(isinstance(text, str) for text in text_column.values())
 
 
 def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.files.hit_order import Order, arrange, describe_orders, find_order
-from ctxmetrics.evaluation.files.several_runs import check_setting, read_retrieval
+from ctxmetrics.evaluation.files.several_runs import RetrievalRow, check_setting, read_retrieval
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
 from ctxmetrics.samples.field_names import map_options
@@ -240,7 +240,8 @@ def _parse_text_list(text: str) -> list[str]:
     if items is None and text.startswith(("{", '"')):
         items = list_in(f"[{','.join(text.splitlines())}]")
     texts = [text_of(item) for item in items or _split_bullets(text)]
-    return texts if all(isinstance(piece, str) for piece in texts) else []
+    are_texts = all(isinstance(item_text, str) for item_text in texts)
+    return texts if are_texts else []
 
 
 def _split_bullets(text: str) -> list[str]:
@@ -413,17 +414,35 @@ def group_rows(
             group_name = " ".join(group_name.split()).casefold()
         groups[group_name].append((values, where))
     try:
-        check_setting(
-            read_retrieval({**values, "user_input": name, "reference": None}, excluded)
-            for name, group in groups.items()
-            for values, _ in group
-        )
+        check_setting(_read_retrievals(groups, excluded))
     except SampleError as error:
-        raise error.at(next(iter(groups.values()))[0][1]) from None
+        first_group = next(iter(groups.values()))
+        _, first_place = first_group[0]
+        raise error.at(first_place) from None
+    reference = columns.get("reference", "reference")
     for group in groups.values():
         _, first_place = group[0]
-        reference = columns.get("reference", "reference")
-        yield _join_rows([values for values, _ in group], first_place, order, reference), first_place
+        rows_of_question = [values for values, _ in group]
+        yield _join_rows(rows_of_question, first_place, order, reference), first_place
+
+
+def _read_retrievals(
+    groups: Mapping[str, Sequence[tuple[dict[str, Any], str]]], excluded: Collection[str]
+) -> Iterator[RetrievalRow | None]:
+    """Yield what the settings of each row are compared by; the rows of a group have one question."""
+    for name, group in groups.items():
+        for values, _ in group:
+            yield read_retrieval({**values, "user_input": name, "reference": None}, excluded)
+
+
+def _take_first_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return of each field the value of the first row that has one."""
+    first_values: dict[str, Any] = dict.fromkeys(RETRIEVED)
+    for row in rows:
+        for name, value in row.items():
+            if first_values.get(name) is None:
+                first_values[name] = value
+    return first_values
 
 
 def _join_rows(
@@ -437,9 +456,7 @@ def _join_rows(
     row_order = find_order([row.get("metadata") or {} for row in rows], {}, order)
     if row_order.places is not None:
         rows = arrange(rows, row_order.places)
-    joined: dict[str, Any] = dict.fromkeys(RETRIEVED)
-    for row in rows:
-        joined = {**row, **{name: value for name, value in joined.items() if value is not None}}
+    joined = _take_first_values(rows)
     references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
     if len(references) > 1:
         problem = "differs between the rows of one question."
@@ -451,13 +468,14 @@ def _join_rows(
         lists = [to_list(row[name]) for row in rows if row.get(name) is not None]
         if not lists:
             continue
-        items = [*chain.from_iterable(lists)]
-        distinct_items = [*{repr(item): item for item in items}.values()]
-        if name in RETRIEVED:
-            joined[name] = distinct_items if rows_differ else items
-        else:
-            joined[name] = distinct_items
-            rows_differ = rows_differ or len(distinct_items) > len(lists[0])
+        items = list(chain.from_iterable(lists))
+        distinct_items = list({repr(item): item for item in items}.values())
+        if name in RETRIEVED and not rows_differ:
+            joined[name] = items
+            continue
+        joined[name] = distinct_items
+        if name not in RETRIEVED and len(distinct_items) > len(lists[0]):
+            rows_differ = True
     order_notes = describe_orders([row_order])
     if order_notes:
         joined["metadata"] = {**(joined.get("metadata") or {}), **order_notes}
@@ -472,7 +490,9 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
         columns: The column of each field.
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")
-    texts = [*chain.from_iterable(list_texts(record.retrieved) for record in records)]
+    texts: list[Any] = []
+    for record in records:
+        texts += list_texts(record.retrieved)
     has_texts = "retrieved_contexts" in columns and all(isinstance(text, str) for text in texts)
     if has_texts and are_no_texts(texts):
         field = "metadata" if "retrieved_context_ids" in columns else "retrieved_context_ids"
@@ -481,11 +501,15 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
             f"{shlex.quote(f'{column}={field}')} (in Python columns=)."
         )
     if are_passages(records, by_answer=bool(columns) and "id" not in columns):
-        field = "user_input" if any(record.question for record in records) else "reference"
-        question = columns.get(field, field)
+        field = "reference"
+        repeated = "references"
+        if any(record.question for record in records):
+            field = "user_input"
+            repeated = "questions"
+        option = f"--group-by {shlex.quote(columns.get(field, field))}"
         return (
-            f"{'questions' if field == 'user_input' else 'references'} repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
-            f"--group-by {shlex.quote(question)} (in Python group_by=), which makes one sample of each question; the order of "
+            f"{repeated} repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
+            f"{option} (in Python group_by=), which makes one sample of each question; the order of "
             "the rows is the rank."
         )
     return None

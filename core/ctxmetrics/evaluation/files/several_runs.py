@@ -9,6 +9,7 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -69,9 +70,7 @@ def to_retrieval(
         is_setting = isinstance(value, (str, int, float)) and not is_missing(value)
         if is_setting and key not in excluded and not says_order(key):
             possible_settings[key] = name_value(value)
-    retrieved = [
-        str(whole_number(item) if isinstance(item, float) else _to_text(item)) for item in items
-    ]
+    retrieved = [_to_text(item) for item in items]
     ranks = [name_value(value) for key, value in columns.items() if says_rank(key)]
     name = f"{question} {reference}" if isinstance(reference, str) else str(question)
     return RetrievalRow(
@@ -89,10 +88,12 @@ def _flatten(columns: Mapping[str, Any]) -> dict[str, Any]:
     return dict(leaves(columns, _DEPTH))
 
 
-def _to_text(item: Any) -> Any:
-    """Return the text of a document; an item without one as it is."""
+def _to_text(item: Any) -> str:
+    """Return the text of a document, and anything else as a text: an id may be a number with a point."""
+    if isinstance(item, float):
+        return str(whole_number(item))
     text = text_of(item)
-    return item if text is None else text
+    return str(item if text is None else text)
 
 
 def read_retrieval(values: Mapping[str, Any], excluded: Collection[str] = ()) -> RetrievalRow | None:
@@ -130,16 +131,19 @@ def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
     Returns:
         The column, and its values in the order of the rows.
     """
-    questions: defaultdict[str, list[RetrievalRow]] = defaultdict(list)
+    rows_by_question: defaultdict[str, list[RetrievalRow]] = defaultdict(list)
     for row in rows:
-        questions[row.question].append(row)
-    several = [group for group in questions.values() if len(group) > 1]
-    names = dict.fromkeys(name for group in several for row in group for name in row.columns)
+        rows_by_question[row.question].append(row)
+    repeated_questions = [group for group in rows_by_question.values() if len(group) > 1]
+    names: dict[str, None] = {}  # of the columns, in their order
+    for row in chain.from_iterable(repeated_questions):
+        names |= dict.fromkeys(row.columns)
+    # Columns with a usual name come first.
     for name in sorted(names, key=lambda name: not _is_system(name)):
-        groups = [_group_by_value(group, name) for group in several]
+        groups = [_group_by_value(question_rows, name) for question_rows in repeated_questions]
         if not any(map(_has_different_lists, groups)):
             continue
-        counts = Counter(value for group in groups for value in group)
+        counts = Counter(chain.from_iterable(groups))
         has_repeated_value = len(groups) == 1 or max(counts.values()) > 1
         is_named_setting = _is_system(name) and has_repeated_value
         if is_named_setting or _looks_like_setting(groups):
@@ -162,7 +166,9 @@ def _group_by_value(group: Sequence[RetrievalRow], name: str) -> _Group:
 
 def _has_different_lists(group: _Group) -> bool:
     """Whether different values of a column have different lists of retrieved items."""
-    lists = {tuple(item for row in rows for item in row.items) for rows in group.values()}
+    lists = set()
+    for rows in group.values():
+        lists.add(tuple(chain.from_iterable(row.items for row in rows)))
     return len(lists) > 1
 
 
@@ -179,12 +185,13 @@ def _looks_like_setting(groups: Sequence[_Group]) -> bool:
         # For each item or rank, the number of values that have it.
         value_counts: Counter[Any] = Counter()
         for rows in group.values():
-            items = [item for row in rows for item in row.items]
+            items = list(chain.from_iterable(row.items for row in rows))
             ranks = [("rank", *row.ranks) for row in rows if row.ranks]
-            if len({*items}) < len(items) or len({*ranks}) < len(ranks):
+            if len(set(items)) < len(items) or len(set(ranks)) < len(ranks):
                 return False
             value_counts.update([*items, *ranks])
-        is_repeated = is_repeated or max(value_counts.values(), default=0) > 1
+        if max(value_counts.values(), default=0) > 1:
+            is_repeated = True
     return is_repeated
 
 
@@ -252,17 +259,19 @@ def keep_rows(rows: Iterable[tuple[str, Any]], only: Mapping[str, str]) -> Itera
     Raises:
         ParameterError: No row has one of them.
     """
-    seen: dict[str, dict[str, None]] = {column: {} for column in only}
+    values_by_column: dict[str, dict[str, None]] = {column: {} for column in only}
     is_kept = False
-    for place, row in rows:
+    for where, row in rows:
         values = {column: name_value(find_value(row, column)) for column in only}
         for column, value in values.items():
-            seen[column][value] = None
+            values_by_column[column][value] = None
         if values == only:
             is_kept = True
-            yield place, row
+            yield where, row
     if not is_kept:
-        options = "; ".join(f"{column}: {join_first(values)}" for column, values in seen.items())
+        options = "; ".join(
+            f"{column}: {join_first(values)}" for column, values in values_by_column.items()
+        )
         text = " and ".join(f"{column}={value}" for column, value in only.items())
         raise ParameterError(f"only={text}: no row has it. There is {options}.")
 

@@ -56,29 +56,39 @@ def is_trace(row: Any) -> bool:
 def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Return one row a trace, with its place. Where no span is a retriever's, it is the first span of the trace."""
     traces: dict[str, list[tuple[str, Any]]] = {}
-    for place, row in rows:
-        spans = traces.setdefault(str(_read_attribute(row, "trace") or place), [])
-        spans += [(place, span) for span in _list_span_tree(row)]
+    for where, row in rows:
+        spans = traces.setdefault(str(_read_attribute(row, "trace") or where), [])
+        spans += [(where, span) for span in _list_span_tree(row)]
     has_retrievers = _have_retrievers(traces)
-    if not has_retrievers and not any(find_conversation(spans[0][1]) for spans in traces.values()):
-        for name, spans in traces.items():
-            traces[name] = [(place, _tool_to_retriever(span)) for place, span in spans]
+    if not has_retrievers and not _have_conversations(traces):
+        for trace_name, spans in traces.items():
+            traces[trace_name] = [(where, _tool_to_retriever(span)) for where, span in spans]
         has_retrievers = _have_retrievers(traces)
     for spans in traces.values():
-        by_name: dict[Any, Any] = {}
+        spans_by_name: dict[Any, Any] = {}
         for number, (_, span) in enumerate(spans):
-            name = _read_attribute(span, "name")
-            by_name[number if name is None else str(name)] = span  # without a name it has its number
-        roots = [
-            (place, span)
-            for place, span in spans
-            if str(_read_attribute(span, "parent")) not in by_name
-        ]
-        roots_with_question = [
-            (place, span) for place, span in roots if _read_span_text(span, "question")
-        ]
-        place, root = (roots_with_question or roots or spans)[0]
-        yield place, _build_trace_row(root, by_name) if has_retrievers else root
+            span_name = _read_attribute(span, "name")
+            key = number if span_name is None else str(span_name)
+            spans_by_name[key] = span
+        where, root = _find_root(spans, spans_by_name)
+        yield where, _build_trace_row(root, spans_by_name) if has_retrievers else root
+
+
+def _find_root(spans: Sequence[tuple[str, Any]], spans_by_name: Mapping[Any, Any]) -> tuple[str, Any]:
+    """Return the first span that has no parent, of several one with a question, and its place."""
+    first_root = None
+    for where, span in spans:
+        if str(_read_attribute(span, "parent")) in spans_by_name:
+            continue
+        if _read_span_text(span, "question"):
+            return where, span
+        first_root = first_root or (where, span)
+    return first_root or spans[0]
+
+
+def _have_conversations(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
+    """Tell whether the first span of any trace holds a conversation."""
+    return any(find_conversation(spans[0][1]) for spans in traces.values())
 
 
 def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
@@ -99,13 +109,17 @@ def _tool_to_retriever(span: Any) -> Any:
     step = retrieval_of_tool(*fields)
     if step is None:
         return span
+    retriever = dict(span)
     values = {"kind": "retriever", "question": step.query, "documents": step.documents}
-    return {**span, **{_KEYS[what][0]: value for what, value in values.items()}}
+    for attribute, value in values.items():
+        first_key = _KEYS[attribute][0]
+        retriever[first_key] = value
+    return retriever
 
 
-def _read_attribute(span: Any, what: str) -> Any:
+def _read_attribute(span: Any, attribute: str) -> Any:
     """Read what a span says of its kind, its input, its output and so on, under any of the usual names."""
-    value = first_value_at(span, _KEYS[what])
+    value = first_value_at(span, _KEYS[attribute])
     # MLflow writes each value as JSON.
     is_quoted = isinstance(value, str) and _QUOTED.fullmatch(value)
     return json.loads(value) if is_quoted else value
@@ -139,9 +153,13 @@ def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
         by_name: All spans by their names.
     """
     retrievers = _find_outermost_retrievers(by_name)
-    steps = [step for _, step in retrievers] or [Retrieval("", _read_found_documents(root))]
+    steps = [step for _, step in retrievers]
+    first_retriever = root
+    if retrievers:
+        first_retriever, _ = retrievers[0]
+    else:
+        steps.append(Retrieval("", _read_found_documents(root)))
     last_steps = handed_on(steps)
-    first_retriever = retrievers[0][0] if retrievers else root
     retrieved = None
     if all(step.documents is not None for step in last_steps):
         retrieved = join_documents(last_steps)
@@ -151,12 +169,12 @@ def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
         if hasattr(value, "items"):
             sides[side] = value
     metadata = sides.pop("metadata", {})
-    last_retrievers = [span for span, step in retrievers if any(step is last for last in last_steps)]
-    span_ids = build_span_ids(
-        first_value_at(root, _KEYS["trace"]),
-        _read_attribute(root, "name"),
-        (_read_attribute(span, "name") for span in last_retrievers),
-    )
+    names_of_last_retrievers: list[Any] = []
+    for span, step in retrievers:
+        if any(step is last_step for last_step in last_steps):
+            names_of_last_retrievers.append(_read_attribute(span, "name"))
+    trace_id = first_value_at(root, _KEYS["trace"])
+    span_ids = build_span_ids(trace_id, _read_attribute(root, "name"), names_of_last_retrievers)
     id_metadata = span_ids.to_metadata() if span_ids else {}
     searches = to_searches(step for _, step in retrievers)
     read_paths: set[str] = set()
@@ -188,8 +206,14 @@ def _find_outermost_retrievers(by_name: Mapping[Any, Any]) -> list[tuple[Any, Re
         )
         if step and not any(map(_retrieves, _list_ancestors(span, by_name))):
             pairs.append((span, step))
-    pairs.sort(key=lambda pair: str(_read_attribute(pair[0], "ended" if pair[1].reranks else "begun")))
+    pairs.sort(key=_get_time)
     return pairs
+
+
+def _get_time(retriever: tuple[Any, Retrieval]) -> str:
+    """Return when a retriever began, or a reranker ended, as a text that sorts by time."""
+    span, step = retriever
+    return str(_read_attribute(span, "ended" if step.reranks else "begun"))
 
 
 def _read_found_documents(span: Any) -> list[Any] | None:
