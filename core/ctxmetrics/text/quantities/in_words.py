@@ -469,7 +469,9 @@ def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tupl
                 continue
             end = start + len(words)
             unit_index = index + 1 if behind_unit else end
-            if not _is_unit(chunks, unit_index):
+            # "Las dos y media" is a time; "two and a half" of anything is a number.
+            is_number = not behind_unit and len(words) > len(("y", "media"))
+            if not ((is_number and end < len(chunks)) or _is_unit(chunks, unit_index)):
                 break
             sum_in_digits = _write_number(chunks, index, index, number + decimals)
             if not behind_unit:
