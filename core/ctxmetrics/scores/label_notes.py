@@ -258,7 +258,7 @@ _IS_LOWEST_FIRST = {
 }
 # A word and a number behind it: Score: .55, (similarity 0.12), rank=2.
 _NAMED_NUMBER = re.compile(
-    r"(?P<name>[^\W\d_]+)[\s_]?[:=#]?\s?(?P<number>-?(?:\d+(?:[.,]\d+)?|[.,]\d+))"
+    r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\s_]?[:=#]?\s?(?P<number>-?(?:\d+(?:[.,]\d+)?|[.,]\d+))"
 )
 # A number at the beginning of a text: [2] .., (0.91) .., 2. ..
 _FIRST_NUMBER = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
@@ -272,8 +272,10 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
     Returns:
         Their name, empty without them, and whether the texts are in the order that they say.
     """
-    numbers = [_read_named_numbers(text) for text in texts]
-    for name in numbers[0]:
+    names = _read_named_numbers(texts[0])
+    # Nearly always the first text has none, and the others need not be read.
+    numbers = [_read_named_numbers(text) for text in texts] if names else []
+    for name in names:
         if all(name in others for others in numbers):
             values = [others[name] for others in numbers]
             is_lowest_first = _IS_LOWEST_FIRST[to_letters(name)]
