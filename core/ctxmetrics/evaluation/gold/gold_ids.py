@@ -72,6 +72,8 @@ _PART = re.compile(
 _ENDING = re.compile(r"\.(?=[a-z])[a-z0-9]{1,5}$", re.IGNORECASE)
 # Marks between the parts of an id.
 _MARKS = re.compile(r"[\W_]+")
+# A mark between two letters: ferry-times, which is also written ferryTimes.
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 # What stands behind a folder or a prefix.
 _SEPARATOR = re.compile(r"[/:]")
 # Zeros at the beginning of a number.
@@ -84,7 +86,7 @@ _NUMBERED = re.compile(r"(?P<word>[^\W\d_]+-)?(?P<number>\d+)")
 _PORT = re.compile(r":(?:80|443)(?=/|$)")
 _INDEX_PAGE = re.compile(r"/index\.html?$", re.IGNORECASE)
 # The beginning of an address, and what counts its visitors.
-_PROTOCOL = re.compile(r"^(?:https?|file)://+(?:www\.)?", re.IGNORECASE)
+_PROTOCOL = re.compile(r"^(?:(?:https?|file)://+(?:www\.)?|www\.)", re.IGNORECASE)
 _TRACKING = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]*")
 # A UUID, whose marks are often left out, and which may stand in braces.
 _UUID = re.compile(r"\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
@@ -102,6 +104,7 @@ def _fold_id(id_: str) -> str:
     plain = _FLOAT.sub(r"\1", plain) if _FLOAT.fullmatch(plain) else plain
     plain = _JOINT.sub("-", plain)
     plain = _MARKS.sub("-", plain).strip("-")
+    plain = _BETWEEN_LETTERS.sub("", plain)
     return _ZEROS.sub("", plain)
 
 

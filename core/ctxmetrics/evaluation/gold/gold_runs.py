@@ -59,18 +59,30 @@ class RunGold(Plain):
         return f"{text}: its recall is 1 by construction"
 
 
+class LikeRun(NamedTuple):
+    """Gold that is the first results of a run, or all of them but one.
+
+    Attributes:
+        run: The name of the run.
+        evidence: What is said of it.
+    """
+
+    run: str
+    evidence: str
+
+
 class RunChecks(NamedTuple):
     """What the gold has in common with the runs.
 
     Attributes:
         counts: How often the gold is what each run has first.
         findings: The questions whose gold seems to be copied.
-        undecided: By the number of each other question whose gold is exactly the first results of a run, the name of that run.
+        undecided: By the number of each other question whose gold is the first results of a run, or nearly, what is said of it.
     """
 
     counts: list[RunGold]
     findings: list[Finding]
-    undecided: Mapping[int, str]
+    undecided: Mapping[int, LikeRun]
 
 
 def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
@@ -80,9 +92,10 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
         questions: The questions.
         runs: The results of each run, as `list_run_results` has them.
     """
-    run_by_number: dict[int, str] = {}
+    like_run: dict[int, LikeRun] = {}
     counts: list[RunGold] = []
     findings: dict[int, Finding] = {}
+    sorts_gold = _sorts_gold(questions)
     for name, results_by_question in runs.items():
         equal: list[tuple[Question, Sequence[str]]] = []
         usable = 0
@@ -94,17 +107,29 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
             first = results[: len(gold)]
             if gold == {*first}:
                 equal.append((question, first))
+            elif _is_nearly_first(gold, results):
+                count_first = f"{len(gold) - 1} of the {len(gold)} gold passages"
+                evidence = f"{count_first} are among the first {len(gold) + 1} results of {name}"
+                like_run.setdefault(question.number, LikeRun(name, evidence))
         most = max((len(first) for _, first in equal), default=0)
         count = RunGold(run=name, questions=usable, equal=len(equal), most=most)
         counts.append(count)
         for question, ranks in equal:
-            run_by_number.setdefault(question.number, name)
-            evidence = _find_evidence(question, ranks, name, made_by_it=count.is_made_by_it)
+            like_run[question.number] = LikeRun(name, describe_first_results(len(ranks), name))
+            evidence = _find_evidence(
+                question, ranks, name, made_by_it=count.is_made_by_it, sorts_gold=sorts_gold
+            )
             if evidence:
                 finding = question.make_finding("first_results", evidence, (name, *ranks))
                 findings.setdefault(question.number, finding)
-    undecided = {number: run for number, run in run_by_number.items() if number not in findings}
+    undecided = {number: like for number, like in like_run.items() if number not in findings}
     return RunChecks(counts, [*findings.values()], undecided)
+
+
+def _is_nearly_first(gold: set[str], results: Sequence[str]) -> bool:
+    """Tell whether all gold passages but one are among the first results: one was replaced, or left out."""
+    first = results[: len(gold) + 1]
+    return len(gold) >= _FEWEST_ORDERED and len(gold.intersection(first)) >= len(gold) - 1
 
 
 def list_run_results(
@@ -164,8 +189,26 @@ def list_run_notes(
                 )
 
 
-def _find_evidence(question: Question, first: Sequence[str], run: str, *, made_by_it: bool) -> str:
-    """Describe why the gold seems to be copied from the run; empty if the run may have found the right gold."""
+def _sorts_gold(questions: Sequence[Question]) -> bool:
+    """Tell whether the file names the gold of a question in the order of the ids: of most questions, or where nothing says otherwise."""
+    lists = [[*question.gold_keys] for question in questions]
+    long_lists = [keys for keys in lists if len(keys) >= _FEWEST_ORDERED]
+    is_sorted = [keys for keys in long_lists if keys == sorted(keys)]
+    return 2 * len(is_sorted) >= len(long_lists)
+
+
+def _find_evidence(
+    question: Question, first: Sequence[str], run: str, *, made_by_it: bool, sorts_gold: bool
+) -> str:
+    """Describe why the gold seems to be copied from the run; empty if the run may have found the right gold.
+
+    Args:
+        question: The question.
+        first: The first results of the run, which are its gold.
+        run: The name of the run.
+        made_by_it: Whether the gold of nearly all questions is that.
+        sorts_gold: Whether the file has the gold in the order of the ids, which may be that of the ranks by chance.
+    """
     count = len(first)
     text = describe_first_results(count, run)
     useless = [
@@ -176,7 +219,8 @@ def _find_evidence(question: Question, first: Sequence[str], run: str, *, made_b
     if 0 < len(useless) < count:  # if all seem useless, the reference uses other words
         return f"{text}, and {useless[0]!r} has next to no word of the reference"
     gold = [*question.gold_keys]
-    if count >= _FEWEST_ORDERED and gold == [*first] and gold != sorted(gold):
+    may_be_chance = sorts_gold and gold == sorted(gold)
+    if count >= _FEWEST_ORDERED and gold == [*first] and not may_be_chance:
         return f"{text}, in their order"
     return f"{text}, as that of nearly all questions" if made_by_it else ""
 

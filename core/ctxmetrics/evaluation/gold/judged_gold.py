@@ -10,26 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.evaluation.gold.contradictions import GoldTexts
 from ctxmetrics.evaluation.gold.findings import Finding
-from ctxmetrics.evaluation.gold.gold_runs import describe_first_results
+from ctxmetrics.evaluation.gold.gold_runs import LikeRun
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.evaluation.gold.question_texts import is_answer
-from ctxmetrics.evaluation.gold.values import (
-    MOST_NAMES,
-    NUMBERS,
-    find_listed_opposites,
-    find_names,
-    find_rival_of_missing,
-    has_initials,
-    list_missing,
-    list_values,
-    spell,
-)
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
+from ctxmetrics.judges.evidence.words import word_list
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
@@ -77,14 +67,6 @@ _FIRST_RESULTS = 2
 _LEAST_IN_GOLD = 0.12
 # .. and less than this share that no other gold passage has.
 _LEAST_OWN_IN_GOLD = 0.08
-# A sentence of gold says the same with another number if it has this share of the other words of a sentence.
-_SAME_BUT_NUMBER = 0.6
-# A sentence of gold says the same with another name if it has this share of the other words of a sentence.
-_SAME_BUT_NAME = 0.8
-# A sentence of gold denies a sentence if it has this share of its other words ..
-_SAME_BUT_NEGATION = 0.8
-# .. and at least so many.
-_FEWEST_BESIDE_NEGATION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +280,11 @@ class PoolFindings:
     def _check_reference(self) -> Iterator[Finding]:
         """Find sentences of the reference that nothing states, and those that the gold contradicts."""
         unstated: list[Verdict] = []
+        gold = GoldTexts([self._pool.texts[place] for place in self._pool.gold], self._question)
         language = detect_language(self._question.reference)
         for unit in self._units:
-            contradiction_text = self._find_contradiction(unit, language)
+            is_stated = unit.value is True and unit.code != "uncertain"
+            contradiction_text = gold.find_contradiction(unit.text, language, is_stated=is_stated)
             if contradiction_text:
                 evidence = (
                     f"the reference says {shorten(unit.text)!r}, its gold passage otherwise: "
@@ -318,13 +302,20 @@ class PoolFindings:
                 evidence += f" ({shorten(unstated[0].reason, 120)})"
             yield self._question.make_finding("unstated", evidence, (unit.text for unit in unstated))
 
+    @cached_property
+    def _stop_keys(self) -> frozenset[str]:
+        """The keys of words without a meaning, in the language of question and reference together: a sentence may be too short to show it."""
+        text = f"{self._question.text} {self._question.reference}"
+        stop = word_list("stop", detect_language(text))
+        return frozenset(word.key for word in read_words(text) if word.folded in stop)
+
     def _is_unstated(self, text: str) -> bool:
         """Tell whether a sentence that the judge calls unsupported is clearly unstated; a language model's verdict always is."""
         if not self._by_words:
             return True
         if self.is_in_another_language:
             return False
-        content = find_content(text)
+        content = find_content(text) - self._stop_keys
         if len(content) < _FEWEST_WORDS:
             return False
         gold = self._unite_gold()
@@ -334,39 +325,6 @@ class PoolFindings:
             if has_words or self._weigh(held, content) >= _UNSTATED:
                 return False
         return True
-
-    def _find_contradiction(self, unit: Verdict, language: str) -> str:
-        """Describe how a gold passage contradicts a unit; empty if the gold states the unit, or says nothing similar."""
-        gold = [self._pool.texts[place] for place in self._pool.gold]
-        opposites = _find_opposites(unit.text, gold)
-        if opposites:
-            return opposites
-        if unit.value is True and unit.code != "uncertain":
-            return ""
-        other_name = self._find_other_name(unit.text, gold, language)
-        return other_name or _find_other_statement(unit.text, gold, language)
-
-    def _find_other_name(self, text: str, gold: Sequence[str], language: str) -> str:
-        """Describe the names of a text that no gold passage has, and the names in the same place; empty if there are none."""
-        if language == "de":  # German writes all nouns with a capital letter
-            return ""
-        words = read_words(text)
-        unknown_names = find_names(words) - self._unite_gold() - self._question.word_keys
-        content = find_content(text) - unknown_names
-        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _FEWEST_WORDS:
-            return ""
-        for passage in gold:
-            for start, end in sentences(passage):
-                others = read_words(passage[start:end])
-                held = content & {word.key for word in others}
-                other_names = (
-                    find_names(others) - self._question.reference_content - self._question.word_keys
-                )
-                if has_initials(spell(words, unknown_names), spell(others, other_names)):
-                    continue
-                if other_names and len(held) >= _SAME_BUT_NAME * len(content):
-                    return f"{spell(words, unknown_names)!r} against {spell(others, other_names)!r}"
-        return ""
 
     # --- the gold passages ---
 
@@ -398,23 +356,21 @@ class PoolFindings:
         """The gold passages that add nothing to the others."""
         return [place for place in self._pool.gold if self._adds_nothing(place)]
 
-    def check_first_results(self, run: str | None) -> Iterator[Finding]:
-        """Find gold that is the first results of a run and has a passage that the answer does not need.
+    def check_first_results(self, like_run: LikeRun | None) -> Iterator[Finding]:
+        """Find gold that is the first results of a run, or nearly, and has a passage that the answer does not need.
 
         Args:
-            run: The name of the run; None for no such run.
+            like_run: The run; None for no such run.
         """
         gold = self._pool.gold
-        if run is None or len(gold) == 1 or not any(unit.value for unit in self._units):
+        if like_run is None or len(gold) == 1 or not any(unit.value for unit in self._units):
             return
         # Words alone do not show that a whole gold says nothing: the reference may use others.
         if not self._needless or (self._by_words and len(self._needless) == len(gold)):
             return
         name = self._pool.name(self._needless[0])
-        evidence = (
-            f"{describe_first_results(len(gold), run)}, and {name!r} adds no sentence of the reference"
-        )
-        yield self._question.make_finding("first_results", evidence, (run, name))
+        evidence = f"{like_run.evidence}, and {name!r} adds no sentence of the reference"
+        yield self._question.make_finding("first_results", evidence, (like_run.run, name))
 
     def _find_stating(self, unit: Verdict) -> frozenset[int]:
         """Find the gold passages that state a unit alone."""
@@ -501,97 +457,3 @@ class PoolFindings:
                 for start, end in sentences(text)
             ]
         return self._words_by_place[place]
-
-
-def _find_nearest(text: str, gold: Sequence[str]) -> tuple[Sequence[str], float]:
-    """Find the two sentences of the gold that together have most words of a text, and the share of the words that they have.
-
-    Numbers do not count.
-    """
-    numbers = {word.key for word in read_words(text) if word.kind in NUMBERS}
-    content = find_content(text) - numbers
-    held: dict[str, frozenset[str]] = {}
-    for passage in gold:
-        for start, end in sentences(passage):
-            sentence = passage[start:end]
-            held[sentence] = content & {word.key for word in read_words(sentence)}
-    nearest: list[str] = []
-    missing = content
-    for _ in range(2):
-        best = max(held, key=lambda sentence: len(held[sentence] & missing), default="")
-        if best and held[best] & missing:
-            nearest.append(best)
-            missing -= held[best]
-    return nearest, 1 - len(missing) / max(1, len(content))
-
-
-def _find_other_statement(text: str, gold: Sequence[str], language: str) -> str:
-    """Describe how the nearest sentences of the gold have another number than a text, or deny it; empty if they do not."""
-    nearest, share = _find_nearest(text, gold)
-    if share < _SAME_BUT_NUMBER:
-        return ""
-    other_number = _find_other_number(text, nearest, gold)
-    if other_number:
-        return other_number
-    denial = find_contradiction(text, nearest[:1], language)
-    return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
-
-
-def _find_opposites(text: str, gold: Sequence[str]) -> str:
-    """Describe two words that say the contrary in a text and in a sentence of gold that is equal but for them; empty without one."""
-    words = read_words(text)
-    for passage in gold:
-        for start, end in sentences(passage):
-            others = read_words(passage[start:end])
-            pair = find_listed_opposites(words, others)
-            if pair is None:
-                continue
-            word, other = pair
-            content = find_content(text) - {word.key}
-            held = content & {token.key for token in others}
-            if len(content) >= _FEWEST_BESIDE_NEGATION and content == held:
-                return f"{word.spelling!r} against {other.spelling!r}"
-    return ""
-
-
-def _is_clear(denial: Contradiction, text: str, sentence: str) -> bool:
-    """Tell whether a denial is one of the same statement: the sentence has nearly all other words of the text.
-
-    A denial by a number alone is none: numbers are compared on their own.
-    """
-    denied_words = read_words(denial.unit)
-    has_other_values = list_values(denied_words) != list_values(read_words(denial.context))
-    if denial.kind == "number" and has_other_values:
-        return False
-    content = find_content(text) - {word.key for word in denied_words}
-    held = content & {word.key for word in read_words(sentence)}
-    return len(held) >= max(_FEWEST_BESIDE_NEGATION, _SAME_BUT_NEGATION * len(content))
-
-
-def _find_other_number(text: str, nearest: Iterable[str], gold: Iterable[str]) -> str:
-    """Describe a number of a text that no gold passage has, and the number of the same measure in the nearest sentences.
-
-    Empty if there is none.
-
-    Args:
-        text: The text.
-        nearest: The sentences of the gold that are nearest to it.
-        gold: The gold passages.
-    """
-    words = read_words(text)
-    own_values = list_values(words)
-    if not own_values:
-        return ""
-    gold_words = [word for passage in gold for word in read_words(passage)]
-    gold_values = list_values(gold_words).union(word.key for word in gold_words)
-    nearest_words = [word for sentence in nearest for word in read_words(sentence)]
-    for number in words:
-        if number.kind != "number":
-            continue
-        missing = list_missing(number, gold_values)
-        if not missing:
-            continue
-        rival = find_rival_of_missing(number, missing, nearest_words, own_values)
-        if rival is not None:
-            return f"{number.spelling!r} against {rival.spelling!r}"
-    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
 from itertools import islice
@@ -13,6 +13,7 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
+from ctxmetrics.judges.evidence.word_forms import fold
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.sentences import split_sentences
@@ -34,8 +35,15 @@ _FEWEST_REPEATED_CHARACTERS = 20
 _OFTEN = 3
 # One of two questions fits its gold better than the other if their fits differ by more than this.
 _CLEARLY_BETTER = 0.15
+# Gold that fits a question less than this says nothing about the other questions.
+_LEAST_FIT = 0.35
 # Two references with a smaller share of common words are different answers.
 _LEAST_COMMON = 0.5
+# A question without a mark has so many words.
+_FEWEST_QUESTION_WORDS = 3
+_MOST_QUESTION_WORDS = 12
+# What ends a sentence that is no question.
+_END_MARKS = frozenset(".!:;。！")
 # A text of one letter, repeated so often, is a placeholder: AAA is a size, III a number.
 _FEWEST_REPEATED_LETTERS = 5
 # A note behind a mark such as TODO has at most so many words; more are a sentence.
@@ -46,7 +54,7 @@ _SHORTEST_ID = 4
 # What ends a question; the last one is the Greek mark.
 _ASKS = re.compile(r"[?？؟\u037e]\W*$")
 # A whole text in brackets, as templates have it: [answer], <answer>, {{ answer }}.
-_TEMPLATE = re.compile(r"\s*(?:\[[^]]*\]|<[^<>]*>|\{+[^{}]*\}+|%\w+%|\$\w+)\s*\.?\s*")
+_TEMPLATE = re.compile(r"\s*(?:\[[^]]*\]|<[^<>]*>|\{+[^{}]*\}+|%\w+%?|\$\w+|\#[A-Z]+[!?])\s*\.?\s*")
 # A mark in capital letters at the beginning, such as TODO(anna).
 _CAPITAL_MARK = re.compile(r"\W*(?:TODO|TBD|TBA|TBC|FIXME)\b")
 # An address, or the name of a file.
@@ -61,6 +69,8 @@ _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 # The number behind a placeholder: answer 1.
 _LAST_NUMBER = re.compile(r" \d+$")
+# A word whose letters stand apart: t o d o.
+_SPACED_LETTERS = re.compile(r"\w(?: \w)+")
 # What stands between words.
 _WORD = re.compile(r"[\W_]+")
 # What ends a mark at the beginning of a text, such as ``TODO:``.
@@ -95,8 +105,8 @@ def _read_folded_words(name: str) -> frozenset[str]:
 
 
 def _fold_words(text: str) -> str:
-    """Return the words of a text in small letters, without marks between them."""
-    return " ".join(_WORD.sub(" ", normalise(text)).split())
+    """Return the words of a text in small letters, without accents and marks between them."""
+    return " ".join(_WORD.sub(" ", fold(normalise(text))).split())
 
 
 def _is_placeholder(text: str) -> bool:
@@ -122,7 +132,11 @@ def _is_placeholder(text: str) -> bool:
 def _is_listed(plain: str) -> bool:
     """Tell whether folded words are a placeholder of the list, with a number behind it or without."""
     placeholders = _read_folded_words("placeholders")
-    return plain in placeholders or _LAST_NUMBER.sub("", plain) in placeholders
+    joined_letters = plain.replace(" ", "") if _SPACED_LETTERS.fullmatch(plain) else plain
+    rest, _, last = plain.rpartition(" ")
+    without_last = rest if last in _read_folded_words("placeholder_endings") else plain
+    forms = {plain, joined_letters, _LAST_NUMBER.sub("", plain), without_last}
+    return not placeholders.isdisjoint(forms)
 
 
 def _begins_with_mark(text: str) -> bool:
@@ -137,17 +151,34 @@ def _begins_with_mark(text: str) -> bool:
 
 
 def _points_elsewhere(text: str) -> bool:
-    """Tell whether a text only says where the answer stands, such as "see the manual, page 3"."""
+    """Tell whether a text only says where the answer stands, such as "see the manual, page 3" or "same as above"."""
     has_address = _ADDRESS.search(text) is not None
     plain = _fold_words(_ADDRESS.sub(" ", text))
-    see_words = [words for words in _read_folded_words("see") if f"{plain} ".startswith(f"{words} ")]
-    if not see_words:
-        return False
-    rest = plain[len(max(see_words, key=len)) :].split()
+    places = _read_folded_words("places")
     documents = _read_folded_words("documents")
-    known = documents | _read_folded_words("between")
+    first, _, others = plain.partition(" ")
+    if first in _read_folded_words("answer_words"):
+        plain = others
+    rest = _cut_beginning(plain, "same")
+    if rest is not None and not places.isdisjoint(rest) and _are_known(rest, places):
+        return True
+    rest = _cut_beginning(plain, "see")
+    if rest is None:
+        return False
     names_document = has_address or not documents.isdisjoint(rest) or any(map(_LABEL.fullmatch, rest))
-    return names_document and all(word in known or _LABEL.fullmatch(word) for word in rest)
+    return names_document and _are_known(rest, documents)
+
+
+def _cut_beginning(plain: str, name: str) -> Sequence[str] | None:
+    """Return the words behind the longest phrase of a list that folded words begin with; None if they begin with none."""
+    beginnings = [words for words in _read_folded_words(name) if f"{plain} ".startswith(f"{words} ")]
+    return plain[len(max(beginnings, key=len)) :].split() if beginnings else None
+
+
+def _are_known(words: Iterable[str], names: frozenset[str]) -> bool:
+    """Tell whether all words are some names, words between them or numbers of pages."""
+    known = names | _read_folded_words("between")
+    return all(word in known or _LABEL.fullmatch(word) for word in words)
 
 
 def is_answer(text: str) -> bool:
@@ -156,8 +187,17 @@ def is_answer(text: str) -> bool:
 
 
 def _asks(text: str) -> bool:
-    """Tell whether each sentence of a text is a question."""
-    return all(map(_ASKS.search, split_sentences(text)))
+    """Tell whether each sentence of a text is a question, with its mark or, of one sentence, without."""
+    return all(map(_ASKS.search, split_sentences(text))) or _begins_as_question(text)
+
+
+def _begins_as_question(text: str) -> bool:
+    """Tell whether a short text without a mark at its end begins as a question: "when does", "what is"."""
+    words = _fold_words(text).split()
+    if len(words) < _FEWEST_QUESTION_WORDS or text.rstrip()[-1:] in _END_MARKS or "," in text:
+        return False
+    has_verb = words[1] in _read_folded_words("yes_no_beginnings")
+    return len(words) <= _MOST_QUESTION_WORDS and has_verb and words[0] in _read_folded_words("asking")
 
 
 def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Finding]:
@@ -173,10 +213,19 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
         is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
         if not is_unanswerable:
             yield question.make_finding("refusal", evidence)
-    elif _is_placeholder(text):
+    elif _is_placeholder(text) or _may_be_placeholder(question):
         yield question.make_finding("placeholder", evidence)
     elif _fold_words(text) in asked or _asks(text):
         yield question.make_finding("asks", evidence)
+
+
+def _may_be_placeholder(question: Question) -> bool:
+    """Tell whether a reference is a word such as "later", which no gold passage has: it may be an answer, too."""
+    if _fold_words(question.reference) not in _read_folded_words("placeholders_or_answers"):
+        return False
+    answer = [word.key for word in read_words(question.reference)]
+    texts = [passage.text or "" for passage in question.gold]
+    return not any(_contains([word.key for word in read_words(text)], answer) for text in texts)
 
 
 def _answers_in_gold(question: Question) -> bool:
@@ -214,6 +263,10 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
     # "Yes, the pump is red." and "The pump is not red." answer "Is the pump red?", which has most of their words.
     begins_with_yes = phrase_kind(_PART_END.split(text, maxsplit=1)[0]) == "yes_no"
     is_yes_or_no = begins_with_yes or _asks_yes_or_no(question)
+    if _names_number(question) and not is_choice and not is_yes_or_no:
+        evidence = f"the question has the number of the reference: {shorten(text)!r}"
+        yield question.make_finding("answer_in_question", evidence)
+        return
     for sentence in split_sentences(text):
         if sentence.endswith((":", "：")):  # the answer follows
             continue
@@ -229,6 +282,14 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
             evidence = f"the question has the words of the reference: {shorten(sentence)!r}"
             yield question.make_finding("answer_in_question", evidence)
             return
+
+
+def _names_number(question: Question) -> bool:
+    """Tell whether a question has all words of a short reference with a number, in any order: (120) of 120 passengers."""
+    answer = read_words(question.reference)
+    has_number = any(word.kind == "number" for word in answer)
+    is_short = len(answer) <= _MOST_CHOICE_WORDS
+    return has_number and is_short and question.reference_content <= question.word_keys
 
 
 def _asks_yes_or_no(question: Question) -> bool:
@@ -295,8 +356,11 @@ def _list_id_names(id_: str) -> Sequence[str]:
 def _check_repeated_questions(questions: Sequence[Question]) -> Iterator[Finding]:
     """Find questions that are asked twice with different gold."""
     groups: dict[tuple[str, ...], list[Question]] = {}
+    polite = _read_polite_words()
     for question in questions:
-        groups.setdefault(tuple(word.key for word in question.words), []).append(question)
+        keys = [word.key for word in question.words]
+        asked = tuple(key for key in keys if key not in polite)
+        groups.setdefault(asked or tuple(keys), []).append(question)
     for words, group in groups.items():
         if not words or not any(_differ(group[0], other) for other in group[1:]):
             continue
@@ -305,6 +369,12 @@ def _check_repeated_questions(questions: Sequence[Question]) -> Iterator[Finding
             others = _list_others(question, group)
             evidence = f"the same question with other gold: {', '.join(others)}"
             yield question.make_finding("repeated_question", evidence, others)
+
+
+@cache
+def _read_polite_words() -> frozenset[str]:
+    """Read the keys of words that ask for nothing: please, hello, tell me."""
+    return frozenset(word.key for text in _read_word_lists()["polite"] for word in read_words(text))
 
 
 def _list_others(question: Question, group: Sequence[Question]) -> Sequence[str]:
@@ -335,9 +405,11 @@ def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
-    """Choose those whose gold fits the question worse than that of another one; all where none fits better."""
+    """Choose those whose gold fits the question worse than that of another one; all where none fits better, or none fits well."""
     fits = [_measure_fit(question) for question in group]
     best = max(fits)
+    if best < _LEAST_FIT:
+        return group
     worse = [
         question for question, fit in zip(group, fits, strict=True) if fit < best - _CLEARLY_BETTER
     ]
@@ -345,10 +417,22 @@ def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
 
 
 def _measure_fit(question: Question) -> float:
-    """Measure the share of the words of the question that its gold has, else its reference."""
-    held = frozenset[str]().union(*question.gold_content) or question.reference_content
-    asked = find_content(question.text) | (question.reference_content if question.gold else frozenset())
-    return len(asked & held) / max(1, len(asked))
+    """Measure the share of the words of the question, or of the reference, that its gold has: the smaller one.
+
+    Without gold, of the words of the question that the reference has.
+    """
+    asked = find_content(question.text)
+    held = frozenset[str]().union(*question.gold_content)
+    if not held:
+        return _measure_share(asked, question.reference_content)
+    if not question.reference:
+        return _measure_share(asked, held)
+    return min(_measure_share(asked, held), _measure_share(question.reference_content, held))
+
+
+def _measure_share(words: frozenset[str], held: frozenset[str]) -> float:
+    """Measure the share of some words that are among others."""
+    return len(words & held) / max(1, len(words))
 
 
 def _check_repeated_references(questions: Sequence[Question]) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
@@ -43,7 +44,9 @@ def list_missing(number: Token, values: frozenset[str]) -> frozenset[str]:
 
 
 def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) -> Token | None:
-    """Find a number of the same measure that may stand in the place of a number; a year has no rival but another year.
+    """Find a number that may stand in the place of a number: of the same measure, or the same count of another unit.
+
+    A year has no rival but another year.
 
     Args:
         number: The number.
@@ -53,9 +56,25 @@ def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) 
     for word in words:
         if word.kind != "number" or word.key in excluded or word.key == number.key:
             continue
-        if word.measures == number.measures and _is_year(word.key) == _is_year(number.key):
+        has_same_measure = word.measures == number.measures
+        if has_same_measure and _is_year(word.key) == _is_year(number.key):
+            return word
+        if _has_other_unit(word, number):
             return word
     return None
+
+
+def _has_other_unit(number: Token, other: Token) -> bool:
+    """Tell whether two numbers have the same count and another unit; 150 km is a spelling of 150 km², too."""
+    has_same_count = _count(number) != "" and _count(number) == _count(other)
+    shorter, longer = sorted((number.measures, other.measures), key=len)
+    return has_same_count and not longer.startswith(shorter)
+
+
+def _count(number: Token) -> str:
+    """Return the count of a number with a unit, as its parts have it: 35~ of 35 metres and of 35 feet; empty without a unit."""
+    counts = [part for part in number.parts if part.endswith("~")]
+    return counts[0] if number.measures and len(counts) == 1 else ""
 
 
 def find_rival_of_missing(
@@ -109,6 +128,40 @@ def find_names(words: Iterable[Token]) -> frozenset[str]:
     return frozenset(names - in_small_letters)
 
 
+def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
+    """Find the keys of the names in a text of a language.
+
+    German writes all nouns with a capital letter: there, a name stands behind a preposition without an article, as in
+    "nach Lindau".
+    """
+    if language != "de":
+        return find_names(words)
+    prepositions = _read_prepositions()
+    names: set[str] = set()
+    is_after_name = False
+    for before, word in pairwise(words):
+        may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBERS
+        is_after_name = may_be_name and (
+            before.folded in prepositions or (is_after_name and not before.ends)
+        )
+        if is_after_name:
+            names.add(word.key)
+    return frozenset(names)
+
+
+@cache
+def _read_prepositions() -> frozenset[str]:
+    """Read the prepositions of German behind which names stand without an article."""
+    return frozenset(map(fold, read_data("evaluation.gold", "words.json")["prepositions"]))
+
+
+def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
+    """Find the places of the words of a text that deny; a "no" before the first mark is an answer."""
+    denying = word_list("negations", language)
+    places = [place for place, word in enumerate(words) if word.folded in denying]
+    return places[1:] if places[:1] == [0] and words[0].ends else places
+
+
 def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the words that change what a text states: numbers, words with a digit, names, and negations."""
     denying = get_word_list("negations", language)
@@ -154,6 +207,52 @@ def find_listed_opposites(
     return pairs[0] if len(pairs) == 1 else None
 
 
+def find_alternatives(
+    words: Sequence[Token], others: Sequence[Token], excluded: Container[str]
+) -> tuple[Token, Token] | None:
+    """Find a word of a text, and the word of another text that excludes it: two colours, two months, two materials.
+
+    Args:
+        words: The words of the text.
+        others: The words of the other text.
+        excluded: The keys of words that the first one is none of.
+    """
+    own = _find_alternatives_in(words)
+    other = _find_alternatives_in(others)
+    for (name, value), word in own.items():
+        if word.key in excluded or (name, value) in other:
+            continue
+        for (other_name, other_value), rival in other.items():
+            if other_name == name and (name, other_value) not in own:
+                return word, rival
+    return None
+
+
+def _find_alternatives_in(words: Iterable[Token]) -> dict[tuple[str, str], Token]:
+    """Find the words of a text that have alternatives, each by the name of these and by what it says."""
+    alternatives = _read_alternatives()
+    found: dict[tuple[str, str], Token] = {}
+    for word in words:
+        name, _, value = word.key.partition(" ")
+        if name in {"weekday", "month"}:
+            found.setdefault((name, value), word)
+        elif word.folded in alternatives:
+            found.setdefault(alternatives[word.folded], word)
+    return found
+
+
+@cache
+def _read_alternatives() -> Mapping[str, tuple[str, str]]:
+    """Read by each word that has alternatives the name of these, and what it says."""
+    alternatives: dict[str, tuple[str, str]] = {}
+    for groups in read_data("evaluation.gold", "words.json")["alternatives"]:
+        name = groups[0][0]
+        for group in groups:
+            for word in group:
+                alternatives.setdefault(fold(word), (name, group[0]))
+    return alternatives
+
+
 @cache
 def _read_opposites() -> Mapping[str, Sequence[str]]:
     """Read the opposites of each word that has some."""
@@ -166,7 +265,11 @@ def _read_opposites() -> Mapping[str, Sequence[str]]:
 
 
 def has_initials(name: str, other: str) -> bool:
-    """Tell whether one of two names is made of the first letters of the other one: USA and United States."""
+    """Tell whether one of two names is made of the first letters of the other one, as USA of United States, or is it in other words."""
+    if name.replace(" ", "").casefold() == other.replace(" ", "").casefold():
+        return True
+    if min(len(name), len(other)) == 1 and name[0] == other[0]:
+        return True
     for short, long in ((name, other), (other, name)):
         initials = "".join(word[0] for word in long.split() if word[:1].isupper())
         is_short = short.isupper() and " " not in short and len(initials) > 1

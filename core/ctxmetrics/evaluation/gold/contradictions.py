@@ -1,0 +1,382 @@
+"""How a sentence contradicts gold that says nearly the same: another number, name or colour, a negation, an opposite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, takewhile
+from typing import NamedTuple
+
+from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.evaluation.gold.passages import read_words, shorten
+from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.evaluation.gold.values import (
+    MOST_NAMES,
+    NUMBERS,
+    find_alternatives,
+    find_listed_opposites,
+    find_names_in,
+    find_negations,
+    find_rival_of_missing,
+    has_initials,
+    list_missing,
+    list_values,
+    spell,
+)
+from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
+from ctxmetrics.judges.lexical.index import sentences
+
+# A sentence of gold says the same with another number if it has this share of the other words of a sentence.
+_SAME_BUT_NUMBER = 0.6
+# A sentence of gold says the same with another name if it has this share of the other words of a sentence.
+_SAME_BUT_NAME = 0.8
+# A sentence with fewer words is not compared by its names.
+_FEWEST_BESIDE_NAMES = 3
+# Two sentences of gold say the same with another colour or month if they have this share of the words of a sentence.
+_SAME_BUT_ALTERNATIVE = 0.5
+# A sentence of gold denies a sentence if it has this share of its other words ..
+_SAME_BUT_NEGATION = 0.8
+# .. and at least so many.
+_FEWEST_BESIDE_NEGATION = 2
+# A gold passage says the same with another number if so many words beside it, with its unit, are equal.
+_FEWEST_BESIDE_NUMBER = 3
+# The same for another name.
+_FEWEST_BESIDE_NAME = 4
+# A gold passage says the same without the negation if so many words on both sides of it are equal.
+_FEWEST_AROUND_NEGATION = 5
+# A name has at most so many words.
+_LONGEST_NAME = 3
+
+
+class _Sentence(NamedTuple):
+    """A sentence of a gold passage.
+
+    Attributes:
+        text: Its text.
+        words: Its words.
+        keys: The keys of its words.
+    """
+
+    text: str
+    words: Sequence[Token]
+    keys: frozenset[str]
+
+
+class GoldTexts:
+    """The gold passages of a question, which a sentence of its reference may contradict.
+
+    Args:
+        texts: Their texts.
+        question: The question.
+    """
+
+    def __init__(self, texts: Sequence[str], question: Question) -> None:
+        self._texts = texts
+        self._question = question
+
+    @cached_property
+    def _words(self) -> Sequence[Sequence[Token]]:
+        """The words of each passage."""
+        return [read_words(text) for text in self._texts]
+
+    @cached_property
+    def _sentences(self) -> Sequence[_Sentence]:
+        """The sentences of all passages."""
+        found: list[_Sentence] = []
+        for text in self._texts:
+            for start, end in sentences(text):
+                words = read_words(text[start:end])
+                found.append(_Sentence(text[start:end], words, frozenset(word.key for word in words)))
+        return found
+
+    @cached_property
+    def _known_keys(self) -> frozenset[str]:
+        """The keys of the words of all passages, and of the question."""
+        keys = (word.key for words in self._words for word in words)
+        return frozenset(keys) | self._question.word_keys
+
+    @cached_property
+    def _values(self) -> frozenset[str]:
+        """The numbers of all passages."""
+        return frozenset[str]().union(*map(list_values, self._words))
+
+    def find_contradiction(self, text: str, language: str, *, is_stated: bool) -> str:
+        """Describe how the gold contradicts a sentence; empty if it does not.
+
+        Args:
+            text: The sentence.
+            language: Its language.
+            is_stated: Whether the judge is sure that something states it: then only gold in the same words counts.
+        """
+        if not self._texts:
+            return ""
+        words = read_words(text)
+        in_same_words = (
+            self._find_opposites(text, words)
+            or self._find_denial(text, words, language)
+            or self._find_alternative(text, words)
+            or self._find_number_in_same_words(words)
+            or self._find_negation_in_same_words(words, language)
+            or self._find_name_in_same_words(words, language)
+        )
+        if in_same_words or is_stated:
+            return in_same_words
+        other_name = self._find_other_name(text, words, language)
+        return other_name or self._find_other_statement(text, language)
+
+    # --- the same statement, with a word in place of another ---
+
+    def _find_opposites(self, text: str, words: Sequence[Token]) -> str:
+        """Describe two words that say the contrary in a text and in a sentence that is equal but for them."""
+        for sentence in self._sentences:
+            pair = find_listed_opposites(words, sentence.words)
+            if pair is None:
+                continue
+            word, other = pair
+            content = find_content(text) - {word.key}
+            if len(content) >= _FEWEST_BESIDE_NEGATION and content <= sentence.keys:
+                return f"{word.spelling!r} against {other.spelling!r}"
+        return ""
+
+    def _find_denial(self, text: str, words: Sequence[Token], language: str) -> str:
+        """Describe a sentence that is equal to a text but for one negation."""
+        content = find_content(text)
+        negation_count = len(find_negations(words, language))
+        if len(content) < _FEWEST_BESIDE_NEGATION:
+            return ""
+        for sentence in self._sentences:
+            difference = len(find_negations(sentence.words, language)) - negation_count
+            has_words = content <= sentence.keys
+            if difference in {-1, 1} and has_words and content == find_content(sentence.text):
+                return repr(shorten(sentence.text, 120))
+        return ""
+
+    def _find_alternative(self, text: str, words: Sequence[Token]) -> str:
+        """Describe a colour, a month or the like that no passage has, and the one in the nearest sentences."""
+        nearest, share = self._find_nearest(text)
+        if share < _SAME_BUT_ALTERNATIVE:
+            return ""
+        content = find_content(text)
+        for sentence in nearest:
+            pair = find_alternatives(words, sentence.words, self._known_keys)
+            if pair is not None and not content.isdisjoint(sentence.keys):
+                return f"{pair[0].spelling!r} against {pair[1].spelling!r}"
+        return ""
+
+    def _find_number_in_same_words(self, words: Sequence[Token]) -> str:
+        """Describe a number that no passage has, and one of the same measure between the same words."""
+        for place, number in enumerate(words):
+            if number.kind != "number" or not list_missing(number, self._values):
+                continue
+            for others in self._words:
+                for other_place, other in enumerate(others):
+                    is_rival = other.kind == "number" and other.measures == number.measures
+                    if is_rival and _have_same_words_beside(words, place, others, other_place):
+                        return f"{number.spelling!r} against {other.spelling!r}"
+        return ""
+
+    def _find_negation_in_same_words(self, words: Sequence[Token], language: str) -> str:
+        """Describe a negation that only a text, or only a passage has between the same words."""
+        for others in self._words:
+            denied_by_text = _find_words_without_negation(words, others, language)
+            if denied_by_text is not None and not self._has_words(denied_by_text.keys):
+                return repr(denied_by_text.spelling)
+            denied_by_gold = _find_words_without_negation(others, words, language)
+            if denied_by_gold is not None and not self._has_words(denied_by_gold.keys_without):
+                return repr(denied_by_gold.spelling)
+        return ""
+
+    def _has_words(self, keys: Sequence[str]) -> bool:
+        """Tell whether a passage has certain words, one after another."""
+        wanted = f" {' '.join(keys)} "
+        return any(wanted in f" {' '.join(word.key for word in words)} " for words in self._words)
+
+    def _find_name_in_same_words(self, words: Sequence[Token], language: str) -> str:
+        """Describe names that no passage has, and other names between the same words."""
+        unknown_names = find_names_in(words, language) - self._known_keys
+        for start, end in _find_runs(words, unknown_names):
+            own = " ".join(word.spelling for word in words[start:end])
+            for others in self._words:
+                names = find_names_in(others, language)
+                rival = _find_name_between(words[:start], words[end:], others, names)
+                if rival and not has_initials(own, rival):
+                    return f"{own!r} against {rival!r}"
+        return ""
+
+    # --- nearly the same statement ---
+
+    def _find_other_name(self, text: str, words: Sequence[Token], language: str) -> str:
+        """Describe names that no passage has, and the names of a sentence that is nearly equal else."""
+        unknown_names = find_names_in(words, language) - self._known_keys
+        content = find_content(text) - unknown_names
+        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _FEWEST_BESIDE_NAMES:
+            return ""
+        own = spell(words, unknown_names)
+        known = self._question.reference_content | self._question.word_keys
+        for sentence in self._sentences:
+            other_names = find_names_in(sentence.words, language) - known
+            rival = spell(sentence.words, other_names)
+            if not other_names or has_initials(own, rival):
+                continue
+            if len(content & sentence.keys) >= _SAME_BUT_NAME * len(content):
+                return f"{own!r} against {rival!r}"
+        return ""
+
+    def _find_other_statement(self, text: str, language: str) -> str:
+        """Describe how the nearest sentences have another number than a text, or deny it."""
+        nearest, share = self._find_nearest(text)
+        if not nearest or share < _SAME_BUT_NUMBER:
+            return ""
+        other_number = self._find_other_number(text, nearest)
+        if other_number:
+            return other_number
+        denial = contradiction(text, [nearest[0].text], language)
+        return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
+
+    def _find_other_number(self, text: str, nearest: Iterable[_Sentence]) -> str:
+        """Describe a number that no passage has, and the number of the same measure in the nearest sentences."""
+        words = read_words(text)
+        own_values = list_values(words)
+        known_values = self._values.union(word.key for words in self._words for word in words)
+        nearest_words = [word for sentence in nearest for word in sentence.words]
+        for number in words:
+            if number.kind != "number":
+                continue
+            missing = list_missing(number, known_values)
+            if not missing:
+                continue
+            rival = find_rival_of_missing(number, missing, nearest_words, own_values)
+            if rival is not None:
+                return f"{number.spelling!r} against {rival.spelling!r}"
+        return ""
+
+    def _find_nearest(self, text: str) -> tuple[Sequence[_Sentence], float]:
+        """Find the two sentences that together have most words of a text, and the share of the words that they have.
+
+        Numbers do not count.
+        """
+        numbers = {word.key for word in read_words(text) if word.kind in NUMBERS}
+        content = find_content(text) - numbers
+        nearest: list[_Sentence] = []
+        missing = content
+        for _ in range(2):
+            counts = [len(missing & sentence.keys) for sentence in self._sentences]
+            most = max(counts, default=0)
+            if most:
+                best = self._sentences[counts.index(most)]
+                nearest.append(best)
+                missing -= best.keys
+        return nearest, 1 - len(missing) / max(1, len(content))
+
+
+def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
+    """Tell whether a denial is one of the same statement: the sentence has nearly all other words of the text.
+
+    A denial by a number alone is none: numbers are compared on their own.
+    """
+    denied_words = read_words(denial.unit)
+    has_other_values = list_values(denied_words) != list_values(read_words(denial.context))
+    if denial.kind == "number" and has_other_values:
+        return False
+    content = find_content(text) - {word.key for word in denied_words}
+    held = content & sentence.keys
+    return len(held) >= max(_FEWEST_BESIDE_NEGATION, _SAME_BUT_NEGATION * len(content))
+
+
+# --- words beside a place ---
+
+
+def _count_equal(words: Iterable[Token], others: Iterable[Token]) -> int:
+    """Count the words at the beginning that two texts have in common."""
+    pairs = zip(words, others, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
+
+
+def _have_same_words_beside(
+    words: Sequence[Token], place: int, others: Sequence[Token], other_place: int
+) -> bool:
+    """Tell whether the words on both sides of two numbers are equal, as far as that shows the same statement."""
+    before = _count_equal(words[:place][::-1], others[:other_place][::-1])
+    after = _count_equal(words[place + 1 :], others[other_place + 1 :])
+    unit = 1 if words[place].measures else 0
+    return before + after + unit >= _FEWEST_BESIDE_NUMBER
+
+
+class _Denied(NamedTuple):
+    """Words of a text around a negation.
+
+    Attributes:
+        spelling: The words.
+        keys: Their keys.
+        keys_without: The same without the negation.
+    """
+
+    spelling: str
+    keys: Sequence[str]
+    keys_without: Sequence[str]
+
+
+def _find_words_without_negation(
+    words: Sequence[Token], others: Sequence[Token], language: str
+) -> _Denied | None:
+    """Find the words on both sides of a negation of a text in another one that does not deny; None if there are none."""
+    for place in find_negations(words, language):
+        before = words[:place][::-1]
+        after = words[place + 1 :]
+        for other_place in range(1, len(others)):
+            if not before or others[other_place - 1].key != before[0].key:
+                continue
+            count_before = _count_equal(before, others[:other_place][::-1])
+            count_after = _count_equal(after, others[other_place:])
+            if count_after > 1 and count_before + count_after >= _FEWEST_AROUND_NEGATION:
+                same = words[place - count_before : place + count_after + 1]
+                keys = [word.key for word in same]
+                return _Denied(
+                    spelling=" ".join(word.spelling for word in same),
+                    keys=keys,
+                    keys_without=[*keys[:count_before], *keys[count_before + 1 :]],
+                )
+    return None
+
+
+def _find_runs(words: Sequence[Token], keys: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield where words with certain keys stand one after another: the first place, and the place behind the last one."""
+    start = 0
+    for has_key, group in groupby(words, key=lambda word: word.key in keys):
+        end = start + sum(1 for _ in group)
+        if has_key:
+            yield start, end
+        start = end
+
+
+def _find_name_between(
+    words_before: Sequence[Token],
+    words_after: Sequence[Token],
+    others: Sequence[Token],
+    names: frozenset[str],
+) -> str:
+    """Find a name of a text that stands between certain words, as far as that shows the same statement; empty without one.
+
+    Args:
+        words_before: The words before it.
+        words_after: The words behind it.
+        others: The words of the text.
+        names: The keys of the names of the text.
+    """
+    if not words_before:
+        return ""
+    before = words_before[::-1]
+    for place in range(1, len(others)):
+        if others[place - 1].key != before[0].key:
+            continue
+        count_before = _count_equal(before, others[:place][::-1])
+        for end in range(place + 1, min(place + _LONGEST_NAME, len(others)) + 1):
+            name = others[place:end]
+            if not all(word.key in names for word in name):
+                break
+            count_after = _count_equal(words_after, others[end:])
+            if count_after == 0 and words_after:
+                continue
+            if count_before + count_after >= _FEWEST_BESIDE_NAME:
+                return " ".join(word.spelling for word in name)
+    return ""
