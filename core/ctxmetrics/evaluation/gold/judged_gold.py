@@ -58,6 +58,8 @@ _LEAST_NEW_IN_HOLE = 0.15
 _LEAST_OF_SENTENCE = 0.6
 # .. and more of it by this share than two sentences of any gold passage.
 _LEAST_AHEAD = 0.05
+# It is a hole without the judge's yes, too, if it is evidence for a sentence of the reference and has more of it by this share.
+_LEAST_FAR_AHEAD = 0.5
 # It is also a hole if it is evidence for the reference, and has at least this share of the words of the question that carry a
 # meaning ..
 _LEAST_OF_QUESTION = 0.6
@@ -401,14 +403,25 @@ class PoolFindings:
         if not self._question.gold:
             return
         for place in self._pool.retrieved:
-            verdict = self._useful[place] if place < len(self._useful) else None
-            if verdict is None or not verdict.value or not verdict.evidence:
-                continue
-            if not self._by_words or self._has_answer(place):
+            quote = self._find_use(place)
+            if quote:
                 name = self._pool.name(place)
-                quote = shorten(verdict.evidence[0].quote, 160)
-                evidence = f"{name!r} was retrieved, is useful and is not gold: {quote!r}"
+                evidence = f"{name!r} was retrieved, is useful and is not gold: {shorten(quote, 160)!r}"
                 yield self._question.make_finding("hole", evidence, (self._pool.get_key(place),))
+
+    def _find_use(self, place: int) -> str:
+        """Find the words by which a passage is useful; empty if it is not."""
+        verdict = self._useful[place] if place < len(self._useful) else None
+        is_useful = verdict is not None and verdict.value and verdict.evidence
+        if verdict is not None and is_useful and (not self._by_words or self._has_answer(place)):
+            return verdict.evidence[0].quote
+        if not self._by_words:
+            return ""
+        for unit in self._units:
+            quotes = [span.quote for span in unit.evidence if span.context == place]
+            if quotes and self._is_nearer_than_gold(place, unit.text, _LEAST_FAR_AHEAD):
+                return quotes[0]
+        return ""
 
     def _has_answer(self, place: int) -> bool:
         """Tell whether a passage has enough words of the reference, or is evidence for it and near to the question."""
@@ -420,15 +433,21 @@ class PoolFindings:
         new_share = self._weigh(held - self._unite_gold(), content)
         if share >= _LEAST_IN_HOLE and new_share >= _LEAST_NEW_IN_HOLE:
             return True
-        if any(self._is_nearer_than_gold(place, unit.text) for unit in self._units):
+        if any(self._is_nearer_than_gold(place, unit.text, _LEAST_AHEAD) for unit in self._units):
             return True
         is_evidence = any(span.context == place for unit in self._units for span in unit.evidence)
         asked = find_content(self._question.text)
         has_question = self._weigh(asked & self._words[place], asked) >= _LEAST_OF_QUESTION
         return is_evidence and (has_question or place in self._pool.first)
 
-    def _is_nearer_than_gold(self, place: int, text: str) -> bool:
-        """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage."""
+    def _is_nearer_than_gold(self, place: int, text: str, ahead: float) -> bool:
+        """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage.
+
+        Args:
+            place: The place of the passage.
+            text: The sentence.
+            ahead: How much more, as a share of the sentence.
+        """
         content = find_content(text)
         if len(content) < _FEWEST_WORDS:
             return False
@@ -436,7 +455,7 @@ class PoolFindings:
         if share < _LEAST_OF_SENTENCE:
             return False
         gold_shares = (self._measure_nearest(content, gold) for gold in self._pool.gold)
-        return share >= max(gold_shares, default=0.0) + _LEAST_AHEAD
+        return share >= max(gold_shares, default=0.0) + ahead
 
     def _measure_nearest(self, content: frozenset[str], place: int) -> float:
         """Measure the share of some words that the two nearest sentences of a passage have together."""
