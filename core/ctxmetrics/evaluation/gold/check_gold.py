@@ -322,6 +322,7 @@ def check_gold(
         findings += pool_findings.check_first_results(run_checks.undecided.get(pool.question.number))
         if pool_findings.is_in_another_language:
             not_compared += 1
+    findings = _drop_named_holes(findings)
     kinds = [*KINDS]
     findings.sort(key=lambda finding: (kinds.index(finding.kind), finding.number))
     is_complete = _has_answered(results)
@@ -357,6 +358,21 @@ def check_gold(
         judge=None if results is None else (judge or default_judge()).name,
         results=results,
     )
+
+
+def _drop_named_holes(findings: Sequence[Finding]) -> list[Finding]:
+    """Leave out the holes that the gold names in another form: one finding says how to write the id."""
+    named = {
+        (finding.number, id_)
+        for finding in findings
+        if finding.code == "other_form"
+        for id_ in finding.items
+    }
+    return [
+        finding
+        for finding in findings
+        if finding.code != "hole" or (finding.number, finding.items[0]) not in named
+    ]
 
 
 def _name_sources(

@@ -258,7 +258,7 @@ def _check_repeated(question: Question) -> Iterator[Finding]:
     repeated = [key for key, count in Counter(question.gold_keys).items() if count > 1]
     if repeated:
         names = ", ".join(map(shorten, repeated[:_MOST_NAMED]))
-        yield question.make_finding("repeated_id", f"named more than once: {names}", repeated)
+        yield question.make_finding("repeated_id", f"the gold names more than once: {names}", repeated)
 
 
 def _check_missing(
@@ -363,7 +363,9 @@ class _Doubles:
                 continue
             own = self._passages.name(first_place)
             names = [self._passages.name(place) for place in doubles]
-            evidence = f"{own!r} is gold, and {_list_names(names)} with the same text is not"
+            texts = {normalise(self._passages.chunks[place].text) for place in (first_place, *doubles)}
+            same = "the same text" if len(texts) == 1 else "nearly the same text"
+            evidence = f"{own!r} is gold, and {_list_names(names)} with {same} is not"
             yield question.make_finding("double", evidence, (own, *names))
 
     def _find(self, place: int) -> Sequence[int]:

@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.gold.gold_runs import K, RunResults
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.wording import plural
 
 # Chance finds a question if `K` passages drawn at random have at least this share of its gold on average.
 _BY_CHANCE = 0.5
@@ -48,10 +49,13 @@ class HoleBounds(Plain):
     judged: float | None
 
     def __str__(self) -> str:
-        judged = "nothing retrieved" if self.judged is None else f"judged {self.judged:.3f}"
+        judged = "nothing retrieved"
+        if self.judged is not None:
+            judged = f"share of results that are judged {self.judged:.3f}"
         return (
-            f"{self.run}, first {K}: {self.holes} holes; recall {self.recall:.3f}, {self.recall_with_holes:.3f} if they "
-            f"were gold; precision {self.precision:.3f}, {self.precision_with_holes:.3f}; {judged}"
+            f"{self.run}, first {K} results: {plural(self.holes, 'hole')}; recall {self.recall:.3f} "
+            f"({self.recall_with_holes:.3f} if holes were gold); precision {self.precision:.3f} "
+            f"({self.precision_with_holes:.3f}); {judged}"
         )
 
 
@@ -76,8 +80,8 @@ class Deciding(Plain):
     def __str__(self) -> str:
         pairs = "".join(f"; {count} tell {pair} apart" for pair, count in self.pairs.items())
         return (
-            f"of {self.questions} questions {self.all_right} are all right, {self.all_wrong} all wrong, "
-            f"{self.by_words} right by words or chance{pairs}"
+            f"of {self.questions} questions every run has all gold of {self.all_right} and no run any of "
+            f"{self.all_wrong}; a search by words, or chance, has all of {self.by_words}{pairs}"
         )
 
 

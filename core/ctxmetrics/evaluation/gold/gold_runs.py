@@ -109,7 +109,9 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
                 equal.append((question, first))
             elif _is_nearly_first(gold, results):
                 count_first = f"{len(gold) - 1} of the {len(gold)} gold passages"
-                evidence = f"{count_first} are among the first {len(gold) + 1} results of {name}"
+                evidence = (
+                    f"{count_first} are among the first {len(gold) + 1} results of the run {name!r}"
+                )
                 like_run.setdefault(question.number, LikeRun(name, evidence))
         most = max((len(first) for _, first in equal), default=0)
         count = RunGold(run=name, questions=usable, equal=len(equal), most=most)
@@ -228,7 +230,7 @@ def _find_evidence(
 def describe_first_results(count: int, run: str) -> str:
     """Describe that the gold is so many first results of a run."""
     what = "the first result" if count == 1 else f"the first {count} results"
-    return f"the gold is {what} of {run}"
+    return f"the gold is {what} of the run {run!r}"
 
 
 def _is_unlike_reference(question: Question, words: frozenset[str]) -> bool:

@@ -212,11 +212,11 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
     if kind in {"refusal", "mark"}:
         is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
         if not is_unanswerable:
-            yield question.make_finding("refusal", evidence)
+            yield question.make_finding("refusal", f"{evidence}: no answer")
     elif _is_placeholder(text) or _may_be_placeholder(question):
-        yield question.make_finding("placeholder", evidence)
+        yield question.make_finding("placeholder", f"{evidence}: the answer is missing")
     elif _fold_words(text) in asked or _asks(text):
-        yield question.make_finding("asks", evidence)
+        yield question.make_finding("asks", f"{evidence}: a question, no answer")
 
 
 def _may_be_placeholder(question: Question) -> bool:

@@ -242,6 +242,41 @@ def test_first_results_in_their_order_are_no_chance_elsewhere() -> None:
     assert report.runs[0].equal == 1
 
 
+def test_order_of_the_ids_is_no_chance_where_other_gold_has_none() -> None:
+    names = ["bike-1", "oven-1", "oven-2", "pump-1", "pump-2"]
+    first = Sample(
+        id="first",
+        user_input="Which parts?",
+        reference_context_ids=names[:3],
+        retrieved_context_ids=names,
+    )
+    # Gold of another question, in no order: the order of the first one is that of the ranks.
+    unsorted = make_run_sample(1, ["pump-1", "oven-1", "bike-1"])
+    other = make_run_sample(2, ["oven-2", "oven-1", "bike-1"])
+    assert list_codes(check_gold([first, unsorted, other], corpus=CORPUS)) == ["first_results"]
+    in_order = make_run_sample(1, ["bike-1", "oven-1", "pump-1"])
+    assert list_codes(check_gold([first, in_order], corpus=CORPUS)) == []
+
+
+@pytest.mark.parametrize(
+    ("gold", "expected"),
+    [
+        # All but one are among the first results, and most say nothing of the pump's weight.
+        (["bike-1", "pump-1", "oven-2"], ["adds_nothing", "first_results"]),
+        (["pump-1", "oven-2", "pump-2"], ["adds_nothing"]),
+    ],
+)
+def test_gold_that_is_the_first_results_but_one(gold: list[str], expected: list[str]) -> None:
+    sample = Sample(
+        user_input="How heavy is it?",
+        reference="The garden pump weighs 12 kilograms.",
+        reference_context_ids=gold,
+        retrieved_context_ids=["bike-1", "pump-1", "oven-1", "none-1", "none-2"],
+    )
+    report = check_gold([sample], corpus=CORPUS)
+    assert [finding.code for finding in report.findings] == expected
+
+
 def test_run_in_another_file_is_joined_by_id_or_question() -> None:
     samples = [make_sample(id=None), OVEN]
     run = [
@@ -259,6 +294,25 @@ def test_question_asked_twice_with_different_gold() -> None:
         ("repeated_question", "q9")
     ]
     assert list_codes(check(make_sample(), make_sample(id="q9"))) == []
+
+
+def test_passage_that_the_gold_names_in_another_form_is_no_hole() -> None:
+    sample = make_sample(
+        reference_context_ids=["PUMP-1"], retrieved_context_ids=["pump-1"], retrieved_contexts=None
+    )
+    assert list_codes(check(sample)) == ["other_form"]
+
+
+def test_polite_words_make_no_other_question() -> None:
+    asked = f"Hello, can you please tell me: {make_sample()['user_input']}"
+    copy = make_sample(
+        id="q9",
+        user_input=asked,
+        reference="It has eight gears.",
+        reference_context_ids=["bike-1"],
+    )
+    report = check(make_sample(), OVEN, copy)
+    assert [finding.code for finding in report.findings] == ["repeated_question"]
 
 
 @pytest.mark.parametrize(
