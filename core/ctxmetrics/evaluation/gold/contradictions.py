@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.gold.values import (
     spell,
 )
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.contradiction import Contradiction, contradiction
+from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
 from ctxmetrics.judges.lexical.index import sentences
 
 # A sentence of gold says the same with another number if it has this share of the other words of a sentence.
@@ -230,7 +230,7 @@ class GoldTexts:
         other_number = self._find_other_number(text, nearest)
         if other_number:
             return other_number
-        denial = contradiction(text, [nearest[0].text], language)
+        denial = find_contradiction(text, [nearest[0].text], language)
         return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
 
     def _find_other_number(self, text: str, nearest: Iterable[_Sentence]) -> str:

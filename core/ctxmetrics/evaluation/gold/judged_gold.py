@@ -19,7 +19,7 @@ from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.judges.evidence.words import word_list
+from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
@@ -308,7 +308,7 @@ class PoolFindings:
     def _stop_keys(self) -> frozenset[str]:
         """The keys of words without a meaning, in the language of question and reference together: a sentence may be too short to show it."""
         text = f"{self._question.text} {self._question.reference}"
-        stop = word_list("stop", detect_language(text))
+        stop = get_word_list("stop", detect_language(text))
         return frozenset(word.key for word in read_words(text) if word.folded in stop)
 
     def _is_unstated(self, text: str) -> bool:

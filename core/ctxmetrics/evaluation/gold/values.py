@@ -142,7 +142,7 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     for before, word in pairwise(words):
         may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBERS
         is_after_name = may_be_name and (
-            before.folded in prepositions or (is_after_name and not before.ends)
+            before.folded in prepositions or (is_after_name and not before.ends_clause)
         )
         if is_after_name:
             names.add(word.key)
@@ -157,9 +157,9 @@ def _read_prepositions() -> frozenset[str]:
 
 def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
     """Find the places of the words of a text that deny; a "no" before the first mark is an answer."""
-    denying = word_list("negations", language)
+    denying = get_word_list("negations", language)
     places = [place for place, word in enumerate(words) if word.folded in denying]
-    return places[1:] if places[:1] == [0] and words[0].ends else places
+    return places[1:] if places[:1] == [0] and words[0].ends_clause else places
 
 
 def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
