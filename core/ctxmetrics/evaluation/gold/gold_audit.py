@@ -53,30 +53,33 @@ def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed:
 
     Only questions that can be labelled are drawn: those with a reference that is an answer, and passages.
     """
-    source = random.Random(seed)  # noqa: S311 - a draw that can be repeated
-    drawn = source.sample(range(len(pools)), min(n, len(pools)))
-    numbers = {pools[place].question.number for place in drawn}
-    names = frozenset(pools[place].question.name for place in drawn)
-    doubtful = {finding.number for finding in findings} - numbers
-    added = [place for place, pool in enumerate(pools) if pool.question.number in doubtful]
-    source.shuffle(added)
-    places = [*drawn, *added[:n]]
-    source.shuffle(places)
-    samples = tuple(_hide_gold(pools[place], source) for place in places)
-    return Audit(samples, names, seed)
+    random_source = random.Random(seed)  # noqa: S311 - a draw that can be repeated
+    drawn = random_source.sample(range(len(pools)), min(n, len(pools)))
+    drawn_numbers = {pools[index].question.number for index in drawn}
+    drawn_names = frozenset(pools[index].question.name for index in drawn)
+    doubtful_numbers = {finding.number for finding in findings} - drawn_numbers
+    doubtful = [index for index, pool in enumerate(pools) if pool.question.number in doubtful_numbers]
+    random_source.shuffle(doubtful)
+    chosen = [*drawn, *doubtful[:n]]
+    random_source.shuffle(chosen)
+    samples = tuple(_hide_gold(pools[index], random_source) for index in chosen)
+    return Audit(samples, drawn_names, seed)
 
 
-def _hide_gold(pool: Pool, source: random.Random) -> Sample:
+def _hide_gold(pool: Pool, random_source: random.Random) -> Sample:
     """Show the passages of a pool in random order, without what is gold."""
-    order = [*range(len(pool.texts))]
-    source.shuffle(order)
+    order = list(range(len(pool.texts)))
+    random_source.shuffle(order)
     question = pool.question
+    ids = None
+    if question.has_ids:
+        ids = [pool.ids[index] or "" for index in order]
     return Sample(
         id=question.name,
         user_input=question.sample.user_input,
         reference=question.reference,
-        retrieved_contexts=[pool.texts[place] for place in order],
-        retrieved_context_ids=[pool.ids[place] or "" for place in order] if question.has_ids else None,
+        retrieved_contexts=[pool.texts[index] for index in order],
+        retrieved_context_ids=ids,
     )
 
 
@@ -232,8 +235,9 @@ def read_audit(
     unknown = answers.verdicts.keys() - {question.name for question in questions}
     if unknown:
         raise InputFileError(f"{labels}: sample {min(unknown)!r} is not in the file that is checked.")
-    golds: dict[int, PeopleGold] = {}
-    random_golds: dict[int, Sequence[str]] = {}
+    golds: dict[int, PeopleGold] = {}  # of all questions with answers
+    random_golds: dict[int, Sequence[str]] = {}  # of those in the random part
+    emptied = 0
     for question in questions:
         gold = answers.correct_gold(question.name, question.gold, has_ids=question.has_ids)
         if gold is None:
@@ -241,6 +245,8 @@ def read_audit(
         golds[question.number] = gold
         if question.name in answers.random:
             random_golds[question.number] = gold.keys
+            if question.gold and not gold.keys:
+                emptied += 1
     wrong = {number for number, gold in golds.items() if gold.is_changed}
     audited = random_golds.keys()
     doubtful = golds.keys() - audited
@@ -253,9 +259,7 @@ def read_audit(
         interval=interval,
         changes=tuple(_list_changes(questions, golds)),
         means=tuple(_correct_means(questions, runs, random_golds)),
-        emptied=sum(
-            1 for number, keys in random_golds.items() if questions[number - 1].gold and not keys
-        ),
+        emptied=emptied,
         without_id=sum(gold.without_id for gold in golds.values()),
     )
     corrected = [

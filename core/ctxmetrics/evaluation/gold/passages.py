@@ -136,10 +136,8 @@ class Passages:
         """
         index, _ = self._index
         length_terms = self._length_terms
-        rare_first = sorted(
-            (index[key] for key in set(keys) if key in index),
-            key=lambda postings: len(postings.places),
-        )[:most_words]
+        found_words = [index[key] for key in set(keys) if key in index]
+        rare_first = sorted(found_words, key=lambda postings: len(postings.places))[:most_words]
         if not rare_first:
             return []
         # For each word, the passages that have it, and what it adds to the score of each.
@@ -159,8 +157,8 @@ class Passages:
         matches, numbers = np.unique(np.concatenate(places_by_word), return_inverse=True)
         scores = np.bincount(numbers, np.concatenate(scores_by_word))
         order = np.argsort(-scores, kind="stable")  # equal scores stay in the order of the passages
-        excluded = {*without}
-        best_places = (int(place) for place in matches[order[: most + len(excluded)]])
+        excluded = set(without)
+        best_places = matches[order[: most + len(excluded)]].tolist()
         return [place for place in best_places if place not in excluded][:most]
 
     def weigh(self, key: str) -> float:
@@ -178,11 +176,11 @@ def collect_chunks(samples: Iterable[Sample]) -> list[Chunk]:
     chunks: dict[tuple[str | None, str], Chunk] = {}
     for sample in samples:
         for texts, ids in (
-            (sample.retrieved_contexts, sample.retrieved_context_ids),
-            (sample.reference_contexts, sample.reference_context_ids),
+            (sample.retrieved_contexts or (), sample.retrieved_context_ids or ()),
+            (sample.reference_contexts or (), sample.reference_context_ids or ()),
         ):
-            own_ids = ids if len(ids or ()) == len(texts or ()) else None
-            for text, id_ in zip_longest(texts or (), own_ids or ()):
+            ids_of_texts = ids if len(ids) == len(texts) else ()
+            for text, id_ in zip_longest(texts, ids_of_texts):
                 chunks.setdefault((id_ or None, text), Chunk(text, id_ or None, ""))
     return list(chunks.values())
 
