@@ -260,6 +260,7 @@ _IS_LOWEST_FIRST = {
 _NAMED_NUMBER = re.compile(
     r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\s_]?[:=#]?\s?(?P<number>-?(?:\d+(?:[.,]\d+)?|[.,]\d+))"
 )
+_DIGIT = re.compile(r"\d")
 # A number at the beginning of a text: [2] .., (0.91) .., 2. ..
 _FIRST_NUMBER = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
 # The characters at each end of a text in which its rank or score may stand.
@@ -294,6 +295,8 @@ def _read_named_numbers(text: str) -> dict[str, float]:
     """Read the ranks and scores at the ends of a text, by the words before them."""
     numbers: dict[str, float] = {}
     for part in {text[:_END_OF_TEXT], text[-_END_OF_TEXT:]}:
+        if _DIGIT.search(part) is None:
+            continue
         for match in _NAMED_NUMBER.finditer(part):
             if to_letters(match["name"]) in _IS_LOWEST_FIRST:
                 numbers[match["name"]] = float(match["number"].replace(",", "."))
@@ -382,7 +385,9 @@ class TextSigns:
             self.labels[word] += 1
         elif _is_address(reference) and not any(reference in text for text in texts):
             self.addresses += 1
-        pieces = _BETWEEN_ANSWERS.split(reference)
+        pieces: Sequence[str] = ()
+        if any(mark in reference for mark in ("|", "OR", "#")):
+            pieces = _BETWEEN_ANSWERS.split(reference)
         if len(pieces) > 1 and "\n" not in reference and all(pieces):
             self.alternatives += 1
 
