@@ -211,15 +211,15 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                 words = Decades(words)
             self._keep(word, words)
         if word != chunk:
-            tail = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
-            if type(words) is PlainDigits and not (
-                word + tail == chunk and _PLAIN_END.issuperset(tail)
-            ):
+            marks_behind = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
+            has_plain_end = word + marks_behind == chunk and _PLAIN_END.issuperset(marks_behind)
+            if type(words) is PlainDigits and not has_plain_end:
                 words = Digits(words)
-            if not CLAUSE_END.isdisjoint(tail):
+            if not CLAUSE_END.isdisjoint(marks_behind):
+                # Faster than `_replace`.
                 key, folded, kind, spelling, _, measures, parts, size = words[0]
-                ending = Token(key, folded, kind, spelling, True, measures, parts, size)
-                words = type(words)((ending,))
+                last_word = Token(key, folded, kind, spelling, True, measures, parts, size)
+                words = type(words)((last_word,))
             self._keep(chunk, words)
         return words
 
@@ -242,57 +242,69 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         text = chunk if chunk.isascii() else chunk.replace("’", "'").replace("‘", "'")
         words: list[Token] = []
         is_numeric = False
-        joint = ""  # what stands between a word and the one before it
+        gap_before = ""
         matches = [*word_pattern(text.isascii()).finditer(text)]
-        ends_of_gaps = [*(match.start() for match in matches[1:]), len(text)]
-        for match, after in zip(matches, ends_of_gaps, strict=False):
-            gap = text[match.end() : after]
+        next_starts = [*(match.start() for match in matches[1:]), len(text)]
+        for match, next_start in zip(matches, next_starts, strict=False):
+            gap = text[match.end() : next_start]
             ends_clause = not CLAUSE_END.isdisjoint(gap)
-            spelling = match.group()
-            is_number = match.lastgroup == "number"
             if match.lastgroup == "unspaced":
-                words += _pairs(spelling, ends_clause=ends_clause)
+                words += _split_into_pairs(match[0], ends_clause=ends_clause)
             else:
-                if is_number:
-                    key, folded, kind, measures = _read_number(_write_century(text, match))
+                if match.lastgroup == "number":
+                    reading = _read_number(_write_century(text, match))
                 else:
-                    key, folded, kind, measures = _read_letters(spelling)
+                    reading = _read_letters(match[0])
+                _, folded, kind, _ = reading
                 if kind != "word" or folded in NUMBER_WORDS:
                     is_numeric = True
-                if joint == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
-                    before = words.pop()
-                    key = before.key[0] + key
-                    kind = "number"
-                    spelling = f"{before.spelling}-{spelling}"
-                elif (
-                    is_number
-                    and words
-                    and words[-1].kind == "word"
-                    and words[-1].folded != "v"  # v2.3.1 is version 2.3.1
-                    and (not joint or (joint == "-" and words[-1].spelling.isupper()))
-                ):
-                    # HC2, COVID-19: the number is a part of the name, with its zeros.
-                    key = words[-1].key + (spelling if spelling.isdecimal() else key)
-                parts = (f"{key}~",) if kind == "number" else ()
-                words.append(
-                    Token(
-                        intern(key),
-                        intern(folded),
-                        kind,
-                        intern(spelling),
-                        ends_clause,
-                        measures,
-                        parts,
-                    )
-                )
-            joint = gap
+                words.append(_join_word(words, gap_before, match, reading, ends_clause=ends_clause))
+            gap_before = gap
+        result = tuple(words)
         if chunk.lower().rstrip(MARKS_AROUND) in SPOKEN_MARKS:  # o'clock
-            result: tuple[Token, ...] = ClockWords(words)
-            self._keep(chunk, result)
-            return result
-        result = _classify(chunk, words) if is_numeric or not chunk.isascii() else tuple(words)
+            result = ClockWords(words)
+        elif is_numeric or not chunk.isascii():
+            result = _classify(chunk, words)
         self._keep(chunk, result)
         return result
+
+
+def _join_word(
+    words: list[Token],
+    gap: str,
+    match: re.Match[str],
+    reading: tuple[str, str, Kind, str],
+    *,
+    ends_clause: bool,
+) -> Token:
+    """Build the next word of a chunk; a word before it that belongs to it is taken off the list.
+
+    Args:
+        words: The words before it.
+        gap: What stands between it and the word before.
+        match: Its place in the chunk.
+        reading: Its key, folded form, kind and measure.
+        ends_clause: Whether a mark that may end a clause follows it.
+    """
+    key, folded, kind, measures = reading
+    spelling = match[0]
+    if gap == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
+        tens = words.pop()
+        key = tens.key[0] + key
+        kind = "number"
+        spelling = f"{tens.spelling}-{spelling}"
+    elif match.lastgroup == "number" and words and _is_name_of_number(words[-1], gap):
+        # HC2, COVID-19: the number is a part of the name, with its zeros.
+        key = words[-1].key + (spelling if spelling.isdecimal() else key)
+    parts = (f"{key}~",) if kind == "number" else ()
+    return Token(intern(key), intern(folded), kind, intern(spelling), ends_clause, measures, parts)
+
+
+def _is_name_of_number(word: Token, gap: str) -> bool:
+    """Whether a word before a number makes a name with it; v2.3.1 is version 2.3.1."""
+    if word.kind != "word" or word.folded == "v":
+        return False
+    return not gap or (gap == "-" and word.spelling.isupper())
 
 
 def _read_days(chunk: str) -> tuple[Token, ...]:
@@ -461,14 +473,14 @@ def read_phrase(phrase: str) -> list[Token]:
         return words
     for match in word_pattern(phrase.isascii()).finditer(phrase):
         if match.lastgroup == "unspaced":
-            words += _pairs(match[0], ends_clause=False)
+            words += _split_into_pairs(match[0], ends_clause=False)
         else:
             key, folded, kind, measures = _read_letters(match[0])
             words.append(Token(key, folded, kind, match[0], ends_clause=False, measures=measures))
     return words
 
 
-def _pairs(run: str, *, ends_clause: bool) -> list[Token]:
+def _split_into_pairs(run: str, *, ends_clause: bool) -> list[Token]:
     """Return the overlapping pairs of characters of a run as words; the one character of a run of one.
 
     Args:

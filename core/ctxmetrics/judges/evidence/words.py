@@ -257,10 +257,9 @@ def _replace_spoken_times(
                 numbers.pop(index, None)
             continue
         next_free = time.end
-        chunk_range = range(time.begin, time.end)
         spelling = " ".join(chunks[time.begin : time.end]).rstrip(MARKS_AROUND)
         ends_clause = not CLAUSE_END.isdisjoint(chunks[time.end - 1])
-        for chunk_index in chunk_range:
+        for chunk_index in range(time.begin, time.end):
             pieces[chunk_index] = ()
             numbers.pop(chunk_index, None)
         pieces[time.begin] = (
@@ -297,7 +296,7 @@ def _replace_quantities(stretch: str, quantities: Sequence[Quantity]) -> tuple[T
     position = 0
     for quantity in quantities:
         words.extend(chain.from_iterable(map(read_chunk, stretch[position : quantity.start].split())))
-        words.append(_token(stretch, quantity))
+        words.append(_build_token(stretch, quantity))
         position = quantity.end
     words.extend(chain.from_iterable(map(read_chunk, stretch[position:].split())))
     if len(stretch) <= LONGEST_CHUNK:
@@ -307,18 +306,17 @@ def _replace_quantities(stretch: str, quantities: Sequence[Quantity]) -> tuple[T
     return tuple(words)
 
 
-def _token(text: str, quantity: Quantity) -> Token:
-    """Return a quantity as a word; the names of months and units are parts of it."""
+def _build_token(text: str, quantity: Quantity) -> Token:
+    """Build a quantity as a word; the names of months and units are parts of it."""
     spelling = text[quantity.start : quantity.end]
     parts = [*quantity.parts]
-    counted: set[str] = set()
+    counted_keys: set[str] = set()
     for word in chain.from_iterable(map(read_chunk, spelling.split())):
         if word.kind == "word":
             parts.append(word.key)
         if word.kind == "number" or len(word.folded) > 1:
-            counted.add(word.key)
-    plain = filter(_is_plain_number, quantity.parts)
-    parts.extend(f"{part}~" for part in plain)
+            counted_keys.add(word.key)
+    parts += [f"{part}~" for part in quantity.parts if _is_plain_number(part)]
     ends_clause = not CLAUSE_END.isdisjoint(text[quantity.end : quantity.end + 1])
     return Token(
         quantity.key,
@@ -328,7 +326,7 @@ def _token(text: str, quantity: Quantity) -> Token:
         ends_clause,
         quantity.kind,
         tuple(parts),
-        max(1, len(counted)),
+        max(1, len(counted_keys)),
     )
 
 
@@ -337,12 +335,13 @@ def read_number_words(words: Sequence[Token], language: str) -> Sequence[Token]:
     numbers = _get_numbers(language)
     if not numbers or numbers.keys().isdisjoint([word.folded for word in words]):
         return words  # the usual case
-    return [
-        word._replace(key=numbers[word.folded], kind="number", measures="")
-        if word.kind == "word" and word.folded in numbers
-        else word
-        for word in words
-    ]
+    read_words: list[Token] = []
+    for word in words:
+        if word.kind == "word" and word.folded in numbers:
+            read_words.append(word._replace(key=numbers[word.folded], kind="number", measures=""))
+        else:
+            read_words.append(word)
+    return read_words
 
 
 @lru_cache(maxsize=64)
@@ -353,6 +352,7 @@ def _get_numbers(language: str) -> Mapping[str, str]:
 
 
 def _is_plain_number(key: str) -> bool:
+    """Whether a key is a number without a unit."""
     return key.replace(".", "").isdecimal()
 
 
@@ -373,10 +373,14 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
     """
     if key[4:5] != "-" or _DATED.fullmatch(key) is None:
         return "", (), ""  # the usual case
-    year, _, rest = key.partition("-")
-    if "-" in rest:
-        return year, (f"?{rest}",), ""
-    return year, _month_keys()[int(rest)], f"={rest}"
+    year, _, month_and_day = key.partition("-")
+    has_day = "-" in month_and_day
+    # `build_date` of `text.quantities` gives these keys.
+    if has_day:
+        day_without_year = f"?{month_and_day}"
+        return year, (day_without_year,), ""
+    month_with_other_year = f"={month_and_day}"
+    return year, _list_month_keys()[int(month_and_day)], month_with_other_year
 
 
 def find_equal_key(key: str) -> str:
@@ -391,12 +395,13 @@ _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 
 
 @lru_cache(maxsize=1)
-def _month_keys() -> dict[int, tuple[str, ...]]:
-    stem_keys: dict[int, set[str]] = {}
+def _list_month_keys() -> dict[int, tuple[str, ...]]:
+    """List the keys of the names of each month."""
+    keys_by_month: dict[int, set[str]] = {}
     for name, month in MONTHS.items():
-        words = read_chunk(name)
-        stem_keys.setdefault(month, set()).update(word.key for word in words if word.kind == "word")
-    return {month: tuple(sorted(forms)) for month, forms in stem_keys.items()}
+        keys = [word.key for word in read_chunk(name) if word.kind == "word"]
+        keys_by_month.setdefault(month, set()).update(keys)
+    return {month: tuple(sorted(keys)) for month, keys in keys_by_month.items()}
 
 
 # Faster than by name.
@@ -412,11 +417,15 @@ def get_word_list(purpose: str, language: str) -> frozenset[str]:
     English one. For other lists, a language without a list has no words.
     """
     lists = LISTS[purpose]
-    otherwise = lists["en"] if purpose == "stop" else ()
-    return frozenset(map(fold, lists.get(base_language(language), otherwise)))
+    default_words = lists["en"] if purpose == "stop" else ()
+    words = lists.get(base_language(language), default_words)
+    return frozenset(map(fold, words))
 
 
 @lru_cache(maxsize=64)
 def get_stem_keys(purpose: str, language: str) -> frozenset[str]:
     """Return the keys of the words of a list: also their inflections are found."""
-    return frozenset(token.key for word in get_word_list(purpose, language) for token in tokenize(word))
+    keys: set[str] = set()
+    for word in get_word_list(purpose, language):
+        keys.update(token.key for token in tokenize(word))
+    return frozenset(keys)

@@ -80,38 +80,28 @@ class Phrase:
         sequence: list[str] = []
         names: dict[str, None] = {}
         for start, end in spans:
-            first = len(words)
+            first_of_sentence = len(words)
             sentence = body[start:end]
             words += tokenize(sentence[skip_list_marks(sentence, language) :])
-            for position, token in enumerate(words[first:], first):
-                kind = token.kind
-                folded = token.folded
-                is_long = len(folded) > 1
-                is_name = (
-                    position > first and has_names and kind == "word" and token.spelling[0].isupper()
-                )
-                if folded in stop_words:
-                    is_content = is_name and is_long and token.spelling.isupper()  # US, WHO, IT
-                else:
-                    is_content = is_name or is_long or not folded.isascii()
-                if kind == "character" or not (is_content or kind in _ALWAYS_COUNTED):
+            for position, token in enumerate(words[first_of_sentence:], first_of_sentence):
+                begins_sentence = position == first_of_sentence
+                is_name = has_names and not begins_sentence and _is_capitalised(token)
+                if not _is_content(token, stop_words, is_name=is_name):
                     continue
-                key = token.key
+                keys: Sequence[str] = (token.key,)
                 if token.parts:
-                    for key in _find_keys(token, is_last=position + 1 == len(words)):
-                        content.setdefault(key, position)
-                        sequence.append(key)
-                else:
+                    keys = _find_keys(token, is_last=position + 1 == len(words))
+                for key in keys:
                     content.setdefault(key, position)
                     sequence.append(key)
-                if is_name and is_long:  # one letter is an initial or a unit's symbol
-                    names[key] = None
+                if is_name and len(token.folded) > 1:  # one letter is an initial or a unit's symbol
+                    names[keys[-1]] = None
         numbers = tuple(key for key, position in content.items() if words[position].kind == "number")
         bits: dict[str, int] = {}
         used_bits = 0
         for key, position in content.items():
             token = words[position]
-            width = _measure(token, key) if token.measures else token.size
+            width = _count_words(token, key) if token.measures else token.size
             # As many bits as the key counts as words, above the bits of the keys before: what several sentences hold together
             # is then one `|`.
             all_ones = (1 << width) - 1
@@ -160,7 +150,25 @@ class Phrase:
         return tuple(words)
 
 
-def _measure(quantity: Token, key: str) -> int:
+def _is_capitalised(token: Token) -> bool:
+    """Whether a word, no number, begins with a capital letter."""
+    return token.kind == "word" and token.spelling[0].isupper()
+
+
+def _is_content(token: Token, stop_words: frozenset[str], *, is_name: bool) -> bool:
+    """Whether a word is a content word: no stop word, and no single letter that is neither a name nor outside of ASCII."""
+    if token.kind == "character":
+        return False
+    if token.kind in _ALWAYS_COUNTED:
+        return True
+    folded = token.folded
+    is_long = len(folded) > 1
+    if folded in stop_words:
+        return is_name and is_long and token.spelling.isupper()  # US, WHO, IT
+    return is_name or is_long or not folded.isascii()
+
+
+def _count_words(quantity: Token, key: str) -> int:
     """Return as how many words a key of a quantity counts: of a date its year is a word of its own."""
     is_year_of_date = quantity.measures == "date" and key.isdecimal()
     if is_year_of_date:

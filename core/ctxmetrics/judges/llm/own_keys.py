@@ -252,33 +252,42 @@ def find_reservations(
     """
     remarks = {id_: _list_remarks(cell, key) for id_, cell in cells.items() if id_ in verdicts}
     yeses = [id_ for id_ in remarks if verdicts[id_]]
-    texts_of_noes = {item for id_, one in remarks.items() if not verdicts[id_] for item in one.items()}
-    items_of_yeses = [item for id_ in yeses for item in remarks[id_].items()]
-    keys = Counter(name for name, _ in items_of_yeses)
-    # The keys whose text tells at least one yes from the noes.
-    telling_keys = {item[0] for item in items_of_yeses if item not in texts_of_noes}
+    remarks_of_yeses: list[tuple[str, Any]] = []
+    remarks_of_noes: set[tuple[str, Any]] = set()
+    for id_, remarks_of_entry in remarks.items():
+        if verdicts[id_]:
+            remarks_of_yeses += remarks_of_entry.items()
+        else:
+            remarks_of_noes.update(remarks_of_entry.items())
+    counts_of_names = Counter(name for name, _ in remarks_of_yeses)
+    # The names whose text tells at least one yes from the noes.
+    telling_names = {name for name, value in remarks_of_yeses if (name, value) not in remarks_of_noes}
     for id_ in yeses:
         for name, value in remarks[id_].items():
-            is_that_of_a_no = (name, value) in texts_of_noes and isinstance(value, str)
-            is_apart = keys[name] < len(yeses) or (is_that_of_a_no and name in telling_keys)
-            if is_apart and not _speaks_for_yes(name, value, pack):
+            stands_in_a_no = (name, value) in remarks_of_noes and isinstance(value, str)
+            is_in_some_yeses = counts_of_names[name] < len(yeses)
+            sets_apart = is_in_some_yeses or (stands_in_a_no and name in telling_names)
+            if sets_apart and not _speaks_for_yes(name, value, pack):
                 yield id_, f"{name}: {value}"[:_LONGEST_SHOWN]
 
 
 def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """List the texts and truth values of an entry and its evidence that were not asked for."""
+    # Each object with the keys that were asked for in it.
+    objects: list[tuple[Any, Collection[str]]] = [(cell, {*_KEYS_OF_ENTRY, key})]
+    evidence = cell.get("evidence")
+    if isinstance(evidence, (list, tuple)):
+        objects += [(piece, _KEYS_OF_EVIDENCE) for piece in evidence]
     remarks: dict[str, Any] = {}
-    pieces = cell.get("evidence")
-    for part in (cell, *(pieces if isinstance(pieces, (list, tuple)) else ())):
-        if not isinstance(part, Mapping):
+    for content, asked_keys in objects:
+        if not isinstance(content, Mapping):
             continue
-        asked = {*_KEYS_OF_ENTRY, key} if part is cell else _KEYS_OF_EVIDENCE
-        for name, value in islice(part.items(), _MOST_KEYS):
-            content = value
+        for name, value in islice(content.items(), _MOST_KEYS):
+            remark = value
             if isinstance(value, (list, tuple, Mapping)) and value:
-                content = str(value)[:_LONGEST_READ]
-            if name not in asked and isinstance(content, (str, bool)) and content != "":
-                remarks[str(name)] = content
+                remark = str(value)[:_LONGEST_READ]
+            if name not in asked_keys and isinstance(remark, (str, bool)) and remark != "":
+                remarks[str(name)] = remark
     return remarks
 
 
