@@ -57,7 +57,7 @@ def sheet_rows(
 
 def _read_rows(book: Any, file: Path, header: Header, name: str | None) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a sheet, with their places."""
-    sheets = [sheet for sheet in book.worksheets if any(map(any, sheet.iter_rows(values_only=True)))]
+    sheets = [sheet for sheet in book.worksheets if _has_value(sheet)]
     if not sheets:
         return
     sheet = _find_sheet(sheets, file, header, name)
@@ -74,6 +74,11 @@ def _read_rows(book: Any, file: Path, header: Header, name: str | None) -> Itera
         filled = [*cells, *[""] * len(names)][:width]
         where = f"row {number}"
         yield where, read_gaps(make_row(names, filled, file, where))
+
+
+def _has_value(sheet: Any) -> bool:
+    """Tell whether a cell of a sheet has a value."""
+    return any(any(cells) for cells in sheet.iter_rows(values_only=True))
 
 
 def _find_sheet(sheets: list[Any], file: Path, header: Header, name: str | None) -> Any:

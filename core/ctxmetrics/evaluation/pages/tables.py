@@ -109,9 +109,14 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table as Markdown; its texts are escaped."""
-        titles, *rows = [[escape_markdown(text) for text in texts] for texts in self.list_texts()]
-        rule = ["---"] * len(titles)
-        return "\n".join(f"| {' | '.join(texts)} |" for texts in (titles, rule, *rows))
+        rule = f"| {' | '.join(['---'] * len(self.titles))} |"
+        titles, *rows = map(_join_cells, self.list_texts())
+        return "\n".join([titles, rule, *rows])
+
+
+def _join_cells(texts: Iterable[str]) -> str:
+    """Write a row of a table in Markdown."""
+    return f"| {' | '.join(map(escape_markdown, texts))} |"
 
 
 def format_value(value: Any, form: str = "") -> str:

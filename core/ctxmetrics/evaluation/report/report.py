@@ -191,18 +191,23 @@ def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> 
 def _format_missed(score: Score, language: str, width: int, *, color: bool) -> Iterator[str]:
     """Yield the verdicts to look at, each with why: in its line where it is short, else in the next."""
     missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
+    # Before a name stand four blanks, a mark and a blank.
+    name_width = width - 6
     for verdict in missed[:_MOST_VERDICTS]:
         has_text = verdict.text != verdict.id
-        name = f"{verdict.id} {verdict.text}" if has_text else verdict.id
-        line = f"    {wording.format_mark(verdict, color=color)} {clean(name, width - 6)}"
-        miss = wording.explain_miss(verdict, score.counted, score.language)
-        reasons = (miss, wording.explain_verdict(verdict, language))
-        why = "; ".join(reason for reason in reasons if reason)
-        if not has_text and len(clean(name, width - 6)) + len(why) <= width - 9:
-            yield f"{line}: {why}"
+        name = clean(f"{verdict.id} {verdict.text}" if has_text else verdict.id, name_width)
+        mark = wording.format_mark(verdict, color=color)
+        reasons = [
+            wording.explain_miss(verdict, score.counted, score.language),
+            wording.explain_verdict(verdict, language),
+        ]
+        reason = "; ".join(filter(None, reasons))
+        fits = len(f"{name}: {reason}") < name_width
+        if fits and not has_text:
+            yield f"    {mark} {name}: {reason}"
         else:
-            yield line
-            yield f"        {clean(why, width - 8)}"
+            yield f"    {mark} {name}"
+            yield f"        {clean(reason, width - 8)}"
     if len(missed) > _MOST_VERDICTS:
         yield f"    +{len(missed) - _MOST_VERDICTS} {say('more', language)}"
 
@@ -328,11 +333,11 @@ def _choose_rows(report: Report) -> Sequence[Row]:
 
 def _render_head(report: Report, row: Row) -> Any:
     """Return the head of a sample's element, with what the script of the page sorts and filters by."""
-    values = ["" if score.share is None else f"{score.share:.6g}" for score in row.scores]
+    shares = ["" if score.share is None else f"{score.share:.6g}" for score in row.scores]
+    values = "|".join(shares)
+    flags = " ".join(_list_flags(row))
     render_head = get_macro("line.html", "head_of")
-    return render_head(
-        row, "|".join(values), " ".join(_list_flags(row)), _render_line(report, row), report.language
-    )
+    return render_head(row, values, flags, _render_line(report, row), report.language)
 
 
 def _render_line(report: Report, row: Row) -> Any:
@@ -343,7 +348,8 @@ def _render_line(report: Report, row: Row) -> Any:
 
 def _list_flags(row: Row) -> Iterator[str]:
     """Yield the words by which the page's filter finds a sample."""
-    if (mean_known([score.share for score in row.scores]) or 0) < 1 or _misses_something(row):
+    mean_share = mean_known([score.share for score in row.scores])
+    if mean_share is None or mean_share < 1 or _misses_something(row):
         yield "missed"
     if has_failed(row.scores):
         yield "failed"

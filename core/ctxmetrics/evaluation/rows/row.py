@@ -65,11 +65,13 @@ class Row(Mapping[str, Score]):
     def _repr_html_(self) -> str:
         language = find_language(score.provenance.convention for score in self.values())
         question = self.fields.user_input
+        # The ids of elements differ from those of other rows in the same notebook.
+        identity = repr((self.sample_id, question)).encode()
         return render(
             "row.html",
             name=self.called(language),
             question=question,
             view=build_sample_view(self.sample, self),
-            prefix=f"r{crc32(repr((self.sample_id, question)).encode()):x}",
+            prefix=f"r{crc32(identity):x}",
             language=language,
         )

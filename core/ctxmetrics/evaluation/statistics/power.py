@@ -163,12 +163,14 @@ class ChangeModel:
         if not loss_size:
             return 0.0, 0.0
         largest_losing_share = len(self._losses) / self._size
-        winning = min(
-            (changed * loss_size - loss) / (loss_size + win_size), len(self._wins) / self._size
-        )
-        if largest_losing_share * loss_size < loss + winning * win_size:  # not so many can lose
-            winning = (largest_losing_share * loss_size - loss) / (win_size or loss_size)
-        return (loss + winning * win_size) / loss_size, winning
+        largest_winning_share = len(self._wins) / self._size
+        winning = (changed * loss_size - loss) / (loss_size + win_size)
+        winning = min(winning, largest_winning_share)
+        largest_loss = largest_losing_share * loss_size
+        if largest_loss < loss + winning * win_size:  # not so many can lose
+            winning = (largest_loss - loss) / (win_size or loss_size)
+        losing = (loss + winning * win_size) / loss_size
+        return losing, winning
 
     def _build_mixed(self, losing: float, winning: float, further: float) -> Changes:
         """Build the changes of which some are losses and some are wins.
@@ -182,9 +184,8 @@ class ChangeModel:
         for share, amounts, sign in ((losing, self._losses, -1), (winning, self._wins, 1)):
             for amount, parts in amounts:
                 for further_parts, probability in enumerate(_binomial(parts - 1, further)):
-                    table.add(
-                        sign * amount * (1 + further_parts) / parts, share * probability / len(amounts)
-                    )
+                    size = sign * amount * (1 + further_parts) / parts
+                    table.add(size, share * probability / len(amounts))
         return table.build()
 
 
@@ -200,9 +201,8 @@ class _Table:
         """Add a size; no change, and a share of 0, are left out."""
         if not size or not share:
             return
-        step = math.ceil(
-            abs(size) / self._step
-        )  # at least 1, so that a change is never counted as none
+        # At least 1, so that a change is never counted as none.
+        step = math.ceil(abs(size) / self._step)
         if size < 0:
             step = -step
         self._sums[step] = self._sums.get(step, 0.0) + size * share
@@ -210,8 +210,9 @@ class _Table:
 
     def build(self) -> Changes:
         """Return the changes."""
-        shares = np.array([*self._shares.values()])
-        return Changes(np.array([*self._sums.values()]) / shares, shares)
+        shares = np.array(list(self._shares.values()))
+        sums = np.array(list(self._sums.values()))
+        return Changes(sums / shares, shares)
 
 
 def _binomial(count: int, rate: float) -> list[float]:
@@ -289,14 +290,19 @@ def compare_counts(
     squares = counts @ sizes**2
     error = np.sqrt(np.maximum(squares - samples * mean**2, 0.0) / (samples - 1) / samples)
     error[error < EQUAL] = 0.0
-    half = student_quantile(1 - LEVEL / 2, samples - 1) * error
-    low, high = mean - half, mean + half
+    half_width = student_quantile(1 - LEVEL / 2, samples - 1) * error
+    low = mean - half_width
+    high = mean + half_width
     better = counts[:, sizes > 0].sum(axis=1)
     worse = counts[:, sizes < 0].sum(axis=1)
-    is_shown = (np.abs(mean) >= half) & (better + worse > 0)
-    few_changes = np.flatnonzero(better + worse < FEW)
-    for better_count, worse_count in {(int(better[row]), int(worse[row])) for row in few_changes}:
-        rows = few_changes[(better[few_changes] == better_count) & (worse[few_changes] == worse_count)]
+    changed = better + worse
+    is_shown = (np.abs(mean) >= half_width) & (changed > 0)
+    # As `reach_unseen_changes`, for all comparisons with the same counts at once.
+    rows_by_counts: dict[tuple[int, int], list[int]] = {}
+    for row in np.flatnonzero(changed < FEW).tolist():
+        rows_by_counts.setdefault((int(better[row]), int(worse[row])), []).append(row)
+    for (better_count, worse_count), row_list in rows_by_counts.items():
+        rows = np.array(row_list)
         is_shown[rows] &= sign_p(better_count, worse_count) <= LEVEL
         lowest = -scale * upper_share(worse_count, samples, LEVEL / 2)
         highest = scale * upper_share(better_count, samples, LEVEL / 2)
@@ -304,8 +310,8 @@ def compare_counts(
         needs_high = rows[~is_shown[rows] | (mean[rows] >= 0)]
         low[needs_low] = np.minimum(low[needs_low], lowest)
         high[needs_high] = np.maximum(high[needs_high], highest)
-    unchanged = better + worse == 0
-    low[unchanged] = high[unchanged] = 0.0
+    low[changed == 0] = 0.0
+    high[changed == 0] = 0.0
     return SimulatedComparisons(mean, low, high, is_shown)
 
 
@@ -325,7 +331,8 @@ def find_sample_count(changes: Changes, *, scale: float = 1.0) -> int:
         high *= 2
     low = high // 2
     while low > 1 and suffices(low):
-        high, low = low, low // 2
+        high = low
+        low //= 2
     while high - low > max(1, high // 100):
         middle = (low + high) // 2
         if suffices(middle):
