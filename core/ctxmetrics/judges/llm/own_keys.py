@@ -212,7 +212,7 @@ def find_objection(
     """
     if verdict and cell.get("missing") is True:
         return "missing: true"
-    for opinion in _list_opinions(cell, {*_KEYS_OF_ENTRY, key}, pack, unit):
+    for opinion in _list_opinions(cell, _KEYS_OF_ENTRY | {key}, pack, unit):
         if opinion.verdict is not verdict and not _is_aside(opinion, key):
             return f"{opinion.key}: {opinion.value}"[:_LONGEST_SHOWN]
     # A model may quote what speaks against a yes.
@@ -251,6 +251,8 @@ def find_reservations(
     [('s2', 'nota: quasi')]
     """
     remarks = {id_: _list_remarks(cell, key) for id_, cell in cells.items() if id_ in verdicts}
+    if not any(remarks.values()):
+        return  # the usual case
     yeses = [id_ for id_ in remarks if verdicts[id_]]
     remarks_of_yeses: list[tuple[str, Any]] = []
     remarks_of_noes: set[tuple[str, Any]] = set()
@@ -273,22 +275,26 @@ def find_reservations(
 
 def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """List the texts and truth values of an entry and its evidence that were not asked for."""
-    # Each object with the keys that were asked for in it.
-    objects: list[tuple[Any, Collection[str]]] = [(cell, {*_KEYS_OF_ENTRY, key})]
-    evidence = cell.get("evidence")
-    if isinstance(evidence, (list, tuple)):
-        objects += [(piece, _KEYS_OF_EVIDENCE) for piece in evidence]
-    remarks: dict[str, Any] = {}
-    for content, asked_keys in objects:
-        if not isinstance(content, Mapping):
-            continue
-        for name, value in islice(content.items(), _MOST_KEYS):
-            remark = value
-            if isinstance(value, (list, tuple, Mapping)) and value:
-                remark = str(value)[:_LONGEST_READ]
-            if name not in asked_keys and isinstance(remark, (str, bool)) and remark != "":
-                remarks[str(name)] = remark
+    remarks = _list_texts(cell, _KEYS_OF_ENTRY | {key})
+    pieces = cell.get("evidence")
+    for piece in pieces if isinstance(pieces, (list, tuple)) else ():
+        if isinstance(piece, Mapping):
+            remarks |= _list_texts(piece, _KEYS_OF_EVIDENCE)
     return remarks
+
+
+def _list_texts(part: Mapping[str, Any], asked: frozenset[str]) -> dict[str, Any]:
+    """List the texts and truth values under keys that were not asked for."""
+    if part.keys() <= asked:
+        return {}  # the usual case
+    texts: dict[str, Any] = {}
+    for name, value in islice(part.items(), _MOST_KEYS):
+        content = value
+        if isinstance(value, (list, tuple, Mapping)) and value:
+            content = str(value)[:_LONGEST_READ]
+        if name not in asked and isinstance(content, (str, bool)) and content != "":
+            texts[str(name)] = content
+    return texts
 
 
 def _speaks_for_yes(key: str, value: Any, pack: Pack) -> bool:
@@ -319,9 +325,11 @@ class _Opinion(NamedTuple):
 
 
 def _list_opinions(
-    cell: Mapping[str, Any], asked: Collection[str], pack: Pack, unit: str, depth: int = 0
+    cell: Mapping[str, Any], asked: frozenset[str], pack: Pack, unit: str, depth: int = 0
 ) -> Iterator[_Opinion]:
     """Yield what the keys of an entry say that were not asked for, also those of objects within it."""
+    if asked and cell.keys() <= asked:
+        return  # the usual case
     for key, value in islice(cell.items(), _MOST_KEYS):
         if key in asked:
             continue
@@ -354,7 +362,7 @@ def _list_opinions_within(
         cells = [one if isinstance(one, Mapping) else {"verdict": one} for one in value.values()]
         yield from _agreed(cells, pack, unit, depth)
     elif depth < _DEEPEST:
-        yield from _list_opinions(value, (), pack, unit, depth + 1)
+        yield from _list_opinions(value, frozenset(), pack, unit, depth + 1)
 
 
 def _agreed(
@@ -363,7 +371,7 @@ def _agreed(
     """Yield what several objects say if none of them says yes."""
     opinions: list[_Opinion] = []
     for cell in cells:
-        opinions += _list_opinions(cell, (), pack, unit, depth + 1)
+        opinions += _list_opinions(cell, frozenset(), pack, unit, depth + 1)
     if not any(opinion.verdict for opinion in opinions):
         yield from opinions
 
