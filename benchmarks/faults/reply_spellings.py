@@ -530,7 +530,76 @@ LATER: dict[str, kinds.Fault] = {
 }
 KINDS |= LATER
 
+
+@fault
+def told_apart(reply: Entry, ask: Ask, key: str, right: Any, wrong: Any) -> Any:
+    """False sentences called supported; each yes has a key, whose value denies the false ones only."""
+    supported()(reply, ask)
+    for id_, entry in units_of(reply).items():
+        entry[key] = wrong if place_of(id_, ask) in FALSE else right
+    return reply
+
+
+# Written after the kinds above: every yes has a remark, as judges write them.
+REMARKS: dict[str, tuple[str, Any, Any]] = {
+    "a reason, another year": ("reason", "c2 gives it.", "The year given there is another."),
+    "a reason, does not match": ("reason", "It matches c2.", "It does not match c3."),
+    "a reason, in doubt": ("reason", "c2 gives it.", "Doubtful."),
+    "a reason, at most": ("reason", "Found in c2.", "At most implied."),
+    "a reason, hard to say": ("reason", "Found in c2.", "Hard to say from these texts."),
+    "a reason, the context has": ("reason", "c2 has it.", "c3 has X210 in place of X200."),
+    "a reason, world knowledge": ("reason", "c2 has it.", "I know this from elsewhere."),
+    "a reason in Italian": ("reason", "Il contesto lo dice.", "Il contesto parla di un altro modello."),
+    "a reason in German": ("grund", "Steht in c2.", "Steht so nirgends im Text."),
+    "a reason in Catalan": ("motiu", "Ho diu c2.", "Cap text no ho diu."),
+    "a verdict in Swahili": ("hukumu", "ndiyo", "hapana"),
+    "a grade of letters": ("grade", "A", "F"),
+    "a grade of words": ("strength", "strong", "none"),
+    "a colour": ("light", "green", "red"),
+    "plus and minus": ("sign", "+", "-"),
+    "stars": ("rating", "★★★★★", "★☆☆☆☆"),
+    "a number of 5": ("support_level", 5, 1),
+    "a number of 100": ("certainty_percent", 98, 12),
+    "a count of quotes": ("matching_quotes", 1, 0),
+    "a kind of match": ("match_type", "exact", "none"),
+    "a label of NLI": ("nli_label", "ENTAILMENT", "NEUTRAL"),
+    "a label in brackets": ("label", "[Fully supported]", "[No support / Contradictory]"),
+    "a list of problems": ("problems", [], ["other year"]),
+    "a difference": ("difference", "", "the year"),
+    "a need for review": ("needs_review", False, True),
+}
+LATEST: dict[str, kinds.Fault] = {
+    f"every yes with {name}": told_apart(*words) for name, words in REMARKS.items()
+} | {
+    "sentences told apart by an emoji behind the id": remarked(
+        lambda reply, _, wrong: reply.update(overview=" ".join(f"{id_}❌" for id_ in wrong))
+    ),
+    "a heading and a list before the object": remarked(with_text_before("Not supported:\n{lines}")),
+    "a text before, I doubt": remarked(with_text_before("I doubt {ids}.")),
+    "a text before, unsure": remarked(with_text_before("I am not sure about {ids}.")),
+    "a text before, French": remarked(with_text_before("{ids} ne sont pas confirmées.")),
+    "a text before, except": remarked(with_text_before("All sentences are supported except {ids}.")),
+    "a list of exceptions": remarked(lambda reply, _, wrong: reply.update(exceptions=wrong)),
+    "a list to check again": remarked(lambda reply, _, wrong: reply.update(needs_review=wrong)),
+    "an object of confidences": remarked(
+        lambda reply, right, wrong: reply.update(
+            confidence={**dict.fromkeys(right, 0.97), **dict.fromkeys(wrong, 0.12)}
+        )
+    ),
+    "a list of texts by sentence": remarked(
+        lambda reply, right, wrong: reply.update(
+            log=[f"{id_}: ok" for id_ in right] + [f"{id_}: not ok" for id_ in wrong]
+        )
+    ),
+    "useful, and every yes with a reason": extra_useful({"reason": "It is about another model."}),
+}
+KINDS |= LATEST
+
 LEFT: dict[str, str] = {
+    "every yes with a verdict in Swahili": "a language that is not read, and no entry says no",
+    "every yes with a reason in Catalan": "a language that is not read, and no entry says no",
+    "every yes with a reason in Italian": "another context may state it",
+    "numbers of quotes masked": "random words: a quote with two of the five words of a sentence",
     "supported, and source: null": "null says nothing",
     "supported, and exact: false": "a sentence may be stated in other words",
     "supported, and a quote with match: partial": "a sentence may be stated in other words",
@@ -708,7 +777,23 @@ LATER_HONEST: dict[str, kinds.Fault] = {
         )
     ),
 }
-HONEST |= LATER_HONEST
+LATEST_HONEST: dict[str, kinds.Fault] = {
+    f"honest, with {name}": slips.explained({key: right}, {key: wrong})
+    for name, (key, right, wrong) in REMARKS.items()
+} | {
+    "honest, an object of confidences": agreed(
+        lambda reply, right, wrong: reply.update(
+            confidence={**dict.fromkeys(right, 0.97), **dict.fromkeys(wrong, 0.91)}
+        )
+    ),
+    "honest, a text before, except": agreed(
+        with_text_before("All sentences are supported except {ids}.")
+    ),
+    "honest, a list to check again": agreed(
+        lambda reply, _, wrong: reply.update(needs_review=wrong, exceptions=wrong)
+    ),
+}
+HONEST |= LATER_HONEST | LATEST_HONEST
 ALL = {**KINDS, **HONEST}
 
 

@@ -59,8 +59,14 @@ _DENIED_IDS = tuple(
         rf"""
         (?: ^ | [;,] ) [^\w\n]* {_IDS}
         \s* (?: [:=→] | [-=]> | [-–—]\s ) \s* [^\w\s]*
-        (?: [✗✘❌] | (?: no\b(?!\s+\w) | false | unsupported | not\s+(?:supported|stated|useful|relevant|found) | useless
-            | irrelevant | contradicted | wrong )\b )
+        (?: no\b(?!\s+\w) | false | unsupported | not\s+(?!only\b|just\b)\w+ | useless | irrelevant | contradicted | wrong )\b
+        """,
+        # A mark behind an id.
+        rf"{_IDS} [\s:=→-]* [✗✘❌]",
+        # "I doubt s4", "all are supported except s4"
+        rf"""
+        \b (?: doubt | (?:unsure|not\s+sure|not\s+certain)\s+(?:about|of) | except(?:\s+for)? | apart\s+from | but\s+not | excluding )
+        \s+ (?:sentences?\s+|contexts?\s+)? {_IDS}
         """,
         # "no support for s4"
         rf"""
@@ -135,6 +141,10 @@ _DENYING_CLAUSE = re.compile(
     (?:n['’]t|\bnot|\bnever|\bcannot) \s+ (?:be\s+|been\s+|explicitly\s+|directly\s+|actually\s+|really\s+)?
         (?:state|mention|support|f[io]+u?nd|confirm|sa(?:y|id)|verif|includ|contain|appear|present|given|nam|specif|provid|
            cover|back|pro[vo]|establish|match|true|correct|there|useful|relevant|help|answer|about|related|address|discuss)
+    | ^(?:this\s+is\s+|it\s+is\s+|only\s+)?(?:doubtful|unclear|unsure|uncertain|not\s+sure|hard\s+to\s+(?:say|tell)|perhaps|maybe|possibly|at\s+(?:most|best)|
+        barely|hardly|implied|inferred|assumed|an?\s+(?:guess|assumption)|guess\w*|speculat\w+|hallucinat\w+|partial\w*|partly)\b
+    | ^i\s+(?:assume|guess|suppose|know\s+this\s+from)\b | \b(?:general|world|prior)\s+knowledge\b
+    | \b(?:in\s+place|instead)\s+of\b | \bgoes\s+beyond\b | ^contradicted\b | \bsilent\s+(?:on|about)\b
     | ^(?:no|none|nothing|neither|nowhere)\b (?! \s+ (?:doubt|problem|issue|error|difference|discrepanc|mismatch) )
     | \b(?:fails?|failed|unable)\s+to\s+(?:state|mention|support|confirm|say|find|verify|help|answer)
     | \b(?:is|are)\s+(?:\w+\s+)?(?:absent|missing|wrong|incorrect|unverif\w+|unsupported|unstated|false|off[\s-]topic|irrelevant|unrelated|another|
@@ -154,7 +164,8 @@ _AFFIRMS = re.compile(
     r"|\b(?:see|in|from|by|per|cf)\W+c\d"
 )
 _RESERVES = re.compile(
-    r"n['’]t\b|\b(?:only|partial\w*|partly|unclear|uncertain|whether|not|no|but|almost|nearly|guess\w*|assum\w*|infer\w*|beyond|different|another)\b"
+    r"n['’]t\b|\b(?:only|partial\w*|partly|unclear|uncertain|whether|not|no|but|almost|nearly|guess\w*|assum\w*|infer\w*|beyond|different|another"
+    r"|contradict\w*|den(?:y|ies|ied)|against|opposes?|doubt\w*)\b"
 )
 _STATES = re.compile(r"\b(?:states?|says?|mentions?|confirms?|supports?|shows?|proves?|reads?)\b")
 # A text in marks: it is quoted.
@@ -181,7 +192,10 @@ _SPACED = re.compile(r"[^\s\d.,;:!?()\[\]{}<>\"“”„«»'’‘`*/|…。、
 # The first letter of the scripts without spaces between words that are read: Thai, Chinese, Japanese, Korean.
 _WITHOUT_SPACES = frozenset({"zh", "ja", "ko", "th"})
 # What ends the verdict of a text: "no, the year differs".
-_VERDICT_END = re.compile(r"[,;:(–—]|\s-\s|\b(?:because|since)\b")
+_VERDICT_END = re.compile(r"[,;:(/–—]|\s-\s|\b(?:because|since)\b")
+# The fewest words of a text that may be a reason; the fewest characters in a script without spaces.
+_WORDS_OF_PHRASE = 3
+_CHARACTERS_OF_PHRASE = 6
 # Items of a list in an entry that are read, and how deep.
 _MOST_ITEMS = 20
 _DEEPEST = 4
@@ -251,8 +265,6 @@ def find_reservations(
     [('s2', 'nota: quasi')]
     """
     remarks = {id_: _list_remarks(cell, key) for id_, cell in cells.items() if id_ in verdicts}
-    if not any(remarks.values()):
-        return  # the usual case
     yeses = [id_ for id_ in remarks if verdicts[id_]]
     remarks_of_yeses: list[tuple[str, Any]] = []
     remarks_of_noes: set[tuple[str, Any]] = set()
@@ -264,6 +276,7 @@ def find_reservations(
     counts_of_names = Counter(name for name, _ in remarks_of_yeses)
     # The names whose text tells at least one yes from the noes.
     telling_names = {name for name, value in remarks_of_yeses if (name, value) not in remarks_of_noes}
+    yield from _find_low_grades({id_: cells[id_] for id_ in yeses})
     for id_ in yeses:
         for name, value in remarks[id_].items():
             stands_in_a_no = (name, value) in remarks_of_noes and isinstance(value, str)
@@ -271,6 +284,21 @@ def find_reservations(
             sets_apart = is_in_some_yeses or (stands_in_a_no and name in telling_names)
             if sets_apart and not _speaks_for_yes(name, value, pack):
                 yield id_, f"{name}: {value}"[:_LONGEST_SHOWN]
+
+
+def _find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Find the yeses with a grade of less than half of the best one of a yes, on whatever scale."""
+    best: dict[str, float] = {}
+    grades: list[tuple[str, str, float]] = []
+    for id_, cell in yeses.items():
+        for name, value in islice(cell.items(), _MOST_KEYS):
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if is_number and not _get_words("grade_words").isdisjoint(_split_name(str(name))):
+                grades.append((id_, str(name), value))
+                best[str(name)] = max(value, best.get(str(name), value))
+    for id_, name, value in grades:
+        if 0 <= value < _LEAST_PROBABILITY * best[name]:
+            yield id_, f"{name}: {value}"
 
 
 def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -283,17 +311,17 @@ def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return remarks
 
 
-def _list_texts(part: Mapping[str, Any], asked: frozenset[str]) -> dict[str, Any]:
-    """List the texts and truth values under keys that were not asked for."""
-    if part.keys() <= asked:
+def _list_texts(content: Mapping[str, Any], asked_keys: frozenset[str]) -> dict[str, Any]:
+    """List the texts and truth values of an object under keys that were not asked for."""
+    if content.keys() <= asked_keys:
         return {}  # the usual case
     texts: dict[str, Any] = {}
-    for name, value in islice(part.items(), _MOST_KEYS):
-        content = value
+    for name, value in islice(content.items(), _MOST_KEYS):
+        remark = value
         if isinstance(value, (list, tuple, Mapping)) and value:
-            content = str(value)[:_LONGEST_READ]
-        if name not in asked and isinstance(content, (str, bool)) and content != "":
-            texts[str(name)] = content
+            remark = str(value)[:_LONGEST_READ]
+        if name not in asked_keys and isinstance(remark, (str, bool)) and remark != "":
+            texts[str(name)] = remark
     return texts
 
 
@@ -436,8 +464,8 @@ def find_other_verdicts(
     [('s2', True, 'S2'), ('s1', False, 'unsupported')]
     """
     for key, value in islice(data.items(), _MOST_KEYS):
-        if _ID.fullmatch(str(key)):
-            continue  # what it says about other ids is about both
+        if key == "code" or _ID.fullmatch(str(key)):
+            continue  # what an id says about other ids is about both
         if isinstance(value, Mapping) and key in _LISTS:
             letter = "s" if key == "sentences" else "c"
             names = [name for name in value if depth or str(name).strip() not in ids]
@@ -604,15 +632,21 @@ def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> 
         if id_ in ids:
             yield OtherVerdict(id_, False, key)
     for item in items:
-        if not isinstance(item, Mapping):
-            continue
-        for id_key in _KEYS_OF_IDS.intersection(item):
-            id_ = read_id(item[id_key], "c" if id_key == "context" else "s")
-            if id_key == "id":
-                id_ = str(item[id_key]).casefold().strip()
-            if id_ in ids:
-                cell = {inner_key: inner for inner_key, inner in item.items() if inner_key != id_key}
-                yield from _read_list({id_: cell}, ids, key, pack)
+        if isinstance(item, Mapping):
+            yield from _read_item(item, ids, key, pack)
+
+
+def _read_item(
+    item: Mapping[str, Any], ids: Collection[str], place: str, pack: Pack
+) -> Iterator[OtherVerdict]:
+    """Read the verdict of an object in a list that names its id."""
+    for id_key in _KEYS_OF_IDS.intersection(item):
+        id_ = read_id(item[id_key], "c" if id_key == "context" else "s")
+        if id_key == "id":
+            id_ = str(item[id_key]).casefold().strip()
+        if id_ in ids:
+            cell = {key: value for key, value in item.items() if key != id_key}
+            yield from _read_list({id_: cell}, ids, place, pack)
 
 
 def _list_denied_ids(
@@ -633,6 +667,9 @@ def _list_denied_ids(
         return named
     if isinstance(value, str) and not named:
         return find_denied_ids(value, ids)
+    lines = [item for item in items if isinstance(item, str) and item not in ids]
+    if lines and not isinstance(value, Mapping):
+        return find_denied_ids("\n".join(lines), ids)
     has_ids_alone = bool(named) and len(named) == len(items) and not isinstance(value, Mapping)
     if name in _get_words("yes") and has_ids_alone:
         return [id_ for id_ in ids if id_ not in named and id_[0] == named[0][0]]
@@ -678,6 +715,9 @@ def _read_list(
         id_ = _find_id(str(name), ids, letter)
         if id_ is None:
             continue
+        is_number = isinstance(content, (int, float)) and not isinstance(content, bool)
+        if is_number and place is not None and _read_opinion(place, content, pack) is False:
+            yield OtherVerdict(id_, False, place)
         cell = content if isinstance(content, Mapping) else {"verdict": content}
         for opinion in _list_opinions(cell, _KEYS_OF_ENTRY, pack, ""):
             is_number = isinstance(opinion.value, (int, float)) and not isinstance(opinion.value, bool)
@@ -701,8 +741,7 @@ def _read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | No
     """Return what a key and its value say about an entry: yes, no, or None for neither."""
     name = _NO_LETTER.sub("", key.casefold())
     words = _split_name(key)
-    is_verdict = name in _get_words("verdicts") or name.removesuffix("s") in _get_words("verdicts")
-    says_no = False
+    is_verdict = _names_verdict(name, words)
     if _names_fault(name, words):
         says_no = _has_fault(value, pack)
     elif name in _get_words("reasons") or not words.isdisjoint(_get_words("reasons")):
@@ -717,11 +756,34 @@ def _read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | No
         is_one_or_zero = isinstance(value, (int, float)) and value in (0, 1)
         return bool(value) if is_one_or_zero else _read_value(value, pack)
     elif name.removeprefix("is") in _get_words("affirmations"):
-        word = value.strip().casefold() if isinstance(value, str) else ""
-        says_no = value is False or word in pack.no
-        if value is True or word in pack.yes:
-            return True
+        return _read_plain(value, pack)
+    else:
+        # A reason under a key in any language.
+        is_reason = isinstance(value, str) and words.isdisjoint(_get_words("neutral_words"))
+        says_no = is_reason and _is_phrase(value) and _denies(value, unit)
     return False if says_no else None
+
+
+def _read_plain(value: Any, pack: Pack) -> bool | None:
+    """Return the verdict that a truth value or a word of the prompt for yes or no is, or None."""
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    if value is True or word in pack.yes:
+        return True
+    return False if value is False or word in pack.no else None
+
+
+def _names_verdict(name: str, words: Collection[str]) -> bool:
+    """Whether a key is that of a verdict."""
+    if name in _get_words("verdicts") or name.removesuffix("s") in _get_words("verdicts"):
+        return True
+    return not {"label", "verdict", "nli"}.isdisjoint(words) and "id" not in words
+
+
+def _is_phrase(text: str) -> bool:
+    """Whether a text has three words, or a script without spaces."""
+    return len(text.split()) >= _WORDS_OF_PHRASE or (
+        not text.isascii() and len(text) >= _CHARACTERS_OF_PHRASE
+    )
 
 
 def _split_name(key: str) -> frozenset[str]:
@@ -750,7 +812,7 @@ def _has_fault(value: Any, pack: Pack) -> bool:
 
 def _names_support(words: Collection[str]) -> bool:
     """Whether a key is about what supports the entry: `supporting_contexts`, `supported_by`, `found_in`."""
-    if "supporting" in words:
+    if "supporting" in words or "matching" in words:
         return True
     has_preposition = "by" in words or "in" in words
     return has_preposition and not _get_words("support_words").isdisjoint(words)
@@ -787,6 +849,8 @@ def _is_low(grade: str) -> bool:
     """Whether a grade is low: a fraction or a percentage below a half, or a word that says so."""
     text = grade.strip().casefold()
     if text in _get_words("low"):
+        return True
+    if text.count("★") < text.count("☆"):
         return True
     fraction = _FRACTION.fullmatch(text)
     if fraction is not None:
@@ -825,7 +889,7 @@ def _read_value(value: Any, pack: Pack) -> bool | None:
     if not isinstance(value, str):
         return None
     text = value[:_LONGEST_READ].casefold().replace("_", " ").replace("-", " ").replace("\ufe0f", "")
-    text = " ".join(text.split()).strip(".!")
+    text = " ".join(text.split()).strip(".![]()<>*\"'")
     verdict = _read_words(text, pack)
     if verdict is None and _get_words("turns").isdisjoint(_SPACED.findall(text)):
         # "no, the year differs"

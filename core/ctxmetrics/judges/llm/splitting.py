@@ -75,7 +75,7 @@ def read_id(name: object, letter: str) -> str:
     ['s1', 's2', 's3', 's4', 's5', 'the first']
     """
     text = str(name).strip()
-    if text[:1] == letter and text[1:].isdecimal() and text[1] != "0":
+    if text.isascii() and text[:1] == letter and text[1:].isdecimal() and text[1] != "0":
         return text  # the usual case
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_LIKE_ID).strip(_AROUND_ID)
     match = _SPELLINGS[letter].fullmatch(plain)
