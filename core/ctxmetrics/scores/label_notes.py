@@ -78,8 +78,8 @@ _NUMBERED = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):>]\s")
 _NUMBERS_BEHIND = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
 # A mark between two sentences that is no bracket, quotation mark, dash, or sign of an amount.
 _MARK = re.compile(r"[.!?。]\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)")
-# The name of a line before a colon: doc_7: ..
-_LINE_NAME = re.compile(r"^[a-z][\w-]*\d\w*:\s+")
+# The name of a line before a colon: doc_7: .., guide.pdf: ..
+_LINE_NAME = re.compile(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
 # What closes a passage and opens the next one: </p><p>, <|chunk|>, » «.
 _CLOSING_AND_OPENING = re.compile(
     r"""
@@ -303,10 +303,35 @@ def _read_named_numbers(text: str) -> dict[str, float]:
     return numbers
 
 
+# What fills the cell of an answer that is to be written.
+_PLACEHOLDERS = frozenset(
+    {
+        "todo",
+        "tbd",
+        "tba",
+        "fixme",
+        "xxx",
+        "see above",
+        "same as above",
+        "same as before",
+        "siehe oben",
+        "fill in",
+        "placeholder",
+        "lorem ipsum",
+        "待定",
+        "voir ci-dessus",
+        "ver arriba",
+    }
+)
 # Single words that grade what was retrieved, and are no answers.
 _LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
 # What stands between several answers in one text.
 _BETWEEN_ANSWERS = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
+# The source behind an answer: (p. 12), [see manual.pdf], (Source: guide).
+_SOURCE_BEHIND = re.compile(
+    r"[(\[](?:see|cf|source|pp?|page|section|siehe|vgl|quelle|seite|s|voir|ver|fuente|fonte)\b[^()\[\]]*[)\]]\W*\Z",
+    re.IGNORECASE,
+)
 # How a prompt ends behind the question: Answer:
 _END_OF_PROMPT = re.compile(r"\W*(?:\w+\W*){0,3}:?\s*")
 
@@ -326,7 +351,9 @@ class TextSigns:
         addresses: How many of them are an address, a file or an id that stands in no context.
         expected: How many samples have expected contexts.
         expected_names: How many of them have none that reads as a text.
-        labels: The references that grade what was retrieved.
+        with_source: How many of them end with their source in brackets.
+        placeholders: How many of them are still to be written.
+        labels: The references that grade what was retrieved, or are a small number that stands in no context.
         alternatives: How many hold several texts between bars or the like.
     """
 
@@ -340,6 +367,8 @@ class TextSigns:
     expected_names: int = 0
     references: int = 0
     addresses: int = 0
+    with_source: int = 0
+    placeholders: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     alternatives: int = 0
 
@@ -381,10 +410,15 @@ class TextSigns:
         """Add the reference of a sample."""
         self.references += 1
         word = reference.casefold()
-        if word in _LABELS:
+        if word.rstrip(".…!") in _PLACEHOLDERS:
+            self.placeholders += 1
+        elif word in _LABELS or _is_grade(word, texts):
             self.labels[word] += 1
         elif _is_address(reference) and not any(reference in text for text in texts):
             self.addresses += 1
+        is_in_brackets = reference.rstrip(".").endswith((")", "]"))
+        if is_in_brackets and _SOURCE_BEHIND.search(reference[-_END_OF_TEXT:]):
+            self.with_source += 1
         pieces: Sequence[str] = ()
         if any(mark in reference for mark in ("|", "OR", "#")):
             pieces = _BETWEEN_ANSWERS.split(reference)
@@ -415,10 +449,24 @@ class TextSigns:
                 f"{plural(self.expected_names, 'sample')} whose expected contexts are addresses, files or ids, and no texts: they belong "
                 "in reference_context_ids"
             )
+        return [*notes, *self._describe_references()]
+
+    def _describe_references(self) -> list[str]:
+        """Describe what most references show, a sentence each."""
+        notes: list[str] = []
         if 2 * self.addresses > self.references:
             notes.append(
                 f"{plural(self.addresses, 'reference', 'is', 'are')} an address, a file or an id that no context states: what names "
                 "a document is no answer, and belongs in reference_context_ids"
+            )
+        if 2 * self.with_source > self.references:
+            notes.append(
+                f"{plural(self.with_source, 'reference', 'ends', 'end')} with a source in brackets, whose words count as a part of the answer: leave "
+                "it out"
+            )
+        if self.placeholders:
+            notes.append(
+                f"{plural(self.placeholders, 'reference', 'is', 'are')} still to be written, such as 'TODO': leave the cell empty"
             )
         labels = sum(self.labels.values())
         has_words = any(word.isalpha() for word in self.labels)
@@ -427,7 +475,7 @@ class TextSigns:
             notes.append(
                 f"all references are labels ({words}), and no answers: give the expected answer"
             )
-        if 2 * self.alternatives > self.references:
+        if self.alternatives and 2 * self.alternatives >= self.references:
             notes.append(
                 f"{plural(self.alternatives, 'reference')} with several texts in one (between |, OR or ###), all of which count: "
                 "write acceptable answers as a list (references)"
@@ -435,6 +483,13 @@ class TextSigns:
         return notes
 
 
+def _is_grade(word: str, texts: Sequence[str]) -> bool:
+    """Whether a reference is a small number that stands in no context."""
+    return word in _SMALL_NUMBERS and not any(word in text for text in texts)
+
+
+# Numbers of one digit, and 10.
+_SMALL_NUMBERS = frozenset(map(str, range(11)))
 # What only addresses, files and ids have in them: words with digits, such as GPT-4, may be answers.
 _SIGN_OF_ADDRESS = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
 # The page behind the name of a file.

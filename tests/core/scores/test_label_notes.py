@@ -413,3 +413,17 @@ def test_ids_with_other_marks_are_named_for_one_sample(wanted: str, found: str) 
 def test_numbers_that_a_sheet_cut_are_named() -> None:
     (note,) = notes([(["1.23457E+11", "5"], ["1.23457E+11"])])
     assert note.startswith("1 id is a number without the last digits, such as 1.23457E+11")
+
+
+@pytest.mark.parametrize(
+    ("reference", "start"),
+    [
+        (f'"{ANSWER}" (p. 12)', "1 reference ends with a source in brackets"),
+        (f"{ANSWER} [see manual.pdf]", "1 reference ends with a source in brackets"),
+        ("TODO", "1 reference is still to be written"),
+        ("See above.", "1 reference is still to be written"),
+    ],
+)
+def test_what_is_no_part_of_an_answer_is_named(reference: str, start: str) -> None:
+    assert notes_of_texts([ANSWER], reference)[0].startswith(start)
+    assert notes_of_texts([ANSWER], f"{ANSWER} (three of them)") == ()

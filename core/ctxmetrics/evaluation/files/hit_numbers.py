@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.formats import unwrap_inner_list
+from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import as_list, ids_of, is_missing, unscored
 from ctxmetrics.samples.field_names import normalized_key
 
@@ -55,6 +56,11 @@ _NUMBER_WORDS = frozenset(WORDS["numbers"])
 _SOURCE_WORDS = frozenset(WORDS["of_sources"])
 # Words of names of truth values that say which documents were used, or were not.
 _FLAG_WORDS = frozenset(WORDS["flags"])
+# Words of names of lists that choose from what was retrieved, and what they choose.
+_CHOICES = frozenset(WORDS["choices"])
+_CHOSEN = frozenset(WORDS["chosen"])
+# Words of names of lists of places.
+_ORDERS = frozenset({"permutation", "mask"})
 # A word of a name: small letters and digits, also with one capital before them, or capitals.
 _WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 # The name of a column for one of several passages, and its number: Score 1, rank_2.
@@ -392,6 +398,30 @@ def find_grade_lists(
             yield key, None
 
 
+@lru_cache(maxsize=4096)
+def names_choice(key: Any) -> bool:
+    """Whether a key is that of a list that may choose from what was retrieved, or order it: ``selected_ids``, ``permutation``."""
+    words = {word.lower() for word in _WORD.findall(key)} if isinstance(key, str) else set()
+    if not words.isdisjoint(_ORDERS):
+        return True
+    return not words.isdisjoint(_CHOICES) and not words.isdisjoint(_CHOSEN)
+
+
+def is_choice(cell: Any, items: Any) -> bool:
+    """Whether a cell chooses from a list, or orders it: as places, as truth values, or as some of the items."""
+    chosen = list_in(cell)
+    if not chosen or not isinstance(items, list):
+        return False
+    kinds = {*map(type, chosen)}
+    if kinds == {bool}:
+        return len(chosen) == len(items) and not all(chosen)
+    if kinds == {int}:
+        are_places = min(chosen) >= 0 and max(chosen) <= len(items) and len({*chosen}) == len(chosen)
+        firsts = (range(len(items)), range(1, len(items) + 1))
+        return are_places and not any(chosen == [*places] for places in firsts)
+    return chosen != items and all(item in items for item in chosen)
+
+
 def find_flag(hits: Any) -> str | None:
     """Find the name of a truth value that some of the hits have, and others not: ``selected``, ``used_in_prompt``; None without one."""
     first_hit = hits[0] if isinstance(hits, list) and hits else None
@@ -418,8 +448,12 @@ def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
         cell = numbers if len(numbers) == len(hits) else cell.strip().split(",")
     if hasattr(cell, "items"):
         ids = hits if all(isinstance(hit, str) for hit in hits) else ids_of(hits) or ()
+        first = 0 if "0" in cell else 1
+        counts = [str(place) for place in range(first, first + len(hits))]
         names = [str(id_) for id_ in ids]
-        cell = [cell[name] for name in names] if names and cell.keys() >= {*names} else None
+        if not names or not cell.keys() >= {*names}:
+            names = counts
+        cell = [cell[name] for name in names] if cell.keys() >= {*names} else None
     return cell if isinstance(cell, list) and len(cell) == len(hits) else None
 
 

@@ -20,6 +20,7 @@ from ctxmetrics.evaluation.files.hit_numbers import (
     is_grade_list,
     is_numbered,
     last_letters,
+    names_choice,
     read_numbers_beside,
     read_numbers_of_hits,
     read_numbers_of_objects,
@@ -395,6 +396,8 @@ def may_hold_order(row: Mapping[str, Any]) -> bool:
         if find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
             return True
         if is_grade_list(key) or is_numbered(key) or is_reranked_list(key):
+            return True
+        if names_choice(key) and not isinstance(value, (int, float)):
             return True
         if key in OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(find_list_kind, value)):
             return True

@@ -10,7 +10,12 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.cell_values import restore_text
 from ctxmetrics.evaluation.files.field_locations import PASSAGE_FIELDS, ListContext
 from ctxmetrics.evaluation.files.formats import find_ties, group_ties, unwrap_inner_list
-from ctxmetrics.evaluation.files.hit_numbers import find_flag, find_grade_lists
+from ctxmetrics.evaluation.files.hit_numbers import (
+    find_flag,
+    find_grade_lists,
+    is_choice,
+    names_choice,
+)
 from ctxmetrics.evaluation.files.hit_order import is_reranked_list
 from ctxmetrics.evaluation.files.list_cells import read_list
 from ctxmetrics.evaluation.files.list_order import arrange_retrieved, arrange_stages_and_searches
@@ -128,13 +133,15 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
 def _find_unread_list(
     values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]
 ) -> str | None:
-    """Find what a reranker returned beside what was retrieved, where the list is not read; return its name, None without one."""
+    """Find what a reranker returned or chose from what was retrieved, where it is not read; return its name, None without one."""
     if values.get("stages") or values.get("searches"):
         return None
     for name in RETRIEVED:
         fields_beside, hits = list_contexts.get(name, ({}, None))
         for key, cell in fields_beside.items():
             if is_reranked_list(key) and cell and list_in(cell) not in (None, values.get(name), hits):
+                return key
+            if names_choice(key) and is_choice(cell, values.get(name) if hits is None else hits):
                 return key
     return None
 

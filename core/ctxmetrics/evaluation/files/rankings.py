@@ -41,6 +41,8 @@ _DOCUMENTS = frozenset(map(normalized_key, _NAMES["documents"]))
 _GRADES = frozenset(map(normalized_key, _NAMES["grades"]))
 # The document in TREC's words.
 _DOCUMENT_OF_TREC = "docno"
+# Names of grades that may also be about the query.
+_GENERAL_GRADES = frozenset({"label", "rating", "score", "bewertung"})
 # The highest grade of a table.
 _HIGHEST_GRADE = 10
 # The place of the score, or the grade, in an entry of `_COLUMNS`.
@@ -219,9 +221,12 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     if not (are_ids and are_numbers):
         return None
     if expected:
-        return (
-            columns if all(value <= _HIGHEST_GRADE for value in values if value is not None) else None
-        )
+        grades = [value for value in values if value is not None]
+        are_grades = all(value.is_integer() and value <= _HIGHEST_GRADE for value in grades)
+        # A rating or a label of single rows may be one of the question.
+        is_about_documents = normalized_key(columns.number) not in _GENERAL_GRADES
+        has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
+        return columns if are_grades and (is_about_documents or has_repeated_query) else None
     others = set(names) - {*queries, *documents, *numbers}
     # Other columns may hold texts, or name one of several runs.
     are_constant = all(row[name] == rows[0][name] for name in others for row in rows)
