@@ -14,13 +14,8 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import masked
-from ctxmetrics.judges.llm.own_keys import (
-    count_supported,
-    find_objection,
-    find_other_verdicts,
-    find_reservations,
-    find_verdict_on_all,
-)
+from ctxmetrics.judges.llm.other_places import count_supported, find_other_verdicts, find_verdict_on_all
+from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
 from ctxmetrics.judges.llm.splitting import RequestPart, read_id
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.llm.own_keys import (
+from ctxmetrics.judges.llm.other_places import (
     count_supported,
     find_denied_ids,
-    find_objection,
     find_other_verdicts,
-    find_reservations,
     find_verdict_on_all,
 )
+from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
 from ctxmetrics.prompts import get_pack
 
 EN = get_pack("en")

@@ -1,0 +1,411 @@
+"""Verdicts in other places of a reply than its entries: a second list, a count, a patch, a sentence about several ids.
+
+They decide nothing: one that says something else than an entry makes the verdict of that entry doubtful.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ctxmetrics.judges.llm.own_keys import (
+    DEEPEST,
+    ID,
+    KEYS_OF_ENTRY,
+    LONGEST_SHOWN,
+    MOST_ITEMS,
+    is_aside,
+    list_opinions,
+)
+from ctxmetrics.judges.llm.remarks import (
+    FRACTION,
+    LONGEST_TEXT,
+    MOST_KEYS,
+    NO_LETTER,
+    PERCENT,
+    WORDS,
+    denies_in_other_language,
+    get_words,
+    read_opinion,
+    read_value,
+    says_something,
+)
+from ctxmetrics.judges.llm.splitting import read_id
+from ctxmetrics.prompts import Pack
+
+# The lists of a reply.
+_LISTS = ("sentences", "useful")
+# The keys under which an object of a list names its id.
+_KEYS_OF_IDS = frozenset({"id", "sentence", "context", "unit"})
+_BETWEEN_IDS = re.compile(r"[\s,;&+]|\band\b")
+_IDS = r"(?P<ids> \b[sc]\d+\b (?: (?:\s*[,;&]\s* | \s+and\s+ | ,\s*and\s+) [sc]\d+\b )* )"
+# Ids that a text denies. A context that is not relevant to s2 may be to s1, and a sentence that one context does not state may
+# be stated by another one.
+_DENIED_IDS = tuple(
+    re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.MULTILINE)
+    for pattern in (
+        # "s4, s5 and s6 are not supported", "s4 isn't stated", "s4 cannot be found"
+        rf"""
+        {_IDS}
+        \s+ (?: (?:is|are|should\s+be|was|were|be) \s+ (?:in\s+fact\s+ | actually\s+ | also\s+)?
+                (?: not\s+(?:supported|stated|useful|relevant|mentioned|found|confirmed) | unsupported | useless | irrelevant
+                    | contradicted | false | wrong | no\b(?!\s+(?!and\b|or\b)\w) )
+              | (?: (?:is|are|was|were|do|does|did|could|can)n['’]t | (?:do|does|did|could|can) \s* not )
+                \s+ (?:be\s+)? (?:supported|stated|useful|relevant|mentioned|found|confirmed|verified|help|answer|hold) )
+        (?! \s+ (?:by|in|to|for) \s+ s\d )
+        (?! \s+ (?:by|in) \s+ c\d+ \s* [,;]? \s* (?: (?:but|however|although|though|while|only)\b | c\d+\s+(?:states|supports|says)\b ) )
+        """,
+        # Lines such as "- s4: unsupported", or "s4: no; s5: no" in one line.
+        rf"""
+        (?: ^ | [;,] ) [^\w\n]* {_IDS}
+        \s* (?: [:=→] | [-=]> | [-–—]\s ) \s* [^\w\s]*
+        (?: no\b(?!\s+\w) | false | unsupported | not\s+(?!only\b|just\b)\w+ | useless | irrelevant | contradicted | wrong )\b
+        """,
+        # A mark behind an id.
+        rf"{_IDS} [\s:=→-]* [✗✘❌]",
+        # "I doubt s4", "all are supported except s4"
+        rf"""
+        \b (?: doubt | (?:unsure|not\s+sure|not\s+certain)\s+(?:about|of) | except(?:\s+for)? | apart\s+from | but\s+not | excluding )
+        \s+ (?:sentences?\s+|contexts?\s+)? {_IDS}
+        """,
+        # "no support for s4"
+        rf"""
+        \b (?: no | without | lack\s+of | insufficient | not\s+enough ) \s+ (?:\w+\s+)?
+        (?: support | evidence | source | basis | proof ) \s+ (?: (?:was|is)\s+(?:found|given)\s+ )? (?:for|of|behind) \s+
+        (?:sentences?\s+)? {_IDS} (?! \s+ in \s+ c\d )
+        """,
+        # A list behind its name, as in "Unsupported sentences: s4, s5".
+        rf"""
+        \b (?: unsupported | not\s+supported | useless | not\s+useful | irrelevant | hallucinated ) \b
+        (?: \s+ (?:sentences?|contexts?|ones|ids|are|is) )* \s* [:=] [\s\["']* {_IDS}
+        """,
+    )
+)
+# "Only s1 and s2 are supported."
+_ONLY_IDS = re.compile(
+    rf"\b only \s+ (?:sentences?\s+|contexts?\s+)? {_IDS} \s+ (?:is|are) \s+ (?:\w+\s+)? (?:supported|stated|useful|relevant)",
+    re.VERBOSE | re.IGNORECASE,
+)
+# "Sentences 4, 5 and 6", "s4-s7", and a short row or line about ids: "| s4 | no |", "edit: s4 is false".
+_NUMBERED = re.compile(
+    r"\b(?P<kind>s|c)(?:entences?|ontexts?)\s+(?P<numbers>\d+(?:(?:\s*[,&-]\s*|,?\s+and\s+|\s+to\s+)\d+)*)"
+)
+_RANGE = re.compile(r"\b(?P<letter>[sc])(?P<first>\d+)\s*(?:-|–|to|through)\s*(?:[sc])?(?P<last>\d+)\b")
+_DENYING_ROW = re.compile(
+    r"\W*(?:\w+:\s*)?(?:[sc]\d+\W+(?:and\W+)?)+(?:(?:is|are|should|be|verdict)\W+){0,2}(?:no|false|unsupported|wrong|useless|irrelevant)\W*$"
+)
+# How many of the sentences a text calls supported.
+_COUNT_IN_TEXT = re.compile(
+    r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?:\w+\s+)?supported"
+)
+# How far a share of the sentences may be from a count of them, because it was rounded.
+_ROUNDING = 0.051
+# What is left out of the name of a list.
+_LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "list")
+
+
+class OtherVerdict(NamedTuple):
+    """A verdict about an id that stands outside of its entry.
+
+    Attributes:
+        id: The id.
+        verdict: The verdict.
+        place: Where it stands.
+    """
+
+    id: str
+    verdict: bool
+    place: str
+
+
+def find_other_verdicts(
+    data: Mapping[str, Any], ids: Collection[str], pack: Pack, depth: int = 0
+) -> Iterator[OtherVerdict]:
+    """Find verdicts about ids outside of their entries: in a second list, or under another spelling of the id.
+
+    Args:
+        data: The reply, or an object within it.
+        ids: The ids that were asked.
+        pack: The prompt's language.
+        depth: How deep in the reply the object stands.
+
+    >>> from ctxmetrics.prompts import get_pack
+    >>> reply = {"sentences": {"s1": {"supported": True}, "S2": {"supported": True}}, "unsupported": ["s1"]}
+    >>> [tuple(one) for one in find_other_verdicts(reply, ["s1", "s2"], get_pack("en"))]
+    [('s2', True, 'S2'), ('s1', False, 'unsupported')]
+    """
+    for key, value in islice(data.items(), MOST_KEYS):
+        if key == "code" or ID.fullmatch(str(key)):
+            continue  # what an id says about other ids is about both
+        if isinstance(value, Mapping) and key in _LISTS:
+            letter = "s" if key == "sentences" else "c"
+            names = [name for name in value if depth or str(name).strip() not in ids]
+            yield from _read_list({name: value[name] for name in names}, ids, None, pack, letter)
+        elif isinstance(value, Mapping):
+            yield from _read_list(value, ids, str(key), pack)
+        yield from _read_listed_ids(str(key), value, ids, pack)
+        objects = value if isinstance(value, (list, tuple)) else [_read_json(value)]
+        for item in objects[:MOST_ITEMS]:
+            if isinstance(item, Mapping) and key not in _LISTS and depth < DEEPEST:
+                if item is not value:
+                    yield from _read_list(item, ids, str(key), pack)
+                    yield from _read_patch(item, ids, str(key), pack)
+                yield from find_other_verdicts(item, ids, pack, depth + 1)
+
+
+def _read_json(value: Any) -> Any:
+    """Return the object that a text is in JSON; any other value as it is."""
+    if isinstance(value, str) and value.lstrip().startswith("{") and len(value) < LONGEST_TEXT:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _read_patch(
+    item: Mapping[str, Any], ids: Collection[str], place: str, pack: Pack
+) -> Iterator[OtherVerdict]:
+    """Read a change of a verdict as a JSON patch has it: its path names the id."""
+    path = item.get("path")
+    named = ID.findall(path) if isinstance(path, str) else []
+    verdict = read_value(item.get("value"), pack)
+    if len(named) == 1 and named[0] in ids and verdict is not None:
+        yield OtherVerdict(named[0], verdict, place)
+
+
+def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
+    """Find the ids that a text calls unsupported or useless.
+
+    Args:
+        text: The text.
+        ids: All ids: a text may name only those that are supported.
+
+    >>> find_denied_ids("Note: s4 and s5 are not supported.")
+    ['s4', 's5']
+    """
+    denied: list[str] = []
+    text = _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text[:LONGEST_TEXT].casefold()))
+    for pattern in _DENIED_IDS:
+        for match in pattern.finditer(text):
+            denied += ID.findall(match["ids"])
+    for match in _ONLY_IDS.finditer(text):
+        named = ID.findall(match["ids"])
+        denied += [id_ for id_ in ids if id_ not in named and id_[0] == named[0][0]]
+    for clause in re.split(r"[.;\n]", text):
+        ids_of_clause = ID.findall(clause)
+        is_of_one_kind = len({id_[0] for id_ in ids_of_clause}) == 1
+        statement = ID.sub(" ", clause).lstrip(" \t,;&:-*")
+        if is_of_one_kind and (_DENYING_ROW.match(clause) or denies_in_other_language(statement)):
+            denied += ids_of_clause
+    return list(dict.fromkeys(denied))
+
+
+def _write_ids(match: re.Match[str]) -> str:
+    """Write "sentences 4, 5 and 6" with ids."""
+    return re.sub(r"\d+", lambda number: match["kind"][0] + number[0], match["numbers"])
+
+
+def _write_range(match: re.Match[str]) -> str:
+    """Write all ids of a range, "s4-s7"."""
+    first, last = int(match["first"]), int(match["last"])
+    if not first < last < first + MOST_ITEMS:
+        return match[0]
+    return ", ".join(f"{match['letter']}{number}" for number in range(first, last + 1))
+
+
+def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, int]]:
+    """Count the supported units as keys beside the lists do.
+
+    Args:
+        data: The reply.
+        total: How many units it is about.
+
+    Yields:
+        Each key, and how many units are supported by it.
+
+    >>> [*count_supported({"supported_count": 3, "score": "3/7"}, 7)]
+    [('supported_count', 3), ('score', 3)]
+    """
+    has_total = any(data.get(key) == total for key in ("total", "max", "out_of", "maximum"))
+    for key, value in data.items():
+        name = NO_LETTER.sub("", str(key).casefold())
+        if isinstance(value, str):
+            yield from ((str(key), count) for count in _count_in_text(name, value, total))
+        share = _read_share(value) if name in get_words("shares") else None
+        is_count = isinstance(value, int) and not isinstance(value, bool)
+        if is_count and name in get_words("unsupported_counts"):
+            yield str(key), total - value
+        elif is_count and (
+            name in get_words("supported_counts") or (has_total and name in get_words("grades"))
+        ):
+            yield str(key), value
+        elif share is not None:
+            count = round(share * total)
+            if abs(share * total - count) <= _ROUNDING * total:
+                yield str(key), count
+
+
+def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
+    """Count the supported units as a grade, "3/7", or a text does: "only three sentences are supported"."""
+    fraction = FRACTION.fullmatch(text.strip())
+    if name in get_words("grades") and fraction is not None and fraction[2] == str(total):
+        yield round(float(fraction[1]))
+    for match in _COUNT_IN_TEXT.finditer(text[:LONGEST_TEXT].casefold()):
+        count = str(WORDS["counts"].get(match["count"], match["count"]))
+        if count.isdecimal():
+            yield int(count)
+
+
+def _read_share(value: Any) -> float | None:
+    """Read a share: .43, or 43 %."""
+    if isinstance(value, str):
+        percent = PERCENT.fullmatch(value.strip())
+        return None if percent is None else float(percent[1]) / 100
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and 0 <= value <= 1 else None
+
+
+def find_verdict_on_all(data: Mapping[str, Any], verdict: bool, pack: Pack) -> str | None:
+    """Return a key beside the lists that denies the same verdict about all units, with its value; None for none.
+
+    Args:
+        data: The reply.
+        verdict: What it says about each unit.
+        pack: The prompt's language.
+
+    >>> from ctxmetrics.prompts import get_pack
+    >>> find_verdict_on_all({"all_supported": False}, True, get_pack("en"))
+    'all_supported: False'
+    """
+    for key, value in data.items():
+        name = NO_LETTER.sub("", str(key).casefold())
+        opinion = None
+        if name in get_words("about_all"):
+            opinion = read_value(value, pack)
+        elif name in get_words("about_none"):
+            says_none = read_value(value, pack)
+            opinion = None if says_none is None else not says_none
+        if opinion is not None and opinion is not verdict:
+            return f"{key}: {value}"[:LONGEST_SHOWN]
+    return None
+
+
+def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> Iterator[OtherVerdict]:
+    """Read verdicts about ids that stand in a list, in a text, or in an object of reasons."""
+    name = NO_LETTER.sub("", key.casefold())
+    for ending in _LIST_ENDINGS:
+        name = name.removesuffix(ending)
+    items = _list_items(value)
+    if name.removesuffix("s") in get_words("verdicts"):
+        yield from _read_in_order(key, items, ids, pack)
+    for id_ in _list_denied_ids(name, value, items, ids):
+        if id_ in ids:
+            yield OtherVerdict(id_, False, key)
+    for item in items:
+        if isinstance(item, Mapping):
+            yield from _read_item(item, ids, key, pack)
+
+
+def _read_item(
+    item: Mapping[str, Any], ids: Collection[str], place: str, pack: Pack
+) -> Iterator[OtherVerdict]:
+    """Read the verdict of an object in a list that names its id."""
+    for id_key in _KEYS_OF_IDS.intersection(item):
+        id_ = read_id(item[id_key], "c" if id_key == "context" else "s")
+        if id_key == "id":
+            id_ = str(item[id_key]).casefold().strip()
+        if id_ in ids:
+            cell = {key: value for key, value in item.items() if key != id_key}
+            yield from _read_list({id_: cell}, ids, place, pack)
+
+
+def _list_denied_ids(
+    name: str, value: Any, items: Sequence[Any], ids: Collection[str]
+) -> Sequence[str]:
+    """List the ids that a value denies: those in a list of the unsupported, those that a list of the supported leaves out.
+
+    Args:
+        name: What the list is of.
+        value: The value.
+        items: Its items, as `_list_items` has them.
+        ids: The ids that were asked.
+    """
+    named = [item for item in items if isinstance(item, str) and item in ids]
+    if name in get_words("denials"):
+        if isinstance(value, Mapping):  # {"s1": false, "s2": "another year"}
+            return [id_ for id_ in named if says_something(value[id_])]
+        return named
+    if isinstance(value, str) and not named:
+        return find_denied_ids(value, ids)
+    lines = [item for item in items if isinstance(item, str) and item not in ids]
+    if lines and not isinstance(value, Mapping):
+        return find_denied_ids("\n".join(lines), ids)
+    has_ids_alone = bool(named) and len(named) == len(items) and not isinstance(value, Mapping)
+    if name in get_words("yes") and has_ids_alone:
+        return [id_ for id_ in ids if id_ not in named and id_[0] == named[0][0]]
+    return []
+
+
+def _list_items(value: Any) -> Sequence[Any]:
+    """List the items of a list, the ids of a text that has nothing else, or the keys of an object; of another value, none."""
+    if isinstance(value, str):
+        ids = ID.findall(value.casefold())
+        rest = _BETWEEN_IDS.sub("", ID.sub("", value.casefold()))
+        return [] if rest else ids
+    return [*value] if isinstance(value, (list, tuple, Mapping)) else []
+
+
+def _read_in_order(
+    key: str, values: Sequence[Any], ids: Collection[str], pack: Pack
+) -> Iterator[OtherVerdict]:
+    """Read a list of verdicts that has one for each unit, in their order."""
+    units = [id_ for id_ in ids if id_.startswith("s")]
+    verdicts = [read_value(value, pack) for value in values]
+    if len(units) == len(verdicts):
+        for id_, verdict in zip(units, verdicts, strict=True):
+            if verdict is not None:
+                yield OtherVerdict(id_, verdict, key)
+
+
+def _read_list(
+    cells: Mapping[str, Any], ids: Collection[str], place: str | None, pack: Pack, letter: str = ""
+) -> Iterator[OtherVerdict]:
+    """Read the verdicts of a list about ids, in whatever spelling.
+
+    Args:
+        cells: The list.
+        ids: The ids that were asked.
+        place: Where it stands; None for the spelling of each id.
+        pack: The prompt's language.
+        letter: The letter of its ids, where a number is enough.
+    """
+    if place is not None and NO_LETTER.sub("", place.casefold()) in get_words("denials"):
+        return  # `_list_denied_ids` reads it
+    for name, content in cells.items():
+        id_ = _find_id(str(name), ids, letter)
+        if id_ is None:
+            continue
+        is_number = isinstance(content, (int, float)) and not isinstance(content, bool)
+        if is_number and place is not None and read_opinion(place, content, pack) is False:
+            yield OtherVerdict(id_, False, place)
+        cell = content if isinstance(content, Mapping) else {"verdict": content}
+        for opinion in list_opinions(cell, KEYS_OF_ENTRY, pack, ""):
+            is_number = isinstance(opinion.value, (int, float)) and not isinstance(opinion.value, bool)
+            if not is_number and not (opinion.verdict and is_aside(opinion, "supported")):
+                yield OtherVerdict(id_, opinion.verdict, str(name) if place is None else place)
+
+
+def _find_id(name: str, ids: Collection[str], letter: str) -> str | None:
+    """Return the id that a name stands for, or None; a number needs the letter of its list."""
+    name = re.sub(r"\s*\(.*\)\s*$", "", name) or name
+    letters = [letter] if letter else ["s", "c"]
+    for one in letters:
+        id_ = read_id(name, one)
+        has_letter = name.strip()[:1].casefold() not in "0123456789"
+        if id_ in ids and (letter or has_letter):
+            return id_
+    return None

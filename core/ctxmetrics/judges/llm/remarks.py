@@ -1,0 +1,393 @@
+"""What a remark says that a model adds to a reply: yes, no, a grade, that something is wrong, or nothing.
+
+A remark is a key with a value, or a text, in any language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.judges.evidence.word_forms import fold
+from ctxmetrics.judges.evidence.words import get_word_list
+from ctxmetrics.prompts import Pack
+
+# The words for keys and values, and the beginnings of reasons.
+WORDS: Mapping[str, Any] = read_data("judges.llm", "words.toml")["own_keys"]
+# What may stand around an id.
+_AROUND_ID = " \t\n[](){}<>\"'`*.:#"
+NO_LETTER = re.compile(r"[^a-z]+")
+_WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# A grade as a share, 2/10 or 20 %, and a number.
+FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+)")
+PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+# A probability or a grade below this share says no.
+_LEAST_PROBABILITY = 0.5
+# What stands before the conclusion of a reason. Behind it "does not .." without a subject may be about a side issue.
+_BUT = re.compile(
+    r"[,;.]\s*(?:but|however,?)\s+(?=no context|none of|the |this |it is not|there is no)"
+)
+# What a reason may negate that speaks for a yes: "no context contradicts it".
+_OPPOSES = re.compile(
+    r"contradict\w*|against|den(?:y|ies)|conflicts?|refutes?|disputes?|opposes?|disagrees?"
+)
+_LACKS = re.compile(
+    r"\b(?:missing|absent|left out|wrong|incorrect|lacks?|lacking|differs?|different)\b"
+)
+# What ends a clause of a reason.
+_CLAUSE_END = re.compile(r"[,;.](?:\s|$)|\sand\s|[。；，、]")
+# A context that states something, and a conclusion that says so.
+_CONTEXT_STATES = re.compile(
+    r"\bc\d+\b.*\b(?:states?|stated|supports?|supported|says|gives|names)\b|\b(?:stated|supported|given|named)\b.*\bc\d+\b"
+)
+_CONCLUDES_YES = re.compile(
+    r"\b(?:so|thus|hence|therefore)\b(?![^.;]*\b(?:not|no|none|nothing)\b)[^.;]*\b(?:is|are)\s+(?:fully\s+)?(?:supported|stated|useful|relevant)\W*$"
+)
+_DIFFERS = re.compile(
+    r"\b(?:not|no|nor|neither|none|another|different|differently|otherwise|instead|opposite|contrary)\b"
+)
+# "The contexts contain no contradiction."
+_NO_FAULT = re.compile(
+    r"\bno (?:contradictions?|errors?|issues?|problems?|discrepanc(?:y|ies)|conflicts?|mismatch(?:es)?)$"
+)
+# A first clause that says that nothing states the sentence.
+_DENYING_CLAUSE = re.compile(
+    r"""
+    (?:n['’]t|\bnot|\bnever|\bcannot) \s+ (?:be\s+|been\s+|explicitly\s+|directly\s+|actually\s+|really\s+)?
+        (?:state|mention|support|f[io]+u?nd|confirm|sa(?:y|id)|verif|includ|contain|appear|present|given|nam|specif|provid|
+           cover|back|pro[vo]|establish|match|true|correct|there|useful|relevant|help|answer|about|related|address|discuss)
+    | ^(?:this\s+is\s+|it\s+is\s+|only\s+)?(?:doubtful|unclear|unsure|uncertain|not\s+sure|hard\s+to\s+(?:say|tell)|perhaps|maybe|possibly|at\s+(?:most|best)|
+        barely|hardly|implied|inferred|assumed|an?\s+(?:guess|assumption)|guess\w*|speculat\w+|hallucinat\w+|partial\w*|partly)\b
+    | ^i\s+(?:assume|guess|suppose|know\s+this\s+from)\b | \b(?:general|world|prior)\s+knowledge\b
+    | \b(?:in\s+place|instead)\s+of\b | \bgoes\s+beyond\b | ^contradicted\b | \bsilent\s+(?:on|about)\b
+    | ^(?:no|none|nothing|neither|nowhere)\b (?! \s+ (?:doubt|problem|issue|error|difference|discrepanc|mismatch) )
+    | \b(?:fails?|failed|unable)\s+to\s+(?:state|mention|support|confirm|say|find|verify|help|answer)
+    | \b(?:is|are)\s+(?:\w+\s+)?(?:absent|missing|wrong|incorrect|unverif\w+|unsupported|unstated|false|off[\s-]topic|irrelevant|unrelated|another|
+        different|about\s+(?:another|something|a\s+different))\b
+    | (?<!wording\ )(?<!phrasing\ )(?<!spelling\ )(?<!order\ ) \b(?:differs?|disagrees?|contradicts?)\b
+    | \bsays?\s+(?:the\s+opposite|otherwise|something\s+else)
+    | \b(?:insufficient|lack\s+of|no)\s+(?:information|evidence|support|mention|basis)\b
+    | \bonly\s+(?:mentions?|names?|says?|states?|talks?|speaks?)\b
+    | \b(?:mentions?|names?|gives?|says?|states?|has)\s+(?:only\s+|just\s+)?(?:an?\s+)?(?:another|other|different|similar)\b
+    """,
+    re.VERBOSE,
+)
+_STATES = re.compile(r"\b(?:states?|says?|mentions?|confirms?|supports?|shows?|proves?|reads?)\b")
+# A text in marks: it is quoted.
+_QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]|(?<!\w)['‘][^'’]*['’](?!\w)")
+# Words that are English alone, where a reason has words of another language in common with it.
+_ENGLISH = frozenset(
+    (
+        "the",
+        "this",
+        "that",
+        "it",
+        "does",
+        "are",
+        "not",
+        "contexts",
+        "sentence",
+        "states",
+        "stated",
+        "with",
+    )
+)
+# A word, with the vowel signs of its script.
+_SPACED = re.compile(r"[^\s\d.,;:!?()\[\]{}<>\"“”„«»'’‘`*/|…。、，।-]+")
+# The first letter of the scripts without spaces between words that are read: Thai, Chinese, Japanese, Korean.
+_WITHOUT_SPACES = frozenset({"zh", "ja", "ko", "th"})
+# What ends the verdict of a text: "no, the year differs".
+_VERDICT_END = re.compile(r"[,;:(/–—]|\s-\s|\b(?:because|since)\b")
+# The fewest words of a text that may be a reason; the fewest characters in a script without spaces.
+_WORDS_OF_PHRASE = 3
+_CHARACTERS_OF_PHRASE = 6
+# Keys of an object that are read.
+MOST_KEYS = 200
+# Characters of a value and of a text that are read, and that are repeated.
+LONGEST_READ = 300
+LONGEST_TEXT = 3_000
+
+
+def find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Find the yeses with a grade of less than half of the best one of a yes, on whatever scale."""
+    best: dict[str, float] = {}
+    grades: list[tuple[str, str, float]] = []
+    for id_, cell in yeses.items():
+        for name, value in islice(cell.items(), MOST_KEYS):
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if is_number and not get_words("grade_words").isdisjoint(split_name(str(name))):
+                grades.append((id_, str(name), value))
+                best[str(name)] = max(value, best.get(str(name), value))
+    for id_, name, value in grades:
+        if 0 <= value < _LEAST_PROBABILITY * best[name]:
+            yield id_, f"{name}: {value}"
+
+
+def read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | None:
+    """Return what a key and its value say about an entry: yes, no, or None for neither."""
+    name = NO_LETTER.sub("", key.casefold())
+    words = split_name(key)
+    is_verdict = _names_verdict(name, words)
+    if names_fault(name, words):
+        says_no = has_fault(value, pack)
+    elif name in get_words("reasons") or not words.isdisjoint(get_words("reasons")):
+        says_no = isinstance(value, str) and denies(value, unit)
+    elif name in get_words("denials"):
+        says_no = read_value(value, pack) is True
+    elif _names_support(words):
+        says_no = is_nothing(value)
+    elif _is_low_grade(name, words, value, is_verdict=is_verdict):
+        says_no = True
+    elif is_verdict:
+        is_one_or_zero = isinstance(value, (int, float)) and value in (0, 1)
+        return bool(value) if is_one_or_zero else read_value(value, pack)
+    elif name.removeprefix("is") in get_words("affirmations"):
+        return _read_plain(value, pack)
+    else:
+        # A reason under a key in any language.
+        is_reason = isinstance(value, str) and words.isdisjoint(get_words("neutral_words"))
+        says_no = is_reason and _is_phrase(value) and denies(value, unit)
+    return False if says_no else None
+
+
+def _read_plain(value: Any, pack: Pack) -> bool | None:
+    """Return the verdict that a truth value or a word of the prompt for yes or no is, or None."""
+    word = value.strip().casefold() if isinstance(value, str) else ""
+    if value is True or word in pack.yes:
+        return True
+    return False if value is False or word in pack.no else None
+
+
+def _names_verdict(name: str, words: Collection[str]) -> bool:
+    """Whether a key is that of a verdict."""
+    if name in get_words("verdicts") or name.removesuffix("s") in get_words("verdicts"):
+        return True
+    return not {"label", "verdict", "nli"}.isdisjoint(words) and "id" not in words
+
+
+def _is_phrase(text: str) -> bool:
+    """Whether a text has three words, or a script without spaces."""
+    return len(text.split()) >= _WORDS_OF_PHRASE or (
+        not text.isascii() and len(text) >= _CHARACTERS_OF_PHRASE
+    )
+
+
+def split_name(key: str) -> frozenset[str]:
+    """Return the words of a key: `supported_by`, `supportedBy`, `Supported-By`."""
+    return frozenset(word.casefold() for word in _WORD_OF_NAME.findall(key))
+
+
+def names_fault(name: str, words: Collection[str]) -> bool:
+    """Whether what stands under a key is wrong with the entry."""
+    if name in get_words("faults"):
+        return True
+    if name in get_words("denials") or not get_words("no_opinion").isdisjoint(words):
+        return False
+    is_why_not = "why" in words and "not" in words
+    return is_why_not or not get_words("fault_words").isdisjoint(words)
+
+
+def has_fault(value: Any, pack: Pack) -> bool:
+    """Whether a value under such a key says that there is a fault: a text that names one, true, a count, a probability."""
+    if isinstance(value, str):
+        return value.strip().casefold() in pack.yes or _names_something(value)
+    if isinstance(value, float):
+        return value > _LEAST_PROBABILITY
+    return isinstance(value, int) and value > 0
+
+
+def _names_support(words: Collection[str]) -> bool:
+    """Whether a key is about what supports the entry: `supporting_contexts`, `supported_by`, `found_in`."""
+    if "supporting" in words or "matching" in words:
+        return True
+    has_preposition = "by" in words or "in" in words
+    return has_preposition and not get_words("support_words").isdisjoint(words)
+
+
+def is_nothing(value: Any) -> bool:
+    """Whether a value says that there is nothing."""
+    if isinstance(value, str):
+        plain = value.strip(f"{_AROUND_ID}-–—").casefold()
+        return bool(value.strip()) and plain in _read_nothing()
+    return value is not None and not value
+
+
+def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: bool) -> bool:
+    """Whether a value is a low probability, percentage or grade, by the words of its key."""
+    is_probability = name in get_words("probabilities") or (
+        not get_words("probability_words").isdisjoint(words)
+        and not {"score", "p", "prob", "probability", "likelihood"}.isdisjoint(words)
+    )
+    number = value
+    if is_probability and isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        number = float(value.strip().replace(",", "."))
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        if is_probability and not get_words("no_words").isdisjoint(words):
+            return _LEAST_PROBABILITY < number <= 1
+        is_low_percentage = name in get_words("percents") and 1 < number < 100 * _LEAST_PROBABILITY
+        is_zero = number == 0 and name in get_words("grades")
+        return is_low_percentage or is_zero or (is_probability and 0 <= number < _LEAST_PROBABILITY)
+    is_grade = is_verdict or is_probability or name in get_words("grades")
+    return is_grade and isinstance(value, str) and _is_low(value)
+
+
+def _is_low(grade: str) -> bool:
+    """Whether a grade is low: a fraction or a percentage below a half, or a word that says so."""
+    text = grade.strip().casefold()
+    if text in get_words("low"):
+        return True
+    if text.count("★") < text.count("☆"):
+        return True
+    fraction = FRACTION.fullmatch(text)
+    if fraction is not None:
+        return float(fraction[1]) < _LEAST_PROBABILITY * float(fraction[2])
+    percent = PERCENT.fullmatch(text)
+    return percent is not None and float(percent[1]) < 100 * _LEAST_PROBABILITY
+
+
+def _names_something(text: str) -> bool:
+    """Whether a text under a key such as ``errors`` names one."""
+    plain = text[:LONGEST_READ].strip(f"{_AROUND_ID}-–—").casefold()
+    if plain in _read_nothing() or plain in get_words("yes"):
+        return False
+    if denies(plain):
+        return True
+    if plain.startswith(tuple(get_words("no_fault_beginnings"))) or _NO_FAULT.search(plain):
+        return False
+    return not plain.endswith(tuple(get_words("no_fault_endings")))
+
+
+def says_something(value: Any) -> bool:
+    """Whether a value is something else than false, nothing, or a text that says that there is nothing."""
+    return _names_something(value) if isinstance(value, str) else bool(value)
+
+
+@lru_cache(maxsize=1)
+def _read_nothing() -> frozenset[str]:
+    """Read what a model writes where there is nothing."""
+    return frozenset(read_data("judges.llm", "words.toml")["nothing"])
+
+
+def read_value(value: Any, pack: Pack) -> bool | None:
+    """Return the verdict that a value of such a key is, or None."""
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        return None
+    text = value[:LONGEST_READ].casefold().replace("_", " ").replace("-", " ").replace("\ufe0f", "")
+    text = " ".join(text.split()).strip(".![]()<>*\"'")
+    verdict = _read_words(text, pack)
+    if verdict is None and get_words("turns").isdisjoint(_SPACED.findall(text)):
+        # "no, the year differs"
+        verdict = _read_words(_VERDICT_END.split(text)[0].strip(), pack)
+    return verdict
+
+
+def _read_words(text: str, pack: Pack) -> bool | None:
+    """Return the verdict that a word or phrase is, or None."""
+    if text in pack.yes or text in get_words("yes"):
+        return True
+    return False if text in pack.no or text in get_words("no") else None
+
+
+def denies(reason: str, unit: str = "") -> bool:
+    """Whether a reason speaks against a yes, and takes nothing back.
+
+    Args:
+        reason: The reason.
+        unit: The sentence that it is about. If it has a negation, the reason may have the same one.
+    """
+    text = " ".join(_QUOTED.sub(" ", reason[:LONGEST_READ]).casefold().split())
+    if _begins_with_denial(text):
+        return True
+    if _is_negated(unit) or not get_words("turns").isdisjoint(_SPACED.findall(text)):
+        return False
+    return _denies_in_first_clause(text) or denies_in_other_language(text)
+
+
+def _denies_in_first_clause(text: str) -> bool:
+    """Whether the first clause of an English reason says that nothing states the sentence, and no other one takes it back."""
+    first, *others = _CLAUSE_END.split(text)
+    denial = _DENYING_CLAUSE.search(first)
+    if denial is None or _CONCLUDES_YES.search(text):
+        return False
+    if _STATES.search(first[: denial.start()]) or _is_double_negation(first):
+        return False
+    return not any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in others)
+
+
+def _is_double_negation(clause: str) -> bool:
+    """Whether a clause negates what speaks against a yes: "no context contradicts it", "no part of it is missing"."""
+    opposition = _OPPOSES.search(clause) or _LACKS.search(clause)
+    return opposition is not None and _DIFFERS.search(clause[: opposition.start()]) is not None
+
+
+def denies_in_other_language(text: str) -> bool:
+    """Whether the first clause of a reason in another language than English negates what contexts say."""
+    first = _CLAUSE_END.split(text)[0]
+    words = [fold(word) for word in _SPACED.findall(first)]
+    if not _ENGLISH.isdisjoint(words):
+        return False
+    for language, stems in WORDS["statements"].items():
+        if any(turn in text for turn in WORDS["other_turns"].get(language, ())):
+            continue
+        if any(stem in first for stem in WORDS["oppositions"]):
+            continue
+        if _has_negation(first, words, language) and any(stem in first for stem in stems):
+            return True
+    return False
+
+
+def _has_negation(text: str, words: Sequence[str], language: str) -> bool:
+    """Whether a clause has a negation of a language, other than in "not only"."""
+    negations = WORDS["other_negations"].get(language, ())
+    if language in _WITHOUT_SPACES:
+        return any(negation in text for negation in negations)
+    denying = get_word_list("negations", language) | frozenset(map(fold, negations))
+    no_negation = get_word_list("no_negation_before", language)
+    denying -= get_words("without")
+    for place, word in enumerate(words):
+        if word in denying and no_negation.isdisjoint(words[place + 1 : place + 2]):
+            return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _is_negated(text: str) -> bool:
+    """Whether a text has a negation in any language that is known."""
+    if not text:
+        return False
+    words = [fold(word) for word in _SPACED.findall(text[:LONGEST_TEXT])]
+    languages = ["en", *WORDS["statements"]]
+    return any(_has_negation(text, words, language) for language in languages)
+
+
+def _begins_with_denial(text: str) -> bool:
+    """Whether a reason, or what follows its last "but", begins with what speaks against a yes."""
+    # "It is close, but the context does not state it."
+    conclusion = _BUT.split(text)[-1]
+    beginning = next(
+        (words for words in get_words("denying_beginnings") if conclusion.startswith(words)), None
+    )
+    if beginning is None or _CONCLUDES_YES.search(conclusion):
+        return False
+    first, *others = _CLAUSE_END.split(conclusion[len(beginning) :])
+    if _OPPOSES.search(first) or any(stem in first for stem in WORDS["oppositions"]):
+        return False
+    # "Not stated in c1, stated in c2."
+    if any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in others):
+        return False
+    words = re.findall(r"\w+", conclusion)
+    takes_back = not (get_words("turns") | get_words("other_contexts")).isdisjoint(words)
+    return not takes_back
+
+
+@lru_cache(maxsize=16)
+def get_words(name: str) -> frozenset[str]:
+    """Return the words of a list of the data file, by its name."""
+    return frozenset(WORDS[name])
