@@ -300,9 +300,9 @@ def check_gold(
     judge = coerce_text(judge)
     checked_samples, own_run = _read_samples_and_run(samples)
     samples_by_run = {**own_run, **_read_runs(checked_samples, runs)}
-    run_samples = [sample for run in samples_by_run.values() for sample in run if sample is not None]
+    run_samples = filter(None, chain.from_iterable(samples_by_run.values()))
     passages = Passages(
-        None if corpus is None else read_corpus(corpus), [*checked_samples, *run_samples]
+        None if corpus is None else read_corpus(corpus), chain(checked_samples, run_samples)
     )
     questions = [Question(number, item, passages) for number, item in enumerate(checked_samples, 1)]
     run_results = list_run_results(questions, samples_by_run)
@@ -313,7 +313,7 @@ def check_gold(
         *check_texts(questions),
         *check_readings(questions, passages),
     ]
-    pools = [*build_pools(questions, passages, samples_by_run)]
+    pools = list(build_pools(questions, passages, samples_by_run))
     results = _judge_pools(pools, judge, announce, options) if pools else None
     not_compared = 0
     for pool, row in zip(pools, results or (), strict=True):
@@ -323,8 +323,8 @@ def check_gold(
         if pool_findings.is_in_another_language:
             not_compared += 1
     findings = _drop_named_holes(findings)
-    kinds = [*KINDS]
-    findings.sort(key=lambda finding: (kinds.index(finding.kind), finding.number))
+    order_of_kinds = list(KINDS)
+    findings.sort(key=lambda finding: (order_of_kinds.index(finding.kind), finding.number))
     is_complete = _has_answered(results)
     notes = [
         *_list_notes(questions, passages, samples_by_run, run_results),
@@ -362,17 +362,16 @@ def check_gold(
 
 def _drop_named_holes(findings: Sequence[Finding]) -> list[Finding]:
     """Leave out the holes that the gold names in another form: one finding says how to write the id."""
-    named = {
-        (finding.number, id_)
-        for finding in findings
-        if finding.code == "other_form"
-        for id_ in finding.items
-    }
-    return [
-        finding
-        for finding in findings
-        if finding.code != "hole" or (finding.number, finding.items[0]) not in named
-    ]
+    named_ids: set[tuple[int, str]] = set()
+    for finding in findings:
+        if finding.code == "other_form":
+            named_ids.update((finding.number, id_) for id_ in finding.items)
+    others: list[Finding] = []
+    for finding in findings:
+        is_hole = finding.code == "hole"
+        if not is_hole or (finding.number, finding.items[0]) not in named_ids:
+            others.append(finding)
+    return others
 
 
 def _name_sources(

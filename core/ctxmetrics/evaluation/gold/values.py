@@ -196,14 +196,14 @@ def find_listed_opposites(
     opposites = _read_opposites()
     words_by_spelling = {word.folded: word for word in words}
     others_by_spelling = {word.folded: word for word in others}
-    pairs = [
-        (word, others_by_spelling[opposite])
-        for spelling, word in words_by_spelling.items()
-        for opposite in opposites.get(spelling, ())
-        if opposite in others_by_spelling
-        and opposite not in words_by_spelling
-        and spelling not in others_by_spelling
-    ]
+    # A word that both texts have is no difference.
+    only_first = words_by_spelling.keys() - others_by_spelling.keys()
+    only_second = others_by_spelling.keys() - words_by_spelling.keys()
+    pairs: list[tuple[Token, Token]] = []
+    for spelling in only_first:
+        word = words_by_spelling[spelling]
+        opposite_spellings = only_second.intersection(opposites.get(spelling, ()))
+        pairs += [(word, others_by_spelling[opposite]) for opposite in opposite_spellings]
     return pairs[0] if len(pairs) == 1 else None
 
 
@@ -217,28 +217,28 @@ def find_alternatives(
         others: The words of the other text.
         excluded: The keys of words that the first one is none of.
     """
-    own = _find_alternatives_in(words)
-    other = _find_alternatives_in(others)
-    for (name, value), word in own.items():
-        if word.key in excluded or (name, value) in other:
+    first_alternatives = _find_alternatives_in(words)
+    second_alternatives = _find_alternatives_in(others)
+    for (name, value), word in first_alternatives.items():
+        if word.key in excluded or (name, value) in second_alternatives:
             continue
-        for (other_name, other_value), rival in other.items():
-            if other_name == name and (name, other_value) not in own:
-                return word, rival
+        for (other_name, other_value), other_word in second_alternatives.items():
+            if other_name == name and (name, other_value) not in first_alternatives:
+                return word, other_word
     return None
 
 
 def _find_alternatives_in(words: Iterable[Token]) -> dict[tuple[str, str], Token]:
     """Find the words of a text that have alternatives, each by the name of these and by what it says."""
     alternatives = _read_alternatives()
-    found: dict[tuple[str, str], Token] = {}
+    words_by_alternative: dict[tuple[str, str], Token] = {}
     for word in words:
         name, _, value = word.key.partition(" ")
         if name in {"weekday", "month"}:
-            found.setdefault((name, value), word)
+            words_by_alternative.setdefault((name, value), word)
         elif word.folded in alternatives:
-            found.setdefault(alternatives[word.folded], word)
-    return found
+            words_by_alternative.setdefault(alternatives[word.folded], word)
+    return words_by_alternative
 
 
 @cache
