@@ -235,7 +235,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
     def _read(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk that may hold several, or digits."""
-        values = _read_days(chunk) or _read_quarter(chunk)
+        values = _read_days(chunk) or _read_quarter(chunk) or _read_grade(chunk)
         if values:
             self._keep(chunk, values)
             return values
@@ -336,6 +336,20 @@ def _read_quarter(chunk: str) -> tuple[Token, ...]:
     ends = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
     kind: Kind = "number" if match[1][0] == "Q" else "count"
     return (Token(key, key, kind, match[1], ends, "quarter of a year"),)
+
+
+# A grade or a blood type with its sign: B+, AA-; but not C++.
+_GRADE = re.compile(r"[^\w+-]*([A-F]{1,3}[+-]|O[+-]|[A-F]{1,3}\N{MINUS SIGN})[^\w+-]*")
+
+
+def _read_grade(chunk: str) -> tuple[Token, ...]:
+    """Return the grade with a sign that a chunk is; nothing for another one."""
+    match = _GRADE.fullmatch(chunk)
+    if match is None:
+        return ()
+    key = match[1].lower().replace("\N{MINUS SIGN}", "-")
+    ends = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    return (Token(key, key, "word", match[1], ends, "grade", (match[1][:-1].lower(),)),)
 
 
 def _write_century(text: str, number: re.Match[str]) -> str:

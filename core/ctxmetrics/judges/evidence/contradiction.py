@@ -299,10 +299,11 @@ def _find_other_values(
 def _find_forms(quantity: Token) -> frozenset[str]:
     """Return the keys under which a text may have a quantity.
 
-    A date also without its year, three times also as three, half also as 50 %.
+    A date also without its year, three times also as three, half also as 50 %, 48 hours also as two days.
     """
-    if quantity.measures in {"times", "%"}:
-        return frozenset((quantity.key, find_equal_key(quantity.key)))
+    equal_key = find_equal_key(quantity.key)
+    if equal_key:
+        return frozenset((quantity.key, equal_key))
     year, forms, _ = split_date(quantity.key)
     return frozenset((quantity.key, *forms)) if year else frozenset((quantity.key,))
 

@@ -384,13 +384,24 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
 
 
 def find_equal_key(key: str) -> str:
-    """Return another key of the same value: of "3 times" the number, of "75 %" the fraction; an empty text where there is none."""
+    """Return another key of the same value; an empty text where there is none.
+
+    Of "3 times" it is the number, of "75 %" the fraction, of whole days in seconds the days.
+    """
     if key.endswith(_TIMES):
         return key[: -len(_TIMES)]
+    duration = _DURATION.fullmatch(key)
+    if duration is not None:
+        number = int(duration[1])
+        if duration[2] == "day":
+            return f"{number * _SECONDS_OF_DAY} s"
+        return "" if number % _SECONDS_OF_DAY else f"{number // _SECONDS_OF_DAY} day"
     return SHARES.get(key, "")
 
 
 _TIMES = " times"
+_DURATION = re.compile(r"(\d{1,9}) (s|day)")
+_SECONDS_OF_DAY = 86_400
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 
 

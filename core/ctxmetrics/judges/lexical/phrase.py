@@ -184,7 +184,7 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
 
     Of "2 out of 3" they are both numbers: a text may have other words between them.
     """
-    if token.measures == "fraction" and token.kind == "number":  # 2 out of 3
+    if token.measures == "fraction" and " " in token.spelling:  # 2 out of 3
         numbers = tuple(part for part in token.parts if part.replace(".", "").isdecimal())
         return numbers or (token.key,)
     if token.measures:

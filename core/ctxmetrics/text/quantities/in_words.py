@@ -214,7 +214,9 @@ _WORDS_BEFORE_HUNDRED: Mapping[str, frozenset[str]] = {
 }
 _HUNDRED_ALONE = frozenset(LISTS["hundred_alone"])
 _SUM_JOINTS = frozenset(LISTS["sum_joints"])
-_FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], "a"))
+# Words for 1,000 before which no "one" stands: mil doscientas.
+_THOUSAND_ALONE = frozenset(("mil", "mille", "tisíc", "tysiąc", "tusen", "тысяча", "тисяча"))
+_FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], *_THOUSAND_ALONE, "a"))
 _THOUSANDS = frozenset(
     word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
 )
@@ -242,6 +244,7 @@ JOINED_WORDS = frozenset(
         *HALVES,
         *_WORDS_BEFORE_HUNDRED,
         *_HUNDRED_ALONE,
+        *_THOUSAND_ALONE,
         *_COUNTED_BY_ONE,
         *QUARTERS,
     )
@@ -318,8 +321,8 @@ def _read_sum(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]] | 
         if previous in _WORDS_BEFORE_HUNDRED.get(word, ()):
             group = max(group, 1) * _HUNDRED  # "a hundred" is 100
             has_hundreds = True
-        elif word in _THOUSANDS and group and not thousands:
-            thousands = group
+        elif word in _THOUSANDS and not thousands and (group or word in _THOUSAND_ALONE):
+            thousands = max(group, 1)
             group = 0
         elif value and _may_add(group, value):
             group += value
@@ -378,11 +381,20 @@ def _may_add(group: int, value: int) -> bool:
     return group > _HUNDRED and ends_with_tens and value < _TEN
 
 
+# French tens that eleven to nineteen are added to: soixante et onze.
+_TENS_BEFORE_TEENS = frozenset(("soixante", "quatre-vingt"))
+_FRENCH_TEENS = {**NUMBER_WORDS, "onze": "11"}  # the Dutch "onze" is "our"
+
+
 def _read_tens(chunks: Sequence[str], index: int, ten: str) -> tuple[int, Sequence[str]]:
     """Read tens and ones: treinta y uno."""
     second = index + 1
     if second < len(chunks) and chunks[second].lower() in TENS_JOINTS:
         second += 1
+    if ten in _TENS_BEFORE_TEENS:
+        teen = _look_up(chunks, second, _FRENCH_TEENS)
+        if len(teen) == len("11") and teen[0] == "1":
+            return second + 1, [_write_number(chunks, index, second, str(int(_TENS[ten]) + int(teen)))]
     one = _look_up(chunks, second, _ONES)
     if not one:
         return index + 1, ()
@@ -520,7 +532,7 @@ _HAN_NUMERALS = "".join((*_HAN_DIGITS, *_HAN_SCALES, *_HAN_GROUPS))
 HAN_NUMERALS = frozenset(_HAN_NUMERALS)
 # What numerals may count. 分 alone is left out: 十分 means "very". 百度, a company, is no number: it has no numeral
 # from one to nine.
-_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米"
+_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|辆|輛|軒|页|頁|票"
 # 几十 (some tens) and 第三 (third) are no numbers here; 一 alone also means "a", 百 alone also "many".
 _HAN_NUMBER = re.compile(
     rf"""

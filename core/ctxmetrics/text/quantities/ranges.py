@@ -190,7 +190,7 @@ _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
 # The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches, years and months.
-_COMPOSED = frozenset(("s", "in", "month"))
+_COMPOSED = frozenset(("s", "in", "month", "oz"))
 # By the base and factor of the larger unit: the pattern of the smaller one without its name, and its factor.
 _SMALLER_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
     ("s", 3600): (_SHORT_MINUTES, 60),
