@@ -20,6 +20,7 @@ from ctxmetrics.evaluation.gold.values import (
     has_initials,
     list_missing,
     list_values,
+    may_be_rounded,
     spell,
 )
 from ctxmetrics.judges.evidence.chunks import Token
@@ -171,6 +172,8 @@ class GoldTexts:
             for others in self._words:
                 for other_place, other in enumerate(others):
                     is_rival = other.kind == "number" and other.measures == number.measures
+                    if is_rival and may_be_rounded(words, place, other):
+                        continue
                     if is_rival and _have_same_words_beside(words, place, others, other_place):
                         return f"{number.spelling!r} against {other.spelling!r}"
         return ""
@@ -239,14 +242,14 @@ class GoldTexts:
         own_values = list_values(words)
         known_values = self._values.union(word.key for words in self._words for word in words)
         nearest_words = [word for sentence in nearest for word in sentence.words]
-        for number in words:
+        for place, number in enumerate(words):
             if number.kind != "number":
                 continue
             missing = list_missing(number, known_values)
             if not missing:
                 continue
             rival = find_rival_of_missing(number, missing, nearest_words, own_values)
-            if rival is not None:
+            if rival is not None and not may_be_rounded(words, place, rival):
                 return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
 
@@ -275,10 +278,17 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
     A denial by a number alone is none: numbers are compared on their own.
     """
     denied_words = read_words(denial.unit)
-    has_other_values = list_values(denied_words) != list_values(read_words(denial.context))
-    if denial.kind == "number" and has_other_values:
-        return False
-    content = find_content(text) - {word.key for word in denied_words}
+    denied_keys = frozenset(word.key for word in denied_words)
+    other_words = read_words(denial.context)
+    if denial.kind == "number":
+        has_other_values = list_values(denied_words) != list_values(other_words)
+        # A sentence with a red roof and a green door does not deny that something is green.
+        is_elsewhere = denied_keys <= sentence.keys and denied_keys.isdisjoint(
+            word.key for word in other_words
+        )
+        if has_other_values or is_elsewhere:
+            return False
+    content = find_content(text) - denied_keys
     held = content & sentence.keys
     return len(held) >= max(_FEWEST_BESIDE_NEGATION, _SAME_BUT_NEGATION * len(content))
 
@@ -370,13 +380,18 @@ def _find_name_between(
         if others[place - 1].key != before[0].key:
             continue
         count_before = _count_equal(before, others[:place][::-1])
-        for end in range(place + 1, min(place + _LONGEST_NAME, len(others)) + 1):
+        longest = _count_names(others[place : place + _LONGEST_NAME], names)
+        ends = range(place + 1, place + longest + 1)
+        for end in ends if words_after else ends[-1:]:
             name = others[place:end]
-            if not all(word.key in names for word in name):
-                break
             count_after = _count_equal(words_after, others[end:])
             if count_after == 0 and words_after:
                 continue
             if count_before + count_after >= _FEWEST_BESIDE_NAME:
                 return " ".join(word.spelling for word in name)
     return ""
+
+
+def _count_names(words: Iterable[Token], names: frozenset[str]) -> int:
+    """Count the words at the beginning of a text that are names."""
+    return sum(1 for _ in takewhile(lambda word: word.key in names, words))

@@ -16,6 +16,10 @@ from ctxmetrics.judges.evidence.words import get_word_list
 NUMBERS = frozenset({"number", "count"})
 # More names than these in a sentence are a list, and no answer.
 MOST_NAMES = 3
+# A rounded number and the exact one differ by a third at most.
+_LEAST_OF_ROUNDED = 0.67
+# The count at the beginning of the key of a number.
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\s|$)")
 # What a number measures that holds years and days.
 _HOLDS_DATES = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
@@ -113,7 +117,8 @@ def has_more_numbers(words: Sequence[Token], others: Sequence[Token]) -> bool:
 
 
 def find_names(words: Iterable[Token]) -> frozenset[str]:
-    """Find the keys of the names: capitalised words within a sentence that the text has nowhere in small letters."""
+    """Find the keys of the names: capitalised words within a sentence that the text has nowhere in small letters; no titles."""
+    titles = _read_words("titles")
     names: set[str] = set()
     in_small_letters: set[str] = set()
     begins_sentence = True
@@ -122,7 +127,7 @@ def find_names(words: Iterable[Token]) -> frozenset[str]:
             pass
         elif not word.spelling[:1].isupper():
             in_small_letters.add(word.key)
-        elif not begins_sentence:
+        elif not begins_sentence and word.folded not in titles:
             names.add(word.key)
         begins_sentence = word.ends_clause
     return frozenset(names - in_small_letters)
@@ -136,7 +141,7 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     """
     if language != "de":
         return find_names(words)
-    prepositions = _read_prepositions()
+    prepositions = _read_words("prepositions")
     names: set[str] = set()
     is_after_name = False
     for before, word in pairwise(words):
@@ -150,9 +155,22 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
 
 
 @cache
-def _read_prepositions() -> frozenset[str]:
-    """Read the prepositions of German behind which names stand without an article."""
-    return frozenset(map(fold, read_data("evaluation.gold", "words.json")["prepositions"]))
+def _read_words(name: str) -> frozenset[str]:
+    """Read a list of words, folded."""
+    return frozenset(map(fold, read_data("evaluation.gold", "words.json")[name]))
+
+
+def may_be_rounded(words: Sequence[Token], place: int, other: Token) -> bool:
+    """Tell whether a number is about another one: a word such as "about" or "over" stands before it, and both are near."""
+    before = {word.folded for word in words[max(0, place - 2) : place]}
+    if before.isdisjoint(_read_words("rounding")):
+        return False
+    first = _NUMBER.match(words[place].key)
+    second = _NUMBER.match(other.key)
+    if first is None or second is None:
+        return False
+    smaller, larger = sorted((float(first[0]), float(second[0])))
+    return smaller >= _LEAST_OF_ROUNDED * larger
 
 
 def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
