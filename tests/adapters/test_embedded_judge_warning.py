@@ -43,7 +43,12 @@ def _run(runner: Runner, metric: Any) -> tuple[Any, list[str]]:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if "mlflow" in name else []) for name in RUNNERS],
+    [
+        pytest.param(
+            name, marks=[pytest.mark.slow] if name.startswith(("mlflow", "inspect_ai")) else []
+        )
+        for name in RUNNERS
+    ],
 )
 def test_embedded_judge_warns_once_a_run_unless_named(name: str) -> None:
     runner = runner_of(name)

@@ -40,6 +40,7 @@ def test_langchain_takes_names_of_judges_and_metrics() -> None:
     assert named.wrappers["rank"].metric.name == "id_based_reciprocal_rank"
 
 
+@pytest.mark.slow
 def test_mlflow_takes_names_of_judges_and_metrics() -> None:
     pytest.importorskip("mlflow")
     from ctxmetrics_mlflow import ContextRecallScorer, MetricScorer
@@ -48,6 +49,7 @@ def test_mlflow_takes_names_of_judges_and_metrics() -> None:
     assert MetricScorer("ndcg@10").name == "id_based_ndcg top_k 10"
 
 
+@pytest.mark.slow
 def test_inspect_takes_names_of_judges_and_metrics() -> None:
     pytest.importorskip("inspect_ai")
     from ctxmetrics_inspect import context_recall, metric_scorer

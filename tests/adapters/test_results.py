@@ -184,7 +184,8 @@ RUNS: dict[str, tuple[str, Callable[[Sequence[Sample], Sequence[Metric]], Result
 }
 
 
-FRAMEWORKS = [pytest.param(name, marks=[pytest.mark.slow] if name == "mlflow" else []) for name in RUNS]
+SLOW = ("mlflow", "inspect")
+FRAMEWORKS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in RUNS]
 
 
 def run_in(framework: str, samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:

@@ -295,11 +295,17 @@ MESSAGES = {
     "Inspect": inspect_messages,
     "DeepEval": lambda: conversation().turns,
 }
+SLOW = ["Inspect"]
+"""Importing it takes seconds."""
 SPANS = {"MLflow": mlflow_spans, "LangSmith": langsmith_runs, "OpenInference": openinference_spans}
 
 
 @pytest.mark.parametrize(
-    "client", [*MESSAGES, *(pytest.param(name, marks=pytest.mark.slow) for name in SPANS)]
+    "client",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in {*SLOW, *SPANS} else ())
+        for name in (*MESSAGES, *SPANS)
+    ],
 )
 def test_searches_of_a_real_client_are_read_without_an_option(client: str, tmp_path: Path) -> None:
     if client in MESSAGES:
@@ -318,7 +324,7 @@ def test_searches_of_a_real_client_are_read_without_an_option(client: str, tmp_p
 
 WRITERS = [
     langchain_messages, langchain_dicts, langchain_dumped, openai_chat, openai_objects, openai_responses, anthropic, mcp,
-    ragas_messages, inspect_messages, lambda: conversation().turns,
+    ragas_messages, pytest.param(inspect_messages, marks=pytest.mark.slow), lambda: conversation().turns,
 ]  # fmt: skip
 
 

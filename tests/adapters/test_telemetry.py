@@ -98,7 +98,9 @@ def run_mlflow(**options: Any) -> None:
     )
 
 
-RUNS = [run_ragas, run_ragas_collections, run_deepeval, run_langchain, run_mlflow]
+RUNS = [
+    run_ragas, run_ragas_collections, run_deepeval, run_langchain, pytest.param(run_mlflow, marks=pytest.mark.slow),
+]  # fmt: skip
 
 
 @pytest.mark.slow

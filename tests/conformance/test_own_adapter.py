@@ -79,7 +79,9 @@ def test_what_is_wrong_with_it_is_found(old: str, new: str, tmp_path: Path) -> N
     assert last == PRINTED.strip().replace(" 0 ", f" {len(lines)} ")
 
 
+@pytest.mark.slow
 def test_the_table_of_runners_is_what_is_installed() -> None:
+    """It imports all frameworks."""
     found, absent = installed_runners()
     listed = set(re.findall(r"`(\w+\.\w+)`", PAGE.partition("## Existing adapters")[2]))
     assert {runner.name for runner in found} - {"core"} <= listed

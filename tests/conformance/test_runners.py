@@ -11,7 +11,7 @@ import pytest
 
 from ctxmetrics import Sample
 from ctxmetrics.adapting.runners import Runner
-from ctxmetrics.evaluation.frameworks.parity import installed_runners
+from ctxmetrics.evaluation.frameworks.parity import CORE, installed_runners
 from ctxmetrics.metrics.catalog import ALL_METRICS
 from ctxmetrics.testing import golden
 from ctxmetrics.testing.golden import Case, batches, differences, load_cases, make_sample
@@ -67,7 +67,9 @@ def names() -> list[str]:
     return [item if isinstance(item, str) else item.values[0] for item in RUNNERS]
 
 
+@pytest.mark.slow
 def test_no_runner_is_left_out() -> None:
+    """It imports all frameworks."""
     runners, absent = installed_runners()
     found = {runner.name for runner in runners}
     assert found <= set(names())
@@ -137,15 +139,11 @@ def test_every_case_is_in_one_batch_with_its_own_sample() -> None:
             assert given == own
 
 
-def core() -> Runner:
-    return installed_runners()[0][0]
-
-
 def broken(change) -> Runner:
     """The core's runner with its values, or the samples it gets, changed."""
 
     def score(metric, samples):
-        return change(metric, list(samples), core().score)
+        return change(metric, list(samples), CORE.score)
 
     return Runner("broken.run", score)
 
@@ -176,7 +174,7 @@ JUDGED = [case for case in SCORED if case.metric == "context_recall" and not cas
     ],
 )
 def test_a_broken_runner_is_seen(what: str, change, cases: list[Case]) -> None:
-    assert differences(core(), cases) == []
+    assert differences(CORE, cases) == []
     assert differences(broken(change), cases) != []
 
 

@@ -74,6 +74,7 @@ def test_langchain(metric):
     assert score(metric, SAMPLES) == [None] * 3  # it logs what an evaluator raises, and goes on
 
 
+@pytest.mark.slow
 def test_mlflow_and_pydantic_evals_note_it_at_each_row(metric):
     pytest.importorskip("mlflow")
     pytest.importorskip("pydantic_evals")

@@ -19,6 +19,8 @@ from support.later import later
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
 
+pytestmark = pytest.mark.slow  # importing Inspect takes seconds
+
 inspect_ai = later("inspect_ai")
 ctxmetrics_inspect = later("ctxmetrics_inspect")
 ADAPTER = Path(__file__).parents[3] / "adapters" / "ctxmetrics_inspect"
@@ -128,7 +130,6 @@ def test_misuse_is_named_before_anything_runs() -> None:
         ctxmetrics_inspect.metric_scorer(ContextRecall(), judge="opnai/m")
 
 
-@pytest.mark.slow
 def test_a_log_that_was_made_before_is_scored_by_the_command(tmp_path: Path) -> None:
     """As installed: Inspect puts the package's name before a scorer's where the package is in site-packages."""
     installed = tmp_path / "site-packages"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # importing MLflow takes seconds
+
 scorers = later("ctxmetrics_mlflow")
 ROW: dict[str, Any] = {
     "outputs": {"retrieved_context_ids": ["a", "x"]},
@@ -102,7 +104,6 @@ def pickled(scorer: Any) -> Any:
     return pickle.loads(pickle.dumps(scorer))  # noqa: S301 - our own
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
 def test_copies_keep_everything(copied: Any) -> None:
     scorer = scorers.IDBasedContextRecallScorer(
@@ -145,7 +146,6 @@ def test_an_old_mlflow_is_told_from_a_new_one(tmp_path: Path, python: Callable[.
     assert python(IMPORT, tmp_path) == MESSAGE
 
 
-@pytest.mark.slow
 def test_no_other_framework_is_loaded(python: Callable[..., str]) -> None:
     code = """
 import sys

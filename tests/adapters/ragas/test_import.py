@@ -112,6 +112,7 @@ def test_no_openai_key_is_demanded(facts: dict[str, object]) -> None:
     assert facts["evaluate"] == [1.0]
 
 
+@pytest.mark.slow
 def test_nest_asyncio_is_not_needed(facts: dict[str, object]) -> None:
     """Ragas' own sync methods patch asyncio for the whole process inside a running loop; ours leave it alone."""
     assert facts["in a loop"] == [1.0] * 4

@@ -11,7 +11,9 @@ from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics_ragas.runners import RUNNERS
 
 
+@pytest.mark.slow
 def test_they_are_found() -> None:
+    """It imports all frameworks."""
     found, _ = installed_runners()
     assert [runner.name for runner in found if runner.name.startswith("ragas")] == [
         "ragas.evaluate",
