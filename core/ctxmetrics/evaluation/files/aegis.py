@@ -43,27 +43,28 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
     Raises:
         InputFileError: Something is malformed, unknown, or differs between the evaluations; the message says where.
     """
-    evaluations = _filled(data, "evaluations", 'objects with "metrics" and "data"', f"{file}")
-    unused = _unused(data, f"{file}")
-    settings: set[tuple[tuple[str, ...], float | None, bool]] = set()
+    evaluations = _read_list(data, "evaluations", 'objects with "metrics" and "data"', f"{file}")
+    unused = _find_unused(data, f"{file}")
+    all_settings: set[tuple[tuple[str, ...], float | None, bool]] = set()
     rows: list[tuple[str, Any]] = []
     for number, item in enumerate(evaluations, 1):
         where = f"{file}, evaluation {number}"
         _require(isinstance(item, dict), f"{where}: an evaluation must be a JSON object.")
-        unused |= _unused(item, where)
-        settings.add(_settings({**data, **item}, where))
-        for index, sample in enumerate(_filled(item, "data", "samples", where), 1):
+        unused |= _find_unused(item, where)
+        all_settings.add(_read_settings({**data, **item}, where))
+        for index, sample in enumerate(_read_list(item, "data", "samples", where), 1):
             rows.append((f"evaluation {number}, sample {index}", sample))
     _require(
-        len(settings) == 1,
+        len(all_settings) == 1,
         f"{file}: the evaluations differ in metrics, threshold or is_blocking. Write each into a file of its own.",
     )
-    return Payload(tuple(rows), *settings.pop(), unused)
+    metrics, threshold, blocking = all_settings.pop()
+    return Payload(tuple(rows), metrics, threshold, blocking, unused)
 
 
-def _settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], float | None, bool]:
+def _read_settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], float | None, bool]:
     """Read the metrics, the pass mark and ``is_blocking`` of an evaluation."""
-    names = _filled(item, "metrics", 'names, such as ["ctx_recall"]', where)
+    names = _read_list(item, "metrics", 'names, such as ["ctx_recall"]', where)
     threshold = item.get("threshold")
     blocking = item.get("is_blocking", False)
     for name in map(str, names):
@@ -79,8 +80,8 @@ def _settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], flo
     return tuple(dict.fromkeys(_METRICS[name] for name in names)), threshold, blocking
 
 
-def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the settings that mean nothing here.
+def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Find the settings that mean nothing here.
 
     Raises:
         InputFileError: A key looks like one that is read, misspelt.
@@ -93,14 +94,14 @@ def _unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     return unused
 
 
-def _filled(item: Mapping[str, Any], key: str, of: str, where: str) -> list[Any]:
-    """Return the list under a key; it must not be empty."""
+def _read_list(item: Mapping[str, Any], key: str, content: str, where: str) -> list[Any]:
+    """Read the list under a key; it must not be empty."""
     items: Any = item.get(key)
-    _require(isinstance(items, list) and items, f'{where}: "{key}" must be a list of {of}.')
+    _require(isinstance(items, list) and items, f'{where}: "{key}" must be a list of {content}.')
     return list(items)
 
 
-def _require(right: object, message: str) -> None:
-    """Raise `InputFileError` with a message unless something is right."""
-    if not right:
+def _require(condition: object, message: str) -> None:
+    """Raise `InputFileError` with a message unless a condition holds."""
+    if not condition:
         raise InputFileError(message)

@@ -385,16 +385,19 @@ class PoolFindings:
         By the verdicts of the embedded judge, whether it states nothing of the reference and has few of its words.
         """
         for unit in self._units:
-            is_evidence = any(span.context == place for span in unit.evidence)
-            if is_evidence and (self._by_words or not self._find_stating(unit) - {place}):
+            if not any(span.context == place for span in unit.evidence):
+                continue
+            other_stating = self._find_stating(unit) - {place}
+            if self._by_words or not other_stating:
                 return False
         if not self._by_words:
             return True
         content = self._question.reference_content
-        held = content & self._words[place]
-        own = held - self._unite_gold(place)
-        has_little = self._weigh(held, content) < _LEAST_IN_GOLD
-        return has_little and self._weigh(own, content) < _LEAST_OWN_IN_GOLD
+        shared_words = content & self._words[place]
+        words_of_no_other = shared_words - self._unite_gold(place)
+        has_few_words = self._weigh(shared_words, content) < _LEAST_IN_GOLD
+        adds_few_words = self._weigh(words_of_no_other, content) < _LEAST_OWN_IN_GOLD
+        return has_few_words and adds_few_words
 
     # --- what was retrieved ---
 
@@ -426,19 +429,23 @@ class PoolFindings:
     def _has_answer(self, place: int) -> bool:
         """Tell whether a passage has enough words of the reference, or is evidence for it and near to the question."""
         content = self._question.reference_content
-        held = content & self._words[place]
-        share = self._weigh(held, content)
+        shared_words = content & self._words[place]
+        share = self._weigh(shared_words, content)
         if share >= _ENOUGH_IN_HOLE:
             return True
-        new_share = self._weigh(held - self._unite_gold(), content)
+        new_share = self._weigh(shared_words - self._unite_gold(), content)
         if share >= _LEAST_IN_HOLE and new_share >= _LEAST_NEW_IN_HOLE:
             return True
-        if any(self._is_nearer_than_gold(place, unit.text, _LEAST_AHEAD) for unit in self._units):
-            return True
-        is_evidence = any(span.context == place for unit in self._units for span in unit.evidence)
-        asked = find_content(self._question.text)
-        has_question = self._weigh(asked & self._words[place], asked) >= _LEAST_OF_QUESTION
-        return is_evidence and (has_question or place in self._pool.first)
+        is_evidence = False
+        for unit in self._units:
+            if self._is_nearer_than_gold(place, unit.text, _LEAST_AHEAD):
+                return True
+            if any(span.context == place for span in unit.evidence):
+                is_evidence = True
+        question_words = find_content(self._question.text)
+        share_of_question = self._weigh(question_words & self._words[place], question_words)
+        is_near = share_of_question >= _LEAST_OF_QUESTION or place in self._pool.first
+        return is_evidence and is_near
 
     def _is_nearer_than_gold(self, place: int, text: str, ahead: float) -> bool:
         """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage.
@@ -461,10 +468,11 @@ class PoolFindings:
         """Measure the share of some words that the two nearest sentences of a passage have together."""
         missing = content
         for _ in range(2):
-            held = [missing & words for words in self._sentence_words(place)]
-            weights = [self._sum_weights(words) for words in held]
-            if held:
-                missing -= held[weights.index(max(weights))]
+            shared_words = [missing & words for words in self._sentence_words(place)]
+            weights = [self._sum_weights(words) for words in shared_words]
+            if shared_words:
+                nearest = weights.index(max(weights))
+                missing -= shared_words[nearest]
         return self._weigh(content - missing, content)
 
     def _sentence_words(self, place: int) -> Sequence[frozenset[str]]:

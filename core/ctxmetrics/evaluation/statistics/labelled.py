@@ -255,8 +255,9 @@ def labelled_difference(
     changed_gap, changed_gap_error = samples.compare_changed()
     labelled_clusters = cluster_numbers[: len(people)]
     label_error = _combine_terms(strata, labelled_clusters)
+    cluster_count = len(np.unique(labelled_clusters))
     effective_labels = math.fsum(stratum.size for stratum in strata)
-    effective_labels = round(min(effective_labels, float(len(set(labelled_clusters.tolist())))), 9)
+    effective_labels = round(min(effective_labels, float(cluster_count)), 9)
     best_known = np.concatenate([labels, unlabelled_by_judge])
     mean_square = math.fsum(stratum.square for stratum in strata)
     variance = max(mean_square - difference**2, 0.0) / (len(all_by_judge) - 1)
