@@ -26,7 +26,8 @@ from _shared import arguments
 from ctxmetrics import ContextRecall, Results, Sample
 from ctxmetrics._internal.text_table import align_rows
 from ctxmetrics.evaluation.agreement.figures import Agreement, find_intervals
-from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
+from ctxmetrics.evaluation.runs.engine import Evaluation
+from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from ctxmetrics.judges.judge_names import read_judge
 from ctxmetrics.verdicts import Usage
 

@@ -23,7 +23,7 @@ from ctxmetrics.metrics import METRIC_MODULES
 # Each public name with the module that defines it; `__init__.pyi` says the same to type checkers, and a test compares both.
 _HOMES: Mapping[str, str] = {
     "acompare_retrievers": "ctxmetrics.evaluation.retrievers.compare_retrievers",
-    "aevaluate": "ctxmetrics.evaluation.runs.engine",
+    "aevaluate": "ctxmetrics.evaluation.runs.evaluate",
     "Batch": "ctxmetrics.evaluation.batching.batch",
     "agree": "ctxmetrics.evaluation.agreement.agree",
     "check_gold": "ctxmetrics.evaluation.gold.check_gold",
@@ -41,7 +41,7 @@ _HOMES: Mapping[str, str] = {
     "Decisions": "ctxmetrics.models.base",
     "Estimate": "ctxmetrics.evaluation.runs.estimate",
     "estimate": "ctxmetrics.evaluation.runs.estimate",
-    "evaluate": "ctxmetrics.evaluation.runs.engine",
+    "evaluate": "ctxmetrics.evaluation.runs.evaluate",
     "Evidence": "ctxmetrics.verdicts",
     "forget": "ctxmetrics.judges.llm.judge",
     "IDMetric": "ctxmetrics.metrics.ids",

@@ -16,10 +16,10 @@ from ctxmetrics.evaluation.retrievers.compare_retrievers import (
 from ctxmetrics.evaluation.retrievers.compare_retrievers import compare_retrievers as compare_retrievers
 from ctxmetrics.evaluation.rows.row import Row as Row
 from ctxmetrics.evaluation.runs.check_model import check_model as check_model
-from ctxmetrics.evaluation.runs.engine import aevaluate as aevaluate
-from ctxmetrics.evaluation.runs.engine import evaluate as evaluate
 from ctxmetrics.evaluation.runs.estimate import Estimate as Estimate
 from ctxmetrics.evaluation.runs.estimate import estimate as estimate
+from ctxmetrics.evaluation.runs.evaluate import aevaluate as aevaluate
+from ctxmetrics.evaluation.runs.evaluate import evaluate as evaluate
 from ctxmetrics.evaluation.runs.results import Results as Results
 from ctxmetrics.evaluation.runs.table import score_table as score_table
 from ctxmetrics.judges.base import Claims as Claims

@@ -19,7 +19,8 @@ from ctxmetrics import (
 from ctxmetrics._internal.secrets import masked, remember_key
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.rows.score_reading import with_whole_characters
-from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
+from ctxmetrics.evaluation.runs.engine import Evaluation
+from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedModel
 

@@ -60,7 +60,7 @@ from ctxmetrics.evaluation.rows.people_answers import NO, YES, Draw, PeopleAnswe
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_groups import find, read_groups
 from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
-from ctxmetrics.evaluation.runs.engine import evaluate
+from ctxmetrics.evaluation.runs.evaluate import evaluate
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.corrected_means import FEWEST

@@ -22,8 +22,9 @@ from ctxmetrics.evaluation.runs.controls import (
     labelled_samples,
     read_verdicts,
 )
-from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
+from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.evaluation.runs.estimate import estimate
+from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.formulas.checks import check_number

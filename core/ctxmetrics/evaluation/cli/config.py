@@ -95,7 +95,7 @@ class Config:
             InputFileError: The configuration names no ``file``, or it cannot be read.
         """
         from ctxmetrics.evaluation.cli._run import build_judge, build_task
-        from ctxmetrics.evaluation.runs.engine import evaluate
+        from ctxmetrics.evaluation.runs.evaluate import evaluate
 
         if "file" not in self.commands[_MAIN]:
             raise InputFileError(f'{self.path}: no samples. Write file = "samples.jsonl".')

@@ -188,7 +188,7 @@ def _describe_labels(
 def _read_or_score(source: SampleFile, selection: Selection) -> Results:
     """Read the results of a file, or let the embedded judge score its samples."""
     from ctxmetrics.evaluation.cli._run import build_task
-    from ctxmetrics.evaluation.runs.engine import evaluate
+    from ctxmetrics.evaluation.runs.evaluate import evaluate
     from ctxmetrics.evaluation.runs.results import Results
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 

@@ -327,7 +327,7 @@ def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
 
 def _run_evaluation(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
-    from ctxmetrics.evaluation.runs.engine import run_in_caller
+    from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 
     with collected_warnings() as warnings:
         results = run_in_caller(run)

@@ -10,7 +10,7 @@ from ctxmetrics.adapting.framework_run import FrameworkRun
 from ctxmetrics.adapting.wrapper import SampleWrapper, Wrapper
 from ctxmetrics.errors import CtxMetricsError, SampleError
 from ctxmetrics.evaluation.report.summary import Summary
-from ctxmetrics.evaluation.runs.engine import aevaluate, evaluate
+from ctxmetrics.evaluation.runs.evaluate import aevaluate, evaluate
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.sources import check_id
 from ctxmetrics.models.runtime.run import current_run

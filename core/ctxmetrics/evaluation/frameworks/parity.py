@@ -16,7 +16,7 @@ from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.adapting.runners import Runner, isolated_process
 from ctxmetrics.errors import MissingExtraError
 from ctxmetrics.evaluation.pages.tables import Column, Table
-from ctxmetrics.evaluation.runs.engine import evaluate
+from ctxmetrics.evaluation.runs.evaluate import evaluate
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural

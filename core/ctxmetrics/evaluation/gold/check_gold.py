@@ -50,8 +50,8 @@ from ctxmetrics.evaluation.pages.tables import Column, Table, format_interval
 from ctxmetrics.evaluation.retrievers.corpus import CorpusSource, read_corpus
 from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.rows.output_paths import check_outputs
-from ctxmetrics.evaluation.runs.engine import evaluate
 from ctxmetrics.evaluation.runs.estimate import estimate
+from ctxmetrics.evaluation.runs.evaluate import evaluate
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.runs.sources import list_samples

@@ -16,8 +16,10 @@ from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_sample
 from ctxmetrics.evaluation.rows.metric_values import REASON
-from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller, score_now
+from ctxmetrics.evaluation.runs.engine import Evaluation
+from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
+from ctxmetrics.evaluation.runs.sample_scores import score_now
 from ctxmetrics.evaluation.runs.sources import check_id, check_present
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.ids import read_grades

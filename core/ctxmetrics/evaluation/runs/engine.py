@@ -20,11 +20,8 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import (
     CtxMetricsError,
-    JudgeError,
-    MissingFieldError,
     OutputFileError,
     ParameterError,
 )
@@ -40,18 +37,24 @@ from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
 from ctxmetrics.evaluation.runs.progress import counting_progress
 from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.runs.sample_scores import (
+    has_pending,
+    is_failure,
+    raise_failure,
+    score_now,
+    score_sample,
+)
 from ctxmetrics.evaluation.runs.sources import CallerSource, Source
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.cache import RunCache, open_store
 from ctxmetrics.models.runtime.limits import Quota
 from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.models.runtime.run import Run, setting, using
 from ctxmetrics.samples.sample import DROPPED, Sample, drop_self
 from ctxmetrics.samples.schema import join_first
-from ctxmetrics.scores.score import FAILURES, Score
+from ctxmetrics.scores.score import Score
 from ctxmetrics.scores.telemetry import Telemetry, open_telemetry
 from ctxmetrics.verdicts import PENDING
 
@@ -73,106 +76,6 @@ INTERRUPTED = "interrupted"
 _PENDING = "a batch with a request of this sample is not answered yet"
 
 _log = logging.getLogger("ctxmetrics")
-
-
-def evaluate(
-    samples: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
-    metrics: Sequence[Metric | str],
-    *,
-    judge: Judge | str | None = None,
-    controls: int = 0,
-    **options: Unpack[RunOptions],
-) -> Results:
-    """Score many samples with several metrics.
-
-    Args:
-        samples: Samples, or dicts of their fields: a list, an iterator or a generator of any length; or the path of a file
-            (`read_samples`). A list is checked before anything is paid; anything else is read as the run goes on, in the
-            calling thread.
-        metrics: The metrics, or their names as ``--metric`` takes them (``"ndcg@10"``); the names must differ.
-        judge: Who judges where a metric has no judge of its own, or its name as ``--judge`` takes it
-            (``"openai/gpt-4o-mini"``); None: the embedded `LexicalJudge`.
-        controls: How many labelled samples that come with the library the same judge judges in between, spread over the
-            run, up to 37: in the language of the first sample where there are enough, else in English. They are in no
-            row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
-        **options: Each may be left out:
-            max_concurrency: Requests in flight at most (16). Overload and time-outs lower the bound, success raises it
-            again; it begins at 2 where the server is on this machine or a private address.
-            cache: A directory or `VerdictCache`: finished judgements are kept there and never paid twice.
-            timeout: Seconds for one request (120).
-            max_retries: How often a request that failed is sent again; None (the default): as long as it may help.
-            on_error: ``"record"`` (the default): a failure is a score without a value. ``"raise"``: the first failure
-            raises.
-            progress: True or False, or a function called with the `Progress`, in the run's own thread; None (the
-            default): a bar where stderr is a terminal.
-            max_calls: Requests in all; then what is not in memory or cache is not judged.
-            max_tokens: Tokens in all; then the same. Requests in flight at that moment are still counted on top.
-            requests_per_minute: Requests in any 60 seconds at most; the others wait.
-            tokens_per_minute: Tokens in any 60 seconds at most. Replies to the requests in flight come on top.
-            deadline: Seconds for the whole run; then what is there is returned.
-            out: A file that gets one JSON line a sample and metric, in order. While the run goes on they are in
-            ``OUT.part``, which becomes ``out`` at the end; a run that stops early, or gets no verdict for a metric,
-            leaves ``OUT.part`` and does not touch ``out``. The results then keep values and reason codes only.
-            one_context: The one context of each sample is one passage, whatever stands in it. Without it, precisions of
-            texts have no value (``joined_contexts``) where nearly every sample has one context and it holds several
-            passages (numbered, or with ``|`` or ``---`` between them): the rank says nothing there.
-            batch: A `Batch`: the requests are sent as the provider's batches, at half the price where the provider says so. The
-            journal stands beside ``out``. The samples are a list or a path, so that they can be read again.
-            drop_self: Drop the retrieved contexts that are the question itself, by its id or its text, as BEIR does
-            (`ctxmetrics.samples.drop_self`). The summary's notes say how many.
-            keep_texts: ``out`` holds all fields of the samples, not the question and hashes only (False); events of
-            ``telemetry`` hold texts and quotes.
-            tags: The groups that ``ctxmetrics view`` puts the run in, such as ``["nightly"]``; ``out`` holds them.
-            telemetry: True or a ``LoggerProvider``: each score is sent as OpenTelemetry's event
-            ``gen_ai.evaluation.result`` (`ctxmetrics.scores.telemetry`), on the retriever's span where the sample was read
-            from a trace. Rows that ``--resume`` takes over are not sent again.
-
-    Returns:
-        One row a sample, in input order. Ctrl-C returns what is there, the rest of a list as ``cancelled``; a
-        second Ctrl-C ends at once. `Results.stopped` says why a run ended early. An error that is raised after the first
-        sample was scored has the results until then as its ``results``.
-
-    Raises:
-        ParameterError: A parameter is wrong, or two metrics have one name.
-        MissingFieldError: No sample has a field that a metric needs.
-        CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
-        RequestError: No request of the run was sent, and all failed alike, with an exception that no network gave.
-        SampleError: A sample is malformed, or the iterable broke off; the message says where.
-        JudgeError: With ``on_error="raise"``, a sample could not be scored.
-        InputFileError: ``out`` or ``cache`` cannot be written; or ``out`` is the file that the samples come from, holds
-            data of another kind, or is written by another run.
-    """
-    return run_in_caller(
-        Evaluation(samples, metrics, judge=judge, controls=controls, in_caller=True, **options)
-    )
-
-
-def run_in_caller(run: Evaluation) -> Results:
-    """Run an evaluation while the calling thread reads its samples, where they are no list."""
-    serve = run.source.serve if isinstance(run.source, CallerSource) else None
-    return run_sync(run.go, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
-
-
-async def aevaluate(
-    samples: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
-    metrics: Sequence[Metric | str],
-    *,
-    judge: Judge | str | None = None,
-    controls: int = 0,
-    **options: Unpack[RunOptions],
-) -> Results:
-    """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
-
-    Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
-    ``out=`` to have them.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise CtxMetricsError(
-            "aevaluate needs a running loop of asyncio. Under trio: await trio.to_thread.run_sync(lambda: evaluate(...))."
-        ) from None
-    return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
 
 
 @dataclass(eq=False, slots=True)
@@ -565,7 +468,7 @@ class Evaluation:
             scores: list[Any] = list(job.scores)
             if gathered is not None:
                 scores += gathered.result()
-            advance(not job.known and any(map(_is_failure, scores)))
+            advance(not job.known and any(map(is_failure, scores)))
         self._changed.set()
 
     def _send(self, job: _Job, scores: Iterable[Score]) -> None:
@@ -586,7 +489,7 @@ class Evaluation:
                 why = f"not scored: {self._stopped or 'cancelled'}"
                 score = metric.make_score(job.sample, None, reason_code="cancelled", message=why)
             scores.append(score)
-        if not job.waits_for and not _has_pending(scores):
+        if not job.waits_for and not has_pending(scores):
             return scores
         # No value of a sample is final before all its replies are there: those to one metric change another's.
         return [
@@ -625,7 +528,7 @@ class Evaluation:
             self._jobs.popleft()
             self._changed.set()
             if self._controls and job.control:
-                if not _has_pending(scores):
+                if not has_pending(scores):
                     self._controls.add(job.control, scores)
                 continue
             results.add(row)
@@ -635,7 +538,7 @@ class Evaluation:
                 if file.is_full:
                     self._flush(file)
             if self._options["on_error"] == "raise":
-                _raise_failure(row)
+                raise_failure(row)
 
     def _flush(self, file: OutFile | None) -> None:
         """Write the rows that were added to the file; where that fails, the run is stopped."""
@@ -646,62 +549,6 @@ class Evaluation:
                 self.stop(str(error))
 
 
-def _has_pending(scores: Iterable[Score]) -> bool:
-    """Whether a score waits for the answer of a batch."""
-    return any(score.reason_code == PENDING for score in scores)
-
-
 def _return(samples: Any) -> Any:
     """Return the samples as they are."""
     return samples
-
-
-def _is_failure(score: object) -> bool:
-    """Whether a score failed, or an error stands in its place."""
-    return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
-
-
-async def score_sample(metric: Metric, sample: Sample) -> Score:
-    """Score one sample with one metric; what goes wrong is recorded in this score alone.
-
-    Raises:
-        ParameterError: Misuse, which is no sample's fault.
-    """
-    try:
-        return await metric.ascore(sample)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
-        return _failed(metric, sample, error)
-
-
-def score_now(metric: Metric, sample: Sample) -> Score:
-    """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
-    try:
-        return metric.score(sample)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
-        return _failed(metric, sample, error)
-
-
-def _failed(metric: Metric, sample: Sample, error: BaseException) -> Score:
-    """Return the score of a sample that a metric could not score."""
-    if isinstance(error, ParameterError):
-        raise error
-    code = "metric_error"
-    message = f"{type(error).__name__}: {safe_text(error)}"
-    if isinstance(error, MissingFieldError):
-        code = "missing_field"
-        message = str(error)
-    return metric.make_score(sample, None, reason_code=code, message=message)
-
-
-def _raise_failure(row: Row) -> None:
-    """Raise the first failure of a row, for ``on_error="raise"``."""
-    for score in row.scores:
-        if score.reason_code in FAILURES:
-            codes = [verdict.code for verdict in score.verdicts if verdict.code]
-            who = f"sample {score.sample_id!r}"
-            if score.sample_id is None:
-                who = f"sample {row.index + 1}"
-            raise JudgeError(
-                f"{who}: {score.metric}: {score.message}",
-                reason_code=codes[0] if codes else str(score.reason_code),
-            )

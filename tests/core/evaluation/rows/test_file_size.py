@@ -27,7 +27,8 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import InputFileError, MissingExtraError, ParameterError
 from ctxmetrics.evaluation.files.text_files import compress
-from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
+from ctxmetrics.evaluation.runs.engine import Evaluation
+from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from support.command import run_command
 from support.rows import read_rows
 

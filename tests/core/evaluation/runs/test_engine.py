@@ -45,7 +45,8 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.runs import sources
-from ctxmetrics.evaluation.runs.engine import Evaluation, run_in_caller
+from ctxmetrics.evaluation.runs.engine import Evaluation
+from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from ctxmetrics.evaluation.runs.progress import Progress, describe_progress
 from ctxmetrics.evaluation.runs.sources import Source
 from ctxmetrics.judges.base import Judgement

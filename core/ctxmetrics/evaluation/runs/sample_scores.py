@@ -1,0 +1,69 @@
+"""One sample, one metric: the score, whatever goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ctxmetrics._internal.secrets import safe_text
+from ctxmetrics.errors import JudgeError, MissingFieldError, ParameterError
+from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.metrics.base import Metric
+from ctxmetrics.samples.sample import Sample
+from ctxmetrics.scores.score import FAILURES, Score
+from ctxmetrics.verdicts import PENDING
+
+
+def has_pending(scores: Iterable[Score]) -> bool:
+    """Whether a score waits for the answer of a batch."""
+    return any(score.reason_code == PENDING for score in scores)
+
+
+def is_failure(score: object) -> bool:
+    """Whether a score failed, or an error stands in its place."""
+    return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
+
+
+async def score_sample(metric: Metric, sample: Sample) -> Score:
+    """Score one sample with one metric; what goes wrong is recorded in this score alone.
+
+    Raises:
+        ParameterError: Misuse, which is no sample's fault.
+    """
+    try:
+        return await metric.ascore(sample)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
+        return _build_failed_score(metric, sample, error)
+
+
+def score_now(metric: Metric, sample: Sample) -> Score:
+    """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
+    try:
+        return metric.score(sample)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
+        return _build_failed_score(metric, sample, error)
+
+
+def _build_failed_score(metric: Metric, sample: Sample, error: BaseException) -> Score:
+    """Return the score of a sample that a metric could not score."""
+    if isinstance(error, ParameterError):
+        raise error
+    code = "metric_error"
+    message = f"{type(error).__name__}: {safe_text(error)}"
+    if isinstance(error, MissingFieldError):
+        code = "missing_field"
+        message = str(error)
+    return metric.make_score(sample, None, reason_code=code, message=message)
+
+
+def raise_failure(row: Row) -> None:
+    """Raise the first failure of a row, for ``on_error="raise"``."""
+    for score in row.scores:
+        if score.reason_code in FAILURES:
+            codes = [verdict.code for verdict in score.verdicts if verdict.code]
+            who = f"sample {score.sample_id!r}"
+            if score.sample_id is None:
+                who = f"sample {row.index + 1}"
+            raise JudgeError(
+                f"{who}: {score.metric}: {score.message}",
+                reason_code=codes[0] if codes else str(score.reason_code),
+            )
