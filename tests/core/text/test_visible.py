@@ -117,6 +117,7 @@ TEXTS = [
     "e.s([f, n||/^default[_a]?user$/i.test(n)])",
     "{'a': {|x| x + 1}}",
     "~1 and ~2, ~/bin and ~/lib",
+    "the ~fee~ is code of Org mode",
     "a well~known and a~b~c",
     "options -a and -b- are old",
     "from -5 to -3, and -all- or nothing",
@@ -329,7 +330,7 @@ SEEN = [
     ('"_It is out! [built with **love**]_"', '"It is out! [built with love]"'),
     ("It is old.<ref>{{cite web|title=`Mill`}}</ref> It turns.", "It is old. It turns."),
     # struck text of chats and of Jira, styled text of AsciiDoc
-    ("The fee is ~30~ 20 euros, _not_ (~25~).", "The fee is 20 euros, not ()."),
+    ("The fee is ~30~ 20 euros, _not_ 25.", "The fee is 20 euros, not 25."),
     ("The fee is ~30 euros~ *20 euros*.", "The fee is 20 euros."),
     ("h3. Fees\nThe fee is -30 euros- 20.", "Fees\nThe fee is 20."),
     ("{color:red}Run{color} {{pump --fast}} +now+.", "Run pump --fast now."),

@@ -112,9 +112,14 @@ _INDEX = re.compile(
 _TIE = re.compile(r"(?<=\d)~(?=[A-Za-z]{2})|(?<=[a-z]\.)~(?=[A-Z\d])")
 
 
-# Struck text of chats: the fee is ~30~ 20 euros; but not "~/bin and ~/lib", "~5 km" or "5~10".
+# Struck text of chats, a value before the one that replaces it: ~30~ *20 euros*. Other text between tildes may be code of Org mode.
 _STRUCK_BY_ONE = re.compile(
-    r"""(?<![^\s(\["'“])~(?=[^\s~/])[^~\n]{0,100}(?<=[^\s~])~(?=[\s.,;:!?)\]"'”]|\Z)"""
+    r"""
+    (?<![^\s(\["'“])
+    ~(?=[^\s~/])[^~\n\d]{0,40}\d[^~\n]{0,60}(?<=[^\s~])~
+    (?=[ ][*_]{0,2}[$€£]?\d)
+    """,
+    re.VERBOSE,
 )
 
 
