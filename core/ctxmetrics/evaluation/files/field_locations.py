@@ -85,6 +85,7 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
         (path, value)
         for path, value in locations
         if _may_be_list(path, value, name) or (is_run and holds_numbers_by_id(value))
+        if not (is_run and isinstance(value, str))  # the name of a run
     ]
 
 

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -510,9 +510,17 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
         return (
             f"{repeated} repeat with one other retrieved or expected text each, so a row is a passage and no sample. Write "
             f"{option} (in Python group_by=), which makes one sample of each question; the order of "
-            "the rows is the rank."
+            f"the rows is the rank.{_describe_interleaved(records)}"
         )
     return None
+
+
+def _describe_interleaved(records: Sequence[Record]) -> str:
+    """Say that rows may be several runs, where other questions stand between the rows of one; empty text else."""
+    questions = [record.question for record in records if record.question]
+    changes = sum(1 for first, second in pairwise(questions) if first != second)
+    is_interleaved = changes >= len({*questions})
+    return " If the file holds several runs, score them one by one." if is_interleaved else ""
 
 
 def _count_words(text: str) -> int:

@@ -18,7 +18,7 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.formats import group_ties
-from ctxmetrics.evaluation.files.hit_numbers import says_order, says_rank, to_number
+from ctxmetrics.evaluation.files.hit_numbers import find_list_kind, says_rank, to_number
 from ctxmetrics.evaluation.files.json_rows import line_rows
 from ctxmetrics.evaluation.files.text_files import open_text
 from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_number
@@ -43,6 +43,9 @@ _GRADES = frozenset(map(normalized_key, _NAMES["grades"]))
 _DOCUMENT_OF_TREC = "docno"
 # Names of grades that may also be about the query.
 _GENERAL_GRADES = frozenset({"label", "rating", "score", "bewertung"})
+# Kinds of numbers by which the documents of a run are put in order.
+_LOWEST_FIRST = frozenset({"rank", "position", "distance"})
+_HIGHEST_FIRST = frozenset({"rerank", "fused", "score"})
 # The highest grade of a table.
 _HIGHEST_GRADE = 10
 # The place of the score, or the grade, in an entry of `_COLUMNS`.
@@ -186,8 +189,8 @@ def join_documents_of_queries(
             del shared[key]
     for query, (place, shared) in queries.items():
         numbers = numbers_of_queries[query]
-        if not expected and says_rank(columns.number):
-            numbers = {document: -rank for document, rank in numbers.items()}
+        if not expected and find_list_kind(columns.number) in _LOWEST_FIRST:
+            numbers = {document: -number for document, number in numbers.items()}
         _, fields = next(query_rows({query: numbers}, expected=expected))
         is_text = normalized_key(columns.query) not in QUERY_IDS
         read = columns[1:] if is_text else columns
@@ -210,7 +213,8 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     if expected:
         numbers = [name for name in names if normalized_key(name) in _GRADES]
     else:
-        numbers = sorted(filter(says_order, names), key=says_rank, reverse=True)
+        numbers = [name for name in names if find_list_kind(name) in {*_LOWEST_FIRST, *_HIGHEST_FIRST}]
+        numbers.sort(key=says_rank, reverse=True)
     if not (queries and documents and numbers):
         return None
     queries.sort(key=lambda name: normalized_key(name) in QUERY_IDS, reverse=True)

@@ -41,6 +41,7 @@ from ctxmetrics.evaluation.files.recognition import AUTO, recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.several_runs import (
+    RepeatedQuestions,
     SettingCheck,
     find_value,
     keep_rows,
@@ -390,12 +391,17 @@ class RowFile(Iterator[T], Generic[T]):
     ) -> Iterator[tuple[dict[str, Any], str]]:
         """Yield the rows; refuse a row that is a second retrieval of an earlier question."""
         setting_check = SettingCheck(_carried_columns(reading))
+        questions = RepeatedQuestions()
         for values, where in rows:
             try:
                 setting_check.check(values)
             except SampleError as error:
                 raise error.at(where) from None
+            questions.add(values)
             yield values, where
+        note = questions.describe()
+        if note:
+            self._log_note(note)
 
     def _read_fields(self, plan: Plan) -> Iterator[tuple[dict[str, Any], str]]:
         """Yield the fields of each row with its place."""

@@ -242,6 +242,36 @@ class SettingCheck:
             check_setting([before._replace(columns=shared), row])
 
 
+class RepeatedQuestions:
+    """Counts the questions of a stream of rows that have several retrievals, where no column says of which system."""
+
+    def __init__(self) -> None:
+        # The hash of the first retrieval of each question, with what is expected.
+        self._first: dict[int, int] = {}
+        self._repeated: set[int] = set()
+
+    def add(self, values: Mapping[str, Any]) -> None:
+        """Add the fields of a row."""
+        question = values.get("user_input")
+        items = next((values[name] for name in RETRIEVED if values.get(name)), None)
+        if question is None or not isinstance(items, list):
+            return
+        key = hash((str(question), str(values.get("reference"))))
+        retrieval = hash(tuple(map(str, items)))
+        if self._first.setdefault(key, retrieval) != retrieval:
+            self._repeated.add(key)
+
+    def describe(self) -> str:
+        """Describe the questions with several retrievals, if they are most; empty text else."""
+        count = len(self._repeated)
+        if 2 * count <= len(self._first):
+            return ""
+        return (
+            f"{count} of {len(self._first)} questions stand in several rows with other retrieved items, and each row is a sample: if the file "
+            "holds several runs, score them one by one"
+        )
+
+
 def check_setting(rows: Iterable[RetrievalRow | None]) -> None:
     """Check that rows are no several retrievals of a question.
 

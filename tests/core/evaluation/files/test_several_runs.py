@@ -299,3 +299,25 @@ def test_a_setting_in_an_object_is_seen(tmp_path: Path) -> None:
     assert values_of(read_samples(path, only={"config.top_k": "9"})) == [1] * 3
     carried = read_samples(path, columns={"config.top_k": "metadata"})
     assert values_of(carried) == [0.5] * 3 + [1] * 3
+
+
+def test_runs_that_were_appended_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [
+        {"question": question, "contexts": [TEXTS[key] for key in keys], "ground_truth": TEXTS["a"]}
+        for keys in ("ab", "bc")
+        for question in ("Where is it?", "What is it?")
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert len(list(read_samples(file))) == len(rows)
+    assert "2 of 2 questions stand in several rows with other retrieved items" in caplog.text
+
+
+def test_questions_that_are_asked_again_are_no_runs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {"question": "Where is it?", "contexts": [TEXTS["a"], TEXTS["b"]], "ground_truth": TEXTS["a"]}
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, [row, row])), encoding="utf-8")
+    assert len(list(read_samples(file))) == 2
+    assert "several rows" not in caplog.text
