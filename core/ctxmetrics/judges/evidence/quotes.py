@@ -100,7 +100,7 @@ class QuotedUnit:
         """Keep what a reader sees of the texts."""
         object.__setattr__(self, "text", see(self.text).text)
         object.__setattr__(self, "answer", see(self.answer).text)
-        object.__setattr__(self, "contexts", tuple(see(context).text for context in self.contexts))
+        object.__setattr__(self, "contexts", _see_all(tuple(self.contexts)))
 
     def find_doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
         """Return why quotes from one context prove little about the unit, or None.
@@ -316,6 +316,12 @@ class QuotedUnit:
         """The words of the unit that are compared as they are written: of four letters from a to z or more, no stop words."""
         words = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
         return words - get_word_list("stop", self.language)
+
+
+@lru_cache(maxsize=16)  # the units of a request are compared with the same contexts
+def _see_all(contexts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what a reader sees of some contexts."""
+    return tuple(see(context).text for context in contexts)
 
 
 def _drop_cut_words(context: str, span: Evidence) -> str:

@@ -78,14 +78,14 @@ def tokenize(text: str) -> Sequence[Token]:
 
 def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
     """Return the words of a text (`tokenize`), and the keys that it holds (`list_keys`)."""
+    remembered = _texts_with_numbers.get(text)
+    if remembered is not None:
+        return remembered
     chunks = text.split()
     pieces = [*map(find_plain_chunk, chunks)]
     if None not in pieces:
         words = [*chain.from_iterable(pieces)]
         return words, [*map(_get_key, words)]  # a word without a number holds no other key
-    remembered = _texts_with_numbers.get(text)
-    if remembered is not None:
-        return remembered
     words = [*_read_numbers(text, chunks, pieces)]
     words_and_keys = (words, list_keys(words))
     if len(text) <= _LONGEST_REMEMBERED:
