@@ -195,12 +195,7 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
         return Verdict(
             id=verdict.id, value=None, text=verdict.text, code="invalid_reply", reason=problem
         )
-    verified_spans = tuple(
-        span
-        for span in verdict.evidence
-        if 0 <= span.context < len(contexts)
-        and contexts[span.context][span.start : span.end] == span.quote
-    )
+    verified_spans = tuple(span for span in verdict.evidence if _stands_in_context(span, contexts))
     if len(verified_spans) == len(verdict.evidence):
         return verdict
     if verified_spans or verdict.value is not True:
@@ -214,15 +209,19 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     )
 
 
+def _stands_in_context(span: Evidence, contexts: Sequence[str]) -> bool:
+    """Whether the quote of a piece of evidence stands at its place in its context."""
+    if not 0 <= span.context < len(contexts):
+        return False
+    return contexts[span.context][span.start : span.end] == span.quote
+
+
 def _is_evidence(span: object) -> bool:
     """Whether an object is evidence whose fields have the right types."""
-    return (
-        isinstance(span, Evidence)
-        and isinstance(span.context, int)
-        and isinstance(span.start, int)
-        and isinstance(span.end, int)
-        and isinstance(span.whole, int)
-    )
+    if not isinstance(span, Evidence):
+        return False
+    numbers = (span.context, span.start, span.end, span.whole)
+    return all(isinstance(number, int) for number in numbers)
 
 
 # The verdict of what a judge did not answer.

@@ -150,7 +150,8 @@ def _are_contrary(group: str, value: str, other: str) -> bool:
     """Whether two values of a group say the contrary of each other; some and many do not."""
     groups = _read_groups()
     alike = groups[group].get("alike", ()) if group in groups else ()
-    return value != other and not (value in alike and other in alike)
+    are_alike = value in alike and other in alike
+    return value != other and not are_alike
 
 
 def _get_forms(words: Sequence[Token]) -> Sequence[str]:
@@ -257,18 +258,19 @@ def _find_others(words: Sequence[Token]) -> list[Value]:
 
 def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
     """Return the phrases in some words with the positions where they begin, in order, the longest of a position first."""
-    phrases = _read_phrases()
-    found = []
-    marks = [position for position, form in enumerate(forms) if form in phrases]
+    phrases_by_mark = _read_phrases()
+    starts_and_phrases = []
+    marks = [position for position, form in enumerate(forms) if form in phrases_by_mark]
     for position in marks:
-        for phrase in phrases[forms[position]]:
+        for phrase in phrases_by_mark[forms[position]]:
             start = position - phrase.mark
-            if len(phrase.words) == 1 or (
+            is_one_word = len(phrase.words) == 1
+            if is_one_word or (
                 start >= 0 and tuple(forms[start : start + len(phrase.words)]) == phrase.words
             ):
-                found.append((start, phrase))
-    found.sort(key=lambda place: (place[0], -len(place[1].words)))
-    return found
+                starts_and_phrases.append((start, phrase))
+    starts_and_phrases.sort(key=lambda pair: (pair[0], -len(pair[1].words)))
+    return starts_and_phrases
 
 
 @lru_cache(maxsize=512)
@@ -323,8 +325,8 @@ def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
         for position, character in enumerate(word.key[:2]):
             value = _VALUES_OF_CHARACTERS.get(character)
             if value is not None:
-                rest = f"{word.key[:position]}·{word.key[position + 1 :]}"
-                yield Value(*value, frozenset((rest,)), word.spelling)
+                other_character = f"{word.key[:position]}·{word.key[position + 1 :]}"
+                yield Value(*value, frozenset((other_character,)), word.spelling)
 
 
 def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
@@ -365,24 +367,36 @@ def _find_beside(
     words: Sequence[Token], start: int, end: int, place: str, is_content: Sequence[bool]
 ) -> frozenset[str]:
     """Return the keys of the words that a phrase is about."""
-    keys = []
+    positions: list[int | None] = []
     if place in {"behind", "around"} and not words[end - 1].ends_clause:
-        first = end + 1 if end < len(words) and _overlap(words[end - 1], words[end]) else end
-        last = min(len(words), first + _MOST_SKIPPED + 1)
-        for position in range(first, last):
-            if is_content[position]:
-                keys.append(words[position].key)
-            if is_content[position] or words[position].ends_clause:
-                break
+        shares_character = end < len(words) and _overlap(words[end - 1], words[end])
+        first = end + 1 if shares_character else end
+        positions.append(_find_content_behind(words, first, is_content))
     if place in {"before", "around", "last"}:
-        first = start - 2 if start and _overlap(words[start - 1], words[start]) else start - 1
-        for position in range(first, max(-1, first - _MOST_SKIPPED - 1), -1):
-            if words[position].ends_clause:
-                break
-            if is_content[position]:
-                keys.append(words[position].key)
-                break
-    return frozenset(keys)
+        shares_character = start > 0 and _overlap(words[start - 1], words[start])
+        first = start - 2 if shares_character else start - 1
+        positions.append(_find_content_before(words, first, is_content))
+    return frozenset(words[position].key for position in positions if position is not None)
+
+
+def _find_content_behind(words: Sequence[Token], first: int, is_content: Sequence[bool]) -> int | None:
+    """Return the position of the nearest content word from a position on, in the same clause; None for none."""
+    for position in range(first, min(len(words), first + _MOST_SKIPPED + 1)):
+        if is_content[position]:
+            return position
+        if words[position].ends_clause:
+            return None
+    return None
+
+
+def _find_content_before(words: Sequence[Token], first: int, is_content: Sequence[bool]) -> int | None:
+    """Return the position of the nearest content word from a position backwards, in the same clause; None for none."""
+    for position in range(first, max(-1, first - _MOST_SKIPPED - 1), -1):
+        if words[position].ends_clause:
+            return None
+        if is_content[position]:
+            return position
+    return None
 
 
 class Bound(NamedTuple):
@@ -425,16 +439,19 @@ class BoundPhrases(NamedTuple):
         near = words[max(0, position - 2) : position + 3]
         if self.beside.isdisjoint([word.folded for word in near]):
             return None  # the usual case
-        for edge in (position, position - 1):
-            for size in range(min(self.longest, edge), 0, -1):
-                is_least = self.before.get(_join_folded(words[edge - size : edge]))
+        # A phrase ends right before the number, or one word before.
+        for phrase_end in (position, position - 1):
+            for size in range(min(self.longest, phrase_end), 0, -1):
+                phrase_start = phrase_end - size
+                is_least = self.before.get(_join_folded(words[phrase_start:phrase_end]))
                 if is_least is not None:
-                    return Bound(is_least, _spell(words[edge - size : position + 1]))
-        for edge in (position + 1, position + 2):
+                    return Bound(is_least, _spell(words[phrase_start : position + 1]))
+        for phrase_start in (position + 1, position + 2):
             for size in range(self.longest, 0, -1):
-                is_least = self.behind.get(_join_folded(words[edge : edge + size]))
+                phrase_end = phrase_start + size
+                is_least = self.behind.get(_join_folded(words[phrase_start:phrase_end]))
                 if is_least is not None:
-                    return Bound(is_least, _spell(words[position : edge + size]))
+                    return Bound(is_least, _spell(words[position:phrase_end]))
         return None
 
 
@@ -444,10 +461,12 @@ def is_amount(token: Token) -> bool:
 
 
 def _join_folded(words: Sequence[Token]) -> str:
+    """Return words without case, one blank between them."""
     return " ".join([word.folded for word in words])
 
 
 def _spell(words: Sequence[Token]) -> str:
+    """Return words as the text writes them, one blank between them."""
     return " ".join([word.spelling for word in words])
 
 
@@ -455,14 +474,14 @@ def _spell(words: Sequence[Token]) -> str:
 def read_bound_phrases() -> BoundPhrases:
     """Read the phrases, on first use: the patterns of all scripts, which they need, take some milliseconds."""
     lists = read_data("judges.evidence", "bounds.json")
-    tables: list[dict[str, bool]] = []
-    for ending in ("", "_behind"):
-        table: dict[str, bool] = {}
-        for name in ("least", "most"):
-            for phrase in lists[name + ending]:
-                table[_join_folded(read_phrase(phrase))] = name == "least"
-        tables.append(table)
-    longest = max(key.count(" ") for table in tables for key in table) + 1
-    beside = {key.rsplit(maxsplit=1)[-1] for key in tables[0]}
-    beside.update(key.split(maxsplit=1)[0] for key in tables[1])
-    return BoundPhrases(tables[0], tables[1], longest, beside)
+    before: dict[str, bool] = {}
+    behind: dict[str, bool] = {}
+    for name in ("least", "most"):
+        for phrase in lists[name]:
+            before[_join_folded(read_phrase(phrase))] = name == "least"
+        for phrase in lists[f"{name}_behind"]:
+            behind[_join_folded(read_phrase(phrase))] = name == "least"
+    longest = max(phrase.count(" ") for phrase in (*before, *behind)) + 1
+    beside = {phrase.rsplit(maxsplit=1)[-1] for phrase in before}
+    beside.update(phrase.split(maxsplit=1)[0] for phrase in behind)
+    return BoundPhrases(before, behind, longest, beside)

@@ -197,9 +197,9 @@ class Run:
             with attempt:
                 try:
                     if first is not None:
-                        problem = first
-                        first = None
-                        raise problem
+                        first_problem = first
+                        first = None  # it is raised once, as if this call had sent the first request
+                        raise first_problem
                     reply = await send()
                     return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
