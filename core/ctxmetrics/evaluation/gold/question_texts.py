@@ -156,29 +156,33 @@ def _points_elsewhere(text: str) -> bool:
     plain = _fold_words(_ADDRESS.sub(" ", text))
     places = _read_folded_words("places")
     documents = _read_folded_words("documents")
-    first, _, others = plain.partition(" ")
-    if first in _read_folded_words("answer_words"):
-        plain = others
-    rest = _cut_beginning(plain, "same")
-    if rest is not None and not places.isdisjoint(rest) and _are_known(rest, places):
+    first_word, _, other_words = plain.partition(" ")
+    if first_word in _read_folded_words("answer_words"):
+        plain = other_words
+    words_behind_same = _cut_beginning(plain, "same") or ()
+    if not places.isdisjoint(words_behind_same) and _are_known(words_behind_same, places):
         return True
-    rest = _cut_beginning(plain, "see")
-    if rest is None:
+    words_behind_see = _cut_beginning(plain, "see")
+    if words_behind_see is None:
         return False
-    names_document = has_address or not documents.isdisjoint(rest) or any(map(_LABEL.fullmatch, rest))
-    return names_document and _are_known(rest, documents)
+    names_document = has_address or not documents.isdisjoint(words_behind_see)
+    has_number = any(map(_LABEL.fullmatch, words_behind_see))
+    return (names_document or has_number) and _are_known(words_behind_see, documents)
 
 
 def _cut_beginning(plain: str, name: str) -> Sequence[str] | None:
     """Return the words behind the longest phrase of a list that folded words begin with; None if they begin with none."""
     beginnings = [words for words in _read_folded_words(name) if f"{plain} ".startswith(f"{words} ")]
-    return plain[len(max(beginnings, key=len)) :].split() if beginnings else None
+    if not beginnings:
+        return None
+    longest = max(beginnings, key=len)
+    return plain.removeprefix(longest).split()
 
 
 def _are_known(words: Iterable[str], names: frozenset[str]) -> bool:
     """Tell whether all words are some names, words between them or numbers of pages."""
-    known = names | _read_folded_words("between")
-    return all(word in known or _LABEL.fullmatch(word) for word in words)
+    allowed = names | _read_folded_words("between")
+    return all(word in allowed or _LABEL.fullmatch(word) for word in words)
 
 
 def is_answer(text: str) -> bool:
@@ -194,10 +198,13 @@ def _asks(text: str) -> bool:
 def _begins_as_question(text: str) -> bool:
     """Tell whether a short text without a mark at its end begins as a question: "when does", "what is"."""
     words = _fold_words(text).split()
-    if len(words) < _FEWEST_QUESTION_WORDS or text.rstrip()[-1:] in _END_MARKS or "," in text:
+    if not _FEWEST_QUESTION_WORDS <= len(words) <= _MOST_QUESTION_WORDS:
+        return False
+    has_end_mark = text.rstrip()[-1:] in _END_MARKS
+    if has_end_mark or "," in text:
         return False
     has_verb = words[1] in _read_folded_words("yes_no_beginnings")
-    return len(words) <= _MOST_QUESTION_WORDS and has_verb and words[0] in _read_folded_words("asking")
+    return has_verb and words[0] in _read_folded_words("asking")
 
 
 def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Finding]:
@@ -390,13 +397,13 @@ def _differ(first: Question, second: Question) -> bool:
     if not first.reference or not second.reference:
         return False
     # What both take from the question says nothing: "It weighs 12 kg." and "12 kg" are one answer, "It weighs 14 kg." another.
-    own = first.reference_content - first.word_keys
-    other = second.reference_content - second.word_keys
-    if not own or not other:
+    first_words = first.reference_content - first.word_keys
+    second_words = second.reference_content - second.word_keys
+    if not first_words or not second_words:
         return _measure_common(first.reference_content, second.reference_content) < _LEAST_COMMON
-    if own <= other or other <= own:
+    if first_words <= second_words or second_words <= first_words:
         return False
-    return _measure_common(own, other) < _LEAST_COMMON
+    return _measure_common(first_words, second_words) < _LEAST_COMMON
 
 
 def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
@@ -407,13 +414,16 @@ def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
 def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
     """Choose those whose gold fits the question worse than that of another one; all where none fits better, or none fits well."""
     fits = [_measure_fit(question) for question in group]
-    best = max(fits)
-    if best < _LEAST_FIT:
+    if max(fits) < _LEAST_FIT:
         return group
-    worse = [
-        question for question, fit in zip(group, fits, strict=True) if fit < best - _CLEARLY_BETTER
-    ]
-    return worse or group
+    return _choose_lower(group, fits)
+
+
+def _choose_lower(group: Sequence[Question], shares: Sequence[float]) -> Sequence[Question]:
+    """Choose the questions with clearly less than the highest share; all where none has."""
+    limit = max(shares) - _CLEARLY_BETTER
+    lower = [question for question, share in zip(group, shares, strict=True) if share < limit]
+    return lower or group
 
 
 def _measure_fit(question: Question) -> float:
@@ -421,18 +431,19 @@ def _measure_fit(question: Question) -> float:
 
     Without gold, of the words of the question that the reference has.
     """
-    asked = find_content(question.text)
-    held = frozenset[str]().union(*question.gold_content)
-    if not held:
-        return _measure_share(asked, question.reference_content)
+    question_words = find_content(question.text)
+    gold_words = frozenset[str]().union(*question.gold_content)
+    if not gold_words:
+        return _measure_share(question_words, question.reference_content)
+    share_of_question = _measure_share(question_words, gold_words)
     if not question.reference:
-        return _measure_share(asked, held)
-    return min(_measure_share(asked, held), _measure_share(question.reference_content, held))
+        return share_of_question
+    return min(share_of_question, _measure_share(question.reference_content, gold_words))
 
 
-def _measure_share(words: frozenset[str], held: frozenset[str]) -> float:
+def _measure_share(words: frozenset[str], others: frozenset[str]) -> float:
     """Measure the share of some words that are among others."""
-    return len(words & held) / max(1, len(words))
+    return len(words & others) / max(1, len(words))
 
 
 def _check_repeated_references(questions: Sequence[Question]) -> Iterator[Finding]:
@@ -461,12 +472,6 @@ def _choose_unstated(group: Sequence[Question]) -> Sequence[Question]:
     """Choose the questions whose gold has fewer words of the reference than that of another one; all where none has more."""
     shares = []
     for question in group:
-        held = frozenset[str]().union(*question.gold_content)
-        shares.append(len(question.reference_content & held) / max(1, len(question.reference_content)))
-    best = max(shares)
-    worse = [
-        question
-        for question, share in zip(group, shares, strict=True)
-        if share < best - _CLEARLY_BETTER
-    ]
-    return worse or group
+        gold_words = frozenset[str]().union(*question.gold_content)
+        shares.append(_measure_share(question.reference_content, gold_words))
+    return _choose_lower(group, shares)
