@@ -409,3 +409,9 @@ def test_the_command_ends_with_three_where_the_server_is_down():
     assert done.returncode == 3
     assert "no verdict at all" in done.stderr
     assert "sk-test" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["repetitions", "samples"])
+def test_a_check_of_nothing_is_refused(name):
+    with pytest.raises(ParameterError, match=f"check_judge: {name}=0 must be a whole number from 1"):
+        check_judge(LexicalJudge(), progress=False, **{name: 0})

@@ -6,13 +6,19 @@ import json
 from dataclasses import replace
 from itertools import pairwise, permutations
 from statistics import fmean
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from ctxmetrics import Judgement, Sample, Verdict, agree, read_samples
-from ctxmetrics.evaluation.agreement.rank_agreement import RankedScore, compare_ranks, tau_ap
+from ctxmetrics.evaluation.agreement.rank_agreement import (
+    RankedScore,
+    compare_ranks,
+    rank_systems,
+    tau_ap,
+)
 from ctxmetrics.evaluation.cli import app
 
 
@@ -54,6 +60,25 @@ def test_tau_ap_by_hand():
     assert tau_ap([1, 1, 1], [1, 2, 3]) is None
     assert tau_ap([1, 2, 3], [1, 1, 1]) is None
     assert tau_ap([1], [1]) is None
+
+
+def test_two_systems_with_labels_are_ranked_and_one_is_not():
+    """The judge gives .1 too much to a and .2 too little to b."""
+    figures = [
+        SimpleNamespace(
+            system=system,
+            metric="context_recall",
+            correction=SimpleNamespace(judge_labelled=judge, people_mean=people),
+        )
+        for system, judge, people in (("a", 0.9, 0.8), ("b", 0.5, 0.7))
+    ]
+    scores = [RankedScore("a", "x", 0.9, 0.8), RankedScore("b", "x", 0.5, 0.7)]
+    found = rank_systems(figures, scores)
+    assert (found.systems, found.metric) == (2, "context_recall")
+    assert (found.lowest[0], found.highest[0]) == ("b", "a")
+    assert (found.lowest[1], found.highest[1]) == (pytest.approx(-0.2), pytest.approx(0.1))
+    figures[1].correction = None
+    assert rank_systems(figures, scores) is None
 
 
 def test_topics_are_ranked_one_by_one():

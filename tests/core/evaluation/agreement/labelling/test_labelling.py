@@ -25,6 +25,7 @@ from ctxmetrics.errors import (
 from ctxmetrics.evaluation.agreement.agree import agree
 from ctxmetrics.evaluation.agreement.labelling.draw import (
     LabelsFile,
+    can_be_labelled,
     draw,
     list_questions,
     read_labelled,
@@ -864,3 +865,16 @@ def test_a_port_that_is_taken_is_an_error(page, tmp_path):
     other = written(tmp_path, [sample(1)], "other.jsonl")
     run = run_command("label", other, "--no-browser", "--port", page.host.partition(":")[2])
     assert (run.returncode, "Choose another --port" in run.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"reference": "The pump is red.", "retrieved_contexts": ["The pump is red."]}, True),
+        ({"reference": "The pump is red.", "retrieved_contexts": []}, True),
+        ({"reference": "The pump is red.", "retrieved_context_ids": ["a"]}, False),
+        ({"reference": " ", "retrieved_contexts": ["The pump is red."]}, False),
+    ],
+)
+def test_a_sample_with_reference_and_contexts_can_be_labelled(fields, expected):
+    assert can_be_labelled(Sample(**fields)) is expected
