@@ -321,7 +321,8 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
         path: The path of the list; with ``[]`` it goes on into the items of the list.
 
     Returns:
-        The fields beside the list, and the list if the path goes on into its items, else None.
+        The fields beside the list, and the list if the path goes on into its items, else None. If it goes on into lists of the
+        items, the items are groups, and no hits.
     """
     list_path, _, inner_path = path.partition("[]")
     hits = look_up(row, list_path) if inner_path or path.endswith("[]") else None
@@ -333,8 +334,8 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
     inner_list = inner_path.removeprefix(".").removesuffix("[]")
     is_list_in_groups = inner_path.endswith("[]") and inner_list.isidentifier()
     if is_list_in_groups and isinstance(hits, list) and len(hits) > 1:
-        return {**holder, **_join_numbers_of_groups(hits, inner_list, list_path)}, hits
-    return holder, hits
+        return {**holder, **_join_numbers_of_groups(hits, inner_list, list_path)}, None
+    return holder, None if "[]" in inner_path else hits
 
 
 def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) -> dict[str, list[Any]]:
