@@ -61,26 +61,27 @@ class Tokenizer:
         Raises:
             JudgeError: It counted fewer tokens than the prompt has; the reason code is ``truncated_prompt``.
         """
-        counted = usage.prompt_tokens + cached
+        counted_tokens = usage.prompt_tokens + cached
         is_short = len(prompt.text) <= SHORT_CHARACTERS
         is_tokenizer_known = len(self._ratios) >= SHORT_REQUESTS
         if is_short and not is_tokenizer_known:
-            self._ratios.append(counted / max(1.0, sum(_tokens_by_script(prompt.text).values())))
-        expected = sum(_tokens_by_script(prompt.user).values())
-        if counted >= expected and is_tokenizer_known and not is_short:
+            fewest_tokens = sum(_tokens_by_script(prompt.text).values())
+            self._ratios.append(counted_tokens / max(1.0, fewest_tokens))
+        expected_tokens = sum(_tokens_by_script(prompt.user).values())
+        if counted_tokens >= expected_tokens and is_tokenizer_known and not is_short:
             tokens_by_script = _tokens_by_script(prompt.text)
-            least_of_prompt = sum(tokens_by_script.values())
-            if tokens_by_script["latin"] >= _MOSTLY * least_of_prompt:
-                expected = MARGIN * min(self._ratios) * least_of_prompt
-        if expected < SMALLEST_PROMPT or counted >= expected:
+            fewest_tokens = sum(tokens_by_script.values())
+            if tokens_by_script["latin"] >= _MOSTLY * fewest_tokens:
+                expected_tokens = MARGIN * min(self._ratios) * fewest_tokens
+        if expected_tokens < SMALLEST_PROMPT or counted_tokens >= expected_tokens:
             return
         raise JudgeError(
-            f"the server cut the prompt: it counted {counted} tokens where the prompt has {int(expected)} at least. Let "
+            f"the server cut the prompt: it counted {counted_tokens} tokens where the prompt has {int(expected_tokens)} at least. Let "
             "the server read more (num_ctx of Ollama, --ctx-size of llama.cpp), or send less text in one request: "
             "max_characters of LLMJudge, --max-characters",
             reason_code="truncated_prompt",
             usage=usage,
-            limit=counted,
+            limit=counted_tokens,
         )
 
 

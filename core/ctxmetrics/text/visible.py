@@ -109,10 +109,11 @@ class VisibleText:
         """Return where a visible character begins in the source; where it ends, if it is the last one."""
         number = bisect_right(self._places, place) - 1
         if number < 0:
-            return place + last
+            return place + 1 if last else place
         beyond = place - self._places[number] - len(self._edits[number].text)
         if beyond >= 0:
-            return self._ends[number] + beyond + last
+            source = self._ends[number] + beyond
+            return source + 1 if last else source
         return self._ends[number] if last else self._starts[number]
 
     @staticmethod

@@ -84,7 +84,7 @@ def count_strays(data: Mapping[str, Any], request_part: RequestPart, contexts: C
     for key, ids in (("sentences", request_part.units), ("useful", contexts)):
         entries = data.get(key)
         if isinstance(entries, Mapping):
-            strays += sum(str(name).strip() not in ids for name in entries)
+            strays += len([name for name in entries if str(name).strip() not in ids])
     return strays
 
 
@@ -168,7 +168,7 @@ def _note_other_verdicts(
     units = [entry for id_, entry in replies.items() if id_.startswith("s")]
     if not all(isinstance(entry.value, bool) for entry in units):
         return
-    own_count = sum(entry.value is True for entry in units)
+    own_count = len([entry for entry in units if entry.value is True])
     if units and own_count in (0, len(units)):
         denial = find_verdict_on_all(data, own_count > 0, pack)
         for entry in units:

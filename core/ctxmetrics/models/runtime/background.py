@@ -48,22 +48,22 @@ def background_loop() -> asyncio.AbstractEventLoop:
     """Return the library's loop of this process; it is running."""
     loop = _loops.get(os.getpid())
     if loop is None:
-        new = asyncio.new_event_loop()
-        new.set_task_factory(_make_task)
-        loop = _loops.setdefault(os.getpid(), new)
-        if loop is new:
-            thread = threading.Thread(target=_serve, args=(new,), name="ctxmetrics", daemon=True)
+        new_loop = asyncio.new_event_loop()
+        new_loop.set_task_factory(_make_task)
+        loop = _loops.setdefault(os.getpid(), new_loop)
+        if loop is new_loop:
+            thread = threading.Thread(target=_serve, args=(loop,), name="ctxmetrics", daemon=True)
             try:
                 thread.start()
             except RuntimeError as error:  # from Python 3.12 on, none starts while the interpreter ends
                 del _loops[os.getpid()]
-                new.close()
+                new_loop.close()
                 raise CtxMetricsError(
                     f"The library's event loop cannot start: {error}. Call it before the interpreter ends."
                 ) from error
-            atexit.register(_close, new, os.getpid(), thread)
+            atexit.register(_close, loop, os.getpid(), thread)
         else:  # another thread was faster
-            new.close()
+            new_loop.close()
     return loop
 
 
@@ -103,22 +103,22 @@ def run_sync(
             "A sync call inside the library's own event loop would wait for itself. Use await."
         )
     loop = background_loop()
-    before = cancellations()
+    cancellations_before = cancellations()
     future = asyncio.run_coroutine_threadsafe(function(*args), loop)
     try:
         while True:
             try:
                 if meanwhile is not None:
-                    meanwhile(future, before)
+                    meanwhile(future, cancellations_before)
                 while not wait((future,), timeout=WAKE_SECONDS).done:
-                    if cancellations() > before:
+                    if cancellations() > cancellations_before:
                         raise KeyboardInterrupt  # noqa: TRY301 - as Ctrl-C itself does
                 return future.result()
             except KeyboardInterrupt:
                 if interrupted is None:
                     raise
                 loop.call_soon_threadsafe(interrupted)
-                before = cancellations()
+                cancellations_before = cancellations()
                 meanwhile = None
                 interrupted = None
     except BaseException:
@@ -224,8 +224,10 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
 
     async def call() -> tuple[T | None, BaseException | None]:
         try:
-            known = asyncio.current_task() not in {None, caller}
-            return await (function() if known else on_background(function)), None
+            is_task_known = asyncio.current_task() not in {None, caller}
+            if is_task_known:
+                return await function(), None
+            return await on_background(function), None
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - a task that ends with SystemExit would end its loop
@@ -234,13 +236,13 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
     task = asyncio.ensure_future(call())
     try:
         await asyncio.wait((task,), timeout=seconds)
-        late = not task.done()
+        is_late = not task.done()
         while not task.done():  # a client may swallow a cancellation
             task.cancel()
             await asyncio.wait((task,), timeout=_CANCEL_SECONDS)
     finally:
         task.cancel()
-    if late and task.cancelled():
+    if is_late and task.cancelled():
         raise TimeoutError
     value, error = task.result()
     if error is not None:

@@ -22,6 +22,7 @@ from ctxmetrics.text.quantities.forms import (
     Value,
     alternatives,
     name_at,
+    skip_mark,
 )
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
@@ -98,8 +99,8 @@ def read_number(text: str, start: int) -> Value | None:
     named_currency = None if text[place : place + 1].isdecimal() else name_at(text, place, MONEY)
     if named_currency is not None:
         currency, place = named_currency
-        place += text.startswith(".", place)  # Rs. 500
-        place += text.startswith(" ", place)
+        place = skip_mark(text, place, ".")  # Rs. 500
+        place = skip_mark(text, place, " ")
     digits = None if text.isascii() else _read_east_asian(text, place)
     if digits is None:
         digits = _read_digits(text, place)
@@ -119,7 +120,7 @@ def read_number(text: str, start: int) -> Value | None:
 def _read_sign(text: str, start: int) -> tuple[str, int]:
     """Return ``-`` for a negative number, ``±`` for a tolerance, and where its digits or currency begin."""
     if text[start] == "±":
-        return "±", start + 1 + text.startswith(" ", start + 1)
+        return "±", skip_mark(text, start + 1, " ")
     if text[start] in "+-":
         return ("-" if text[start] == "-" else ""), start + 1
     if text[start].isalpha():
@@ -138,7 +139,7 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
         is_scaled = True
         factor, place = named
         number = _write_as_decimal(number)
-        place += text.startswith(". ", place)  # 5 Mio. Euro
+        place = skip_mark(text, place, ". ")  # 5 Mio. Euro
         joint = _OF_MONEY.match(text, place)
         if joint is not None and name_at(text, joint.end(), MONEY) is not None:
             place = joint.end()

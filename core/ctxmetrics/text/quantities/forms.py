@@ -137,6 +137,11 @@ def alternatives(*names: str) -> str:
     return "|".join(patterns)
 
 
+def skip_mark(text: str, place: int, mark: str) -> int:
+    """Return the next place of a text where a mark stands at a place; else the same place."""
+    return place + 1 if text.startswith(mark, place) else place
+
+
 def is_month(word: str) -> bool:
     """Whether a word is the name of a month; some must begin with a capital: May, March."""
     name = word.rstrip(".").lower()

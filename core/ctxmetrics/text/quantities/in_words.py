@@ -474,7 +474,7 @@ def _read_half(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
 def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tuple[int, Sequence[str]]:
     """Read a number and a half of a unit: two and a half years, an hour and a half; else one more, and nothing."""
     for behind_unit in (False, True):
-        start = index + 1 + behind_unit
+        start = index + 2 if behind_unit else index + 1
         phrases = _AND_A_PART.get(chunks[start], ()) if start < len(chunks) else ()
         for words, decimals in phrases:
             if not _stand_at(chunks, start, words):

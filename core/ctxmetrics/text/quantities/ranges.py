@@ -25,7 +25,7 @@ _BETWEEN = frozenset(LISTS["between"])
 _ANY_CLOCK_LEAD = "um"
 
 
-def read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
+def read_range(text: str, begin: int, first: Value, word_before: str) -> Value | None:
     """Read the range or the dimension that a value is the first part of."""
     if first.kind in {"ratio", "fraction", "code"} or first.key.count(".") > 1:
         return None
@@ -36,13 +36,13 @@ def read_range(text: str, begin: int, first: Value, lead: str) -> Value | None:
         dimension = _read_dimension(text, first)
         if dimension is not None:
             return dimension
-    start = _skip_joint(text, first.end, lead)
+    start = _skip_joint(text, first.end, word_before)
     if start == len(text):
         return None
     second = read_date(text, start) or read_time(text, start, "") or read_number(text, start)
     if second is None:
         return None
-    if lead in _RANGE_LEADS and second.kind == "s":  # de 9h à 18h
+    if word_before in _RANGE_LEADS and second.kind == "s":  # de 9h à 18h
         opening = first if first.kind == "" else read_time(text, begin, _ANY_CLOCK_LEAD)
         closing = read_time(text, start, _ANY_CLOCK_LEAD)
         if opening is not None and closing is not None:
@@ -67,10 +67,10 @@ def read_share(text: str, first: Value) -> Value | None:
 _SHARE = re.compile(r"\d{1,9}(?:\.\d{1,2})?")
 
 
-def _skip_joint(text: str, end: int, lead: str) -> int:
+def _skip_joint(text: str, end: int, word_before: str) -> int:
     """Return where the second value of a range begins; the end of the text where there is none."""
     joint = _TO.match(text, end)
-    if joint is None and lead in _BETWEEN:
+    if joint is None and word_before in _BETWEEN:
         joint = _AND.match(text, end)
     return len(text) if joint is None else joint.end()
 

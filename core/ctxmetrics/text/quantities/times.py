@@ -11,6 +11,7 @@ from ctxmetrics.text.quantities.forms import (
     Value,
     alternatives,
     name_at,
+    skip_mark,
 )
 
 _TIME = re.compile(
@@ -49,16 +50,16 @@ _LAST_MINUTE = 59
 _EARLY = 5
 
 
-def read_time(text: str, start: int, lead: str) -> Value | None:
+def read_time(text: str, start: int, word_before: str) -> Value | None:
     """Read a clock time.
 
     Args:
         text: The text.
         start: Where it begins.
-        lead: The word before it, which may say that an hour is meant: at, um, à.
+        word_before: The word before it, which may say that an hour is meant: at, um, à.
     """
     if text[start : start + 3].isdecimal() and len(text) > start + 2:
-        return _read_military(text, start, lead)
+        return _read_military(text, start, word_before)
     is_evening, start = _read_half_before(text, start)
     match = _TIME.match(text, start)
     if match is None:
@@ -71,11 +72,13 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
     end = match.end()
     is_clock = is_evening is not None
     if not is_clock:
-        is_clock = lead in _SURE_CLOCK_LEADS if is_hour_alone else _is_clock(text, match, lead)
+        is_clock = (
+            word_before in _SURE_CLOCK_LEADS if is_hour_alone else _is_clock(text, match, word_before)
+        )
     mark = _MARK.match(text, end)
     day_part = _DAY_PART.match(text, end) if mark and mark[1].lower() in _MARKS else None
     if day_part is not None:
-        is_hour = is_clock or lead in _CLOCK_LEADS
+        is_hour = is_clock or word_before in _CLOCK_LEADS
         if day_part["clock"] or day_part["part"] or (day_part["clock_behind"] and is_hour):
             end = day_part.end()
             is_clock = True
@@ -88,17 +91,17 @@ def read_time(text: str, start: int, lead: str) -> Value | None:
     if is_evening is not None and hour <= NOON:
         hour = hour % NOON + (NOON if is_evening else 0)
         written += "pm" if is_evening else "am"
-    return _build_time(match, end, hour, minute, lead)._replace(number=written)
+    return _build_time(match, end, hour, minute, word_before)._replace(number=written)
 
 
-def _build_time(match: re.Match[str], end: int, hour: int, minute: int, lead: str) -> Value:
+def _build_time(match: re.Match[str], end: int, hour: int, minute: int, word_before: str) -> Value:
     """Return a time; 1h30 is a duration of a few hours, unless a word such as "at" stands before it, and holds the other one as well."""
     seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
     key = f"{hour % LAST_HOUR:02}:{minute:02}{seconds}"  # 24:00 is midnight
     if not match["minute_behind"]:
         return Value(end, "time", key)
     duration = f"{(hour * 60 + minute) * 60} s"
-    if hour <= _LONGEST_DURATION and lead not in _LEADS:
+    if hour <= _LONGEST_DURATION and word_before not in _LEADS:
         return Value(end, "s", duration, (key,))
     return Value(end, "time", key, (duration,))
 
@@ -112,10 +115,10 @@ _LEADS = frozenset(
 _LONGEST_DURATION = 6
 
 
-def _read_military(text: str, start: int, lead: str) -> Value | None:
+def _read_military(text: str, start: int, word_before: str) -> Value | None:
     """Read a time without a mark: 0700 hours; an hour of two digits may be a duration, unless "at" stands before it."""
     match = _MILITARY.match(text, start)
-    if match is None or not (match["hour"][0] == "0" or lead in _MILITARY_LEADS):
+    if match is None or not (match["hour"][0] == "0" or word_before in _MILITARY_LEADS):
         return None
     return Value(match.end(), "time", f"{match['hour']}:{match['minute']}")
 
@@ -126,8 +129,7 @@ def _read_half_before(text: str, start: int) -> tuple[bool | None, int]:
         return None, start
     for name in DAY_PARTS_BEFORE:
         if text.startswith(name, start):
-            end = start + len(name)
-            return name in _EVENING, end + text.startswith(" ", end)
+            return name in _EVENING, skip_mark(text, start + len(name), " ")
     return None, start
 
 
@@ -138,11 +140,11 @@ def _read_minute(match: re.Match[str]) -> int:
     return int(next(filter(None, map(match.__getitem__, names)), 0))
 
 
-def _is_clock(text: str, match: re.Match[str], lead: str) -> bool:
+def _is_clock(text: str, match: re.Match[str], word_before: str) -> bool:
     """Whether the form of a time, or the word before it, says that it is one."""
     if match["mark"] == ".":
         is_turkish = text.startswith(("'d", "'t"), match.end())  # 9.30'da
-        is_led = lead in _DOTTED_LEADS or is_turkish
+        is_led = word_before in _DOTTED_LEADS or is_turkish
         return is_led and name_at(text, match.end(), MEASURES) is None
     marks = ("mark", "east_asian", "minute_behind", "minute_of_clock")
-    return lead in _SURE_CLOCK_LEADS or any(map(match.__getitem__, marks))
+    return word_before in _SURE_CLOCK_LEADS or any(map(match.__getitem__, marks))
