@@ -300,13 +300,17 @@ def _choose_greedily(bits_by_sentence: Mapping[int, int]) -> Iterator[tuple[int,
         The sentence, and the bits of the words that all chosen sentences have.
     """
     chosen_bits = 0
-    new_bits = dict(bits_by_sentence)  # the bits that each sentence would add
-    while new_bits:
-        counts = [*map(int.bit_count, new_bits.values())]
-        best = [*new_bits][counts.index(max(counts))]
-        chosen_bits |= bits_by_sentence[best]
-        yield best, chosen_bits
+    not_chosen = -1  # all other bits
+    best_sentence = 0
+    while True:
+        most_added = 0
+        for sentence, bits in bits_by_sentence.items():
+            added = (bits & not_chosen).bit_count()
+            if added > most_added:
+                most_added = added
+                best_sentence = sentence
+        if not most_added:
+            return
+        chosen_bits |= bits_by_sentence[best_sentence]
         not_chosen = ~chosen_bits
-        new_bits = {
-            sentence: bits & not_chosen for sentence, bits in new_bits.items() if bits & not_chosen
-        }
+        yield best_sentence, chosen_bits
