@@ -25,6 +25,8 @@ _HOLDS_DATES = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 # A day of a month, as the parts of a date name it.
 _DAY = re.compile(r"--\d\d-\d\d")
+# A month of a year, as a date names it.
+_MONTH = re.compile(r"\d{4}-\d\d")
 
 
 def list_values(words: Iterable[Token]) -> frozenset[str]:
@@ -33,17 +35,21 @@ def list_values(words: Iterable[Token]) -> frozenset[str]:
     for word in words:
         if word.kind == "number":
             values.add(word.key)
-            values.update(part for part in word.parts if part.isdecimal() or _DAY.fullmatch(part))
+            values.update(part for part in word.parts if part.isdecimal() or _is_day_or_month(part))
     return frozenset(values)
 
 
 def list_missing(number: Token, values: frozenset[str]) -> frozenset[str]:
-    """List what values lack of a number: its key, of a date or a range its years and days; empty if they have it."""
+    """List what values lack of a number: its key, of a date or a range its years and days, of a month without a day the month."""
     own_values = list_values([number])
     if number.key in values:
         return frozenset()
     if number.measures in _HOLDS_DATES:
-        return frozenset(value for value in own_values - values if _is_day_or_year(value))
+        missing = own_values - values
+        days_and_years = {value for value in missing if _DAY.fullmatch(value) or _is_year(value)}
+        if _MONTH.fullmatch(number.key):
+            days_and_years.add(number.key)
+        return frozenset(days_and_years)
     return frozenset([number.key]) if own_values.isdisjoint(values) else frozenset()
 
 
@@ -84,7 +90,7 @@ def _count(number: Token) -> str:
 def find_rival_of_missing(
     number: Token, missing: frozenset[str], words: Iterable[Token], excluded: frozenset[str]
 ) -> Token | None:
-    """Find what stands in the place of what is missing of a number: of a date another day, or another year.
+    """Find what stands in the place of what is missing of a number: of a date another day, month or year.
 
     Args:
         number: The number.
@@ -92,13 +98,16 @@ def find_rival_of_missing(
         words: The words among which it is looked for.
         excluded: The keys of numbers that are no rivals.
     """
-    if number.measures not in _HOLDS_DATES:
+    if number.measures not in _HOLDS_DATES and not _is_year(number.key):
         return find_rival(number, words, excluded)
     for word in words:
         for value in list_values([word]) - excluded:
             is_other_day = _DAY.fullmatch(value) and any(map(_DAY.fullmatch, missing))
             is_other_year = _is_year(value) and any(map(_is_year, missing))
-            if is_other_day or is_other_year:
+            is_other_month = _MONTH.fullmatch(value) and any(
+                _MONTH.fullmatch(month) and month[:4] == value[:4] for month in missing
+            )
+            if is_other_day or is_other_month or is_other_year:
                 return word
     return None
 
@@ -170,7 +179,14 @@ def may_be_rounded(words: Sequence[Token], place: int, other: Token) -> bool:
     if first is None or second is None:
         return False
     smaller, larger = sorted((float(first[0]), float(second[0])))
-    return smaller >= _LEAST_OF_ROUNDED * larger
+    is_rounder = _count_digits(first[0]) < _count_digits(second[0])
+    return is_rounder and smaller >= _LEAST_OF_ROUNDED * larger
+
+
+def _count_digits(number: str) -> int:
+    """Count the digits of a number that say something: 1,200 has two."""
+    digits = number.replace(".", "").lstrip("0")
+    return len(digits.rstrip("0"))
 
 
 def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
@@ -296,9 +312,9 @@ def has_initials(name: str, other: str) -> bool:
     return False
 
 
-def _is_day_or_year(value: str) -> bool:
-    """Tell whether a value is a day of a month, or may be a year."""
-    return _DAY.fullmatch(value) is not None or _is_year(value)
+def _is_day_or_month(value: str) -> bool:
+    """Tell whether a value is a day of a month, or a month of a year."""
+    return _DAY.fullmatch(value) is not None or _MONTH.fullmatch(value) is not None
 
 
 def _is_year(key: str) -> bool:
