@@ -317,7 +317,6 @@ KINDS: dict[str, kinds.Fault] = {
 """The kinds by name."""
 
 LEFT: dict[str, str] = {
-    "a summary with the count in words": "a count in a free text is not read",
     "quotes masked": "random words: a quote with two of the five words of a sentence",
 }
 
