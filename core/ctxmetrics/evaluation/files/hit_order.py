@@ -398,8 +398,8 @@ def may_hold_order(row: Mapping[str, Any]) -> bool:
             return True
         if is_grade_list(key) or is_numbered(key) or is_reranked_list(key):
             return True
-        if names_choice(key) and not isinstance(value, (int, float)):
-            return True
         if key in OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(find_list_kind, value)):
+            return True
+        if names_choice(key) and not isinstance(value, (int, float)):
             return True
     return False
