@@ -202,8 +202,8 @@ class AuditResult(Plain):
         low, high = self.interval
         doubtful, overturned = self.doubtful
         shares = (
-            f"audit: the gold of {wrong} of {audited} random questions was overturned: {low:.3f} to {high:.3f} of the "
-            f"questions that can be labelled; of {overturned} of {doubtful} questions in doubt"
+            f"audit: the gold of {wrong} of {audited} random questions was overturned, so {low:.3f} to {high:.3f} of the "
+            f"questions that can be labelled; and the gold of {overturned} of {doubtful} questions in doubt"
         )
         sentences = [shares]
         if self.emptied:

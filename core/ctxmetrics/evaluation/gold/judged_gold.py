@@ -289,7 +289,7 @@ class PoolFindings:
             contradiction_text = gold.find_contradiction(unit.text, language, is_stated=is_stated)
             if contradiction_text:
                 evidence = (
-                    f"the reference says {shorten(unit.text)!r}, its gold passage otherwise: "
+                    f"the reference says {shorten(unit.text)!r}, {self._name_gold()} otherwise: "
                     f"{contradiction_text}"
                 )
                 yield self._question.make_finding("contradicts_gold", evidence, (unit.text,))
@@ -303,6 +303,13 @@ class PoolFindings:
             if unstated[0].reason:
                 evidence += f" ({shorten(unstated[0].reason, 120)})"
             yield self._question.make_finding("unstated", evidence, (unit.text for unit in unstated))
+
+    def _name_gold(self) -> str:
+        """Name the gold of the question: the id of the only passage, else that they are several."""
+        ids = [self._pool.ids[place] for place in self._pool.gold]
+        if len(ids) > 1:
+            return "its gold passages"
+        return f"its gold passage {ids[0]!r}" if ids[0] else "its gold passage"
 
     @cached_property
     def _stop_keys(self) -> frozenset[str]:
