@@ -150,3 +150,20 @@ def test_long_samples_cost_the_short_ones_nothing():
     }
     assert codes <= {"too_long"}
     assert state.token_limits == {judge.model.identity: 2048}
+
+
+def test_the_refused_request_and_its_halves_are_counted():
+    answer = answer_from()
+    overflow = {"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error"}}  # fmt: skip
+
+    def respond(request):
+        if len(request.text) > 12_000:
+            return HttpResponse(status=400, body=json.dumps(overflow).encode())
+        return answer(request)
+
+    contexts = [f"Number {number} is red." + " word" * 1400 for number in range(2)]
+    sample = Sample(reference="Number 1 is red.", retrieved_contexts=contexts)
+    with FakeOpenAIServer(respond) as server:
+        judge = LLMJudge(OpenAIModel("judge", base_url=server.base_url))
+        score = ContextRecall(judge=judge).score(sample)
+        assert (score.value, score.usage.calls, server.count) == (1.0, 3, 3)
