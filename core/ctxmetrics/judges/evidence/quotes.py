@@ -226,11 +226,8 @@ class QuotedUnit:
 
     def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
         """Return the three sentences that share most words with the unit, the closest first."""
-
-        def count_shared_words(sentence: str) -> int:
-            return len(self._list_shared_words([sentence]))
-
-        ranked = sorted(sentences, key=count_shared_words, reverse=True)
+        shared_counts = {sentence: len(self._list_shared_words([sentence])) for sentence in sentences}
+        ranked = sorted(sentences, key=shared_counts.__getitem__, reverse=True)
         return ranked[:_FEW_SENTENCES]
 
     def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
