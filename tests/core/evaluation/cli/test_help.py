@@ -76,27 +76,29 @@ def test_every_metric_is_listed_with_its_fields() -> None:
     assert "`ctxmetrics metrics` lists" in " ".join(show_help("score").split())
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with the files that the examples name."""
-    shutil.copy(HANDBOOK, tmp_path / "samples.jsonl")
-    (tmp_path / "retrievers.py").write_text(RETRIEVERS)
-    for file in ("before.jsonl", "after.jsonl"):
-        assert (
-            run_command(
-                "score", "samples.jsonl", "-m", "context_recall", "--out", file, cwd=tmp_path
-            ).returncode
-            == 0
-        )
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the examples name, written once."""
+    folder = tmp_path_factory.mktemp("files")
+    shutil.copy(HANDBOOK, folder / "samples.jsonl")
+    (folder / "retrievers.py").write_text(RETRIEVERS)
+    words = ("score", "samples.jsonl", "-m", "context_recall", "--out", "before.jsonl")
+    assert run_command(*words, cwd=folder).returncode == 0
     for name in ("results", "sources"):
-        (tmp_path / name).mkdir()
-    shutil.copy(tmp_path / "before.jsonl", tmp_path / "results")
-    shutil.copy(tmp_path / "after.jsonl", tmp_path / "results")
+        (folder / name).mkdir()
+    for name in ("after.jsonl", "results/before.jsonl", "results/after.jsonl"):
+        shutil.copy(folder / "before.jsonl", folder / name)
     for line in HANDBOOK.open(encoding="utf-8"):
         sample = json.loads(line)
         for number, text in enumerate(sample["retrieved_contexts"]):
-            (tmp_path / "sources" / f"{sample['id']}-{number}.txt").write_text(text)
-    return tmp_path
+            (folder / "sources" / f"{sample['id']}-{number}.txt").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, files: Path) -> Path:
+    """A folder of its own with the files that the examples name."""
+    return Path(shutil.copytree(files, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.mark.slow
