@@ -6,7 +6,6 @@ These are notes beside a number, never a part of it. Ids that name spans are not
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +13,11 @@ from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
-from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import to_letters
 from ctxmetrics.samples.documents import in_spans
-from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
+from ctxmetrics.scores.text_notes import TextSigns, count_separators, describe_separators
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # Samples below which nothing is said.
@@ -35,137 +32,6 @@ _NOTED_SHARE = 0.5
 _LEAST_MATCHED_SHARE = 0.2
 # .. and at least so many of them. So many examples are shown.
 _SHOWN = 2
-
-
-# The share of samples with one context that has blank lines or the like, above which that is noted.
-_JOINED = 0.8
-
-
-# What may separate passages or stand within one: what to write for --split, what it is called, what it holds in any case, and
-# its form. A form begins with a character where it can: the search is much faster then.
-_DOUBTFUL: tuple[tuple[str, str, str, re.Pattern[str]], ...] = (
-    ("\\n\\n", "blank lines", "\n", re.compile(r"\n\s*\n")),
-    ("<br>", "<br>", "<", re.compile(r"(?:<br\s*/?>\s*)+", re.IGNORECASE)),
-    ("</p>", "paragraphs", "<", re.compile(r"</p>\s*(?=<p\b)", re.IGNORECASE)),
-    ("\\n", "line breaks", "\n", re.compile(r"\n")),
-    ("\\n", "line breaks", "\v", re.compile(r"\v")),
-    ("\\n", "line breaks", "\r", re.compile(r"\r(?!\n)")),
-    ("\\n", "line breaks", "\u2028", re.compile("[\u2028\u2029]")),
-    ("\\n", "line breaks", "\u2029", re.compile("[\u2028\u2029]")),
-    ("\\n", "line breaks, written as their code,", "\\n", re.compile(r"(?:\\n)+")),
-    ("; ", "semicolons", ";", re.compile(r";(?<=[.!?。];)\s")),
-    (";", "semicolons", ";", re.compile(r";(?<=[.!?。];)(?=\w)")),
-    (";;", "semicolons", ";;", re.compile(r";;(?<=[.!?。];;)\s?")),
-    (" ... ", "dots", " ... ", re.compile(r"(?<=[.!?。])\s\.\.\.\s")),
-    (" [...] ", "dots", " [...] ", re.compile(r"(?<=[.!?。])\s\[\.\.\.\]\s")),
-    (" … ", "dots", " … ", re.compile(r"(?<=[.!?。])\s…\s")),
-    (" :: ", "colons", "::", re.compile(r"(?<=[.!?。])\s::\s")),
-    (" — ", "dashes", "—", re.compile(r"(?<=[.!?。])\s—\s")),
-    (" – ", "dashes", "–", re.compile(r"(?<=[.!?。])\s–\s")),
-    (" » ", "marks", "»", re.compile(r"(?<=[.!?。])\s»\s")),
-    (" > ", "marks", ">", re.compile(r"(?<=[.!?。])\s>\s")),
-    (" => ", "arrows", "=>", re.compile(r"(?<=[.!?。])\s=>\s")),
-    ("    ", "runs of blanks", "    ", re.compile(r"(?<=[.!?。]) {4,}")),
-    ("\u00a0\u00a0", "runs of blanks", "\u00a0\u00a0", re.compile("(?<=[.!?。])\u00a0{2,}")),
-    ("\u3000", "wide blanks", "\u3000", re.compile("(?<=[.!?。])\u3000+")),
-    (" + ", "marks", "+", re.compile(r"(?<=[.!?。])\s\+\s")),
-    (" -> ", "arrows", "->", re.compile(r"(?<=[.!?。])\s->\s")),
-    (" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
-)
-# Numbers before sentences in one line: passages, or the steps of one.
-_NUMBERED = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):>]\s")
-# Numbers in brackets behind sentences: the numbers of passages, or of notes.
-_NUMBERS_BEHIND = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
-# A mark between two sentences that is no bracket, quotation mark, dash, or sign of an amount.
-_MARK = re.compile(r"[.!?。]\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)")
-# The name of a line before a colon: doc_7: .., guide.pdf: ..
-_LINE_NAME = re.compile(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
-# What closes a passage and opens the next one: </p><p>, <|chunk|>, » «.
-_CLOSING_AND_OPENING = re.compile(
-    r"""
-    </(?P<tag>\w+)> \s* <(?P=tag)\b[^<>]*>
-    | <\|[^|<>\s]+\|>
-    | (?<=[.!?。]) (?: »\s*« | ”\s*“ | "\s*,\s*" | \]\s*\[ )
-    """,
-    re.VERBOSE,
-)
-# One of these is in what `_CLOSING_AND_OPENING` finds.
-_CLOSING = ("</", "<|", "»", "”", '"', "]")
-# A label with a number before a passage: (page 3), <chunk 2>, chunk_0=.
-_LABEL = re.compile(
-    r"""
-    (?:^|(?<=[.!?。]\s)|(?<=\n))
-    (?: [(<{\[] [^\W\d_]+ [\s_#.-]* \d{1,3} [)>}\]] (?=\s) | [^\W\d_]+ [_ -]? \d{1,3} = )
-    """,
-    re.VERBOSE,
-)
-_DIGITS = re.compile(r"\d+")
-# The fewest words of a sentence that tells something.
-_FEWEST_WORDS = 3
-
-
-def find_doubtful_separator(text: str) -> tuple[str, str]:
-    """Return what may separate several passages in a text, and what it is called; empty texts where there is none.
-
-    Pieces are passages where each has several words. Lines of which one begins with a small letter are broken within a
-    sentence.
-    """
-    stripped = text.strip()
-    for separator, name, held, pattern in _DOUBTFUL:
-        if held not in stripped:  # as nearly always
-            continue
-        pieces = [piece.strip() for piece in pattern.split(stripped)]
-        if len(pieces) < _SHOWN:
-            continue
-        if name == "blank lines":
-            return separator, name
-        are_sentences = all(
-            len(piece.split()) >= _FEWEST_WORDS or not piece.isascii() for piece in pieces
-        )
-        if are_sentences and not any(_LINE_NAME.sub("", piece)[:1].islower() for piece in pieces):
-            return separator, name
-    mark = _find_closing_and_opening(stripped) or _find_mark(stripped) or _find_label(stripped)
-    if mark:
-        return mark, "marks"
-    if stripped.endswith("]") and len(_NUMBERS_BEHIND.findall(stripped)) >= _SHOWN:
-        return "[1]", "numbers behind sentences"
-    if stripped[:3].lstrip("(")[:1].isdigit():
-        numbers = _NUMBERED.findall(stripped)
-        if len(numbers) >= _SHOWN and len({*numbers}) == len(numbers):
-            return "(1)" if stripped.startswith("(") else "1.", "numbers"
-    return "", ""
-
-
-def _find_mark(text: str) -> str:
-    """Find the one mark that stands between the sentences of a text, each of several words; empty where there is none."""
-    marks: set[str] = {*_MARK.findall(text)}
-    for mark in sorted(marks):
-        pieces = [piece.strip() for piece in text.split(mark)]
-        if all(len(piece.split()) >= _FEWEST_WORDS and not piece[:1].islower() for piece in pieces):
-            return mark
-    return ""
-
-
-def _find_closing_and_opening(text: str) -> str:
-    """Find the marks, tags or token that close a passage and open the next one; empty text where there are none."""
-    if not any(closing in text for closing in _CLOSING):  # as nearly always
-        return ""
-    match = _CLOSING_AND_OPENING.search(text)
-    if match is None:
-        return ""
-    pieces = text.split(match[0])
-    are_passages = all(len(piece.split()) >= _FEWEST_WORDS or not piece.isascii() for piece in pieces)
-    return match[0] if are_passages else ""
-
-
-def _find_label(text: str) -> str:
-    """Find the form of the labels with a number before each passage, such as ``(page 3)`` or ``chunk_0=``; empty without them."""
-    first = _LABEL.match(text)
-    if first is None:
-        return ""
-    labels = [label[0].strip() for label in _LABEL.finditer(text)]
-    alike = [label for label in labels if _DIGITS.sub("0", label) == _DIGITS.sub("0", labels[0])]
-    return labels[0] if len({*alike}) >= _SHOWN else ""
 
 
 # What separates the parts of an id: marks, or the border between letters and digits at its beginning or end.
@@ -202,304 +68,6 @@ def _fold_marks(id_: str) -> list[str]:
     """Return the words of an id with one mark between them: ``./docs/a.pdf`` and ``Docs/a.pdf/`` are one."""
     words = re.findall(r"[^\W_]+", unquote(id_).casefold())
     return ["-".join(words)] if words else []
-
-
-# Under this key the samples are counted that have texts.
-_ALL = ("", "all")
-
-
-def _count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> None:
-    """Count a sample by what may separate the passages of its only text."""
-    counts[_ALL] += 1
-    if len(texts) != 1:
-        return
-    separator, name = find_doubtful_separator(texts[0])
-    if separator:
-        counts[separator, name] += 1
-
-
-def _describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str) -> list[str]:
-    """Say what nearly all texts have in them that may separate passages."""
-    notes = []
-    for key, count in counts.items():
-        separator, name = key
-        if key != _ALL and count >= _JOINED * counts[_ALL] and count > 1:
-            notes.append(
-                f"{count} of {plural(counts[_ALL], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
-                f"{effect}; write --split {shlex.quote(separator)} (in Python split=)"
-            )
-    return notes
-
-
-def describe_doubtful(
-    retrieved: Iterable[Sequence[str]], expected: Iterable[Sequence[str]]
-) -> list[str]:
-    """Say what nearly all retrieved and nearly all expected texts have in them that may separate passages."""
-    notes: list[str] = []
-    for lists, what, effect in (
-        (retrieved, "context", "precision says nothing"),
-        (expected, "expected context", "string metrics say nothing"),
-    ):
-        counts: Counter[tuple[str, str]] = Counter()
-        for texts in lists:
-            if texts:
-                _count_separators(counts, texts)
-        notes += _describe_separators(counts, what, effect)
-    return notes
-
-
-# The names of ranks and scores by their kinds.
-_ORDER_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
-# By the letters of such a name, whether the lowest number stands for the first text.
-_IS_LOWEST_FIRST = {
-    to_letters(name): kind in ("rank", "distance")
-    for kind in ("rank", "rerank", "fused", "score", "distance")
-    for name in _ORDER_NAMES[kind]
-}
-# A word and a number behind it: Score: .55, (similarity 0.12), rank=2.
-_NAMED_NUMBER = re.compile(
-    r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\s_]?[:=#]?\s?(?P<number>-?(?:\d+(?:[.,]\d+)?|[.,]\d+))"
-)
-_DIGIT = re.compile(r"\d")
-# A number at the beginning of a text: [2] .., (0.91) .., 2. ..
-_FIRST_NUMBER = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
-# The characters at each end of a text in which its rank or score may stand.
-_END_OF_TEXT = 60
-
-
-def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
-    """Find the ranks or scores that stand in texts, one in each; see `_ORDER_NAMES`.
-
-    Returns:
-        Their name, empty without them, and whether the texts are in the order that they say.
-    """
-    names = _read_named_numbers(texts[0])
-    # Nearly always the first text has none, and the others need not be read.
-    numbers = [_read_named_numbers(text) for text in texts] if names else []
-    for name in names:
-        if all(name in others for others in numbers):
-            values = [others[name] for others in numbers]
-            is_lowest_first = _IS_LOWEST_FIRST[to_letters(name)]
-            return name, values == sorted(values, reverse=not is_lowest_first)
-    matches = [_FIRST_NUMBER.match(text) for text in texts]
-    values = [float(match["number"]) for match in matches if match is not None]
-    if len(values) < len(texts):
-        return "", True
-    if sorted(values) == [*range(1, len(texts) + 1)]:
-        return "the number", values == sorted(values)
-    are_scores = all(0 < value < 1 for value in values)
-    return ("the score", values == sorted(values, reverse=True)) if are_scores else ("", True)
-
-
-def _read_named_numbers(text: str) -> dict[str, float]:
-    """Read the ranks and scores at the ends of a text, by the words before them."""
-    numbers: dict[str, float] = {}
-    for part in {text[:_END_OF_TEXT], text[-_END_OF_TEXT:]}:
-        if _DIGIT.search(part) is None:
-            continue
-        for match in _NAMED_NUMBER.finditer(part):
-            if to_letters(match["name"]) in _IS_LOWEST_FIRST:
-                numbers[match["name"]] = float(match["number"].replace(",", "."))
-    return numbers
-
-
-# What fills the cell of an answer that is to be written.
-_PLACEHOLDERS = frozenset(
-    {
-        "todo",
-        "tbd",
-        "tba",
-        "fixme",
-        "xxx",
-        "see above",
-        "same as above",
-        "same as before",
-        "siehe oben",
-        "fill in",
-        "placeholder",
-        "lorem ipsum",
-        "待定",
-        "voir ci-dessus",
-        "ver arriba",
-    }
-)
-# Single words that grade what was retrieved, and are no answers.
-_LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
-# What stands between several answers in one text.
-_BETWEEN_ANSWERS = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
-# The source behind an answer: (p. 12), [see manual.pdf], (Source: guide).
-_SOURCE_BEHIND = re.compile(
-    r"[(\[](?:see|cf|source|pp?|page|section|siehe|vgl|quelle|seite|s|voir|ver|fuente|fonte)\b[^()\[\]]*[)\]]\W*\Z",
-    re.IGNORECASE,
-)
-# How a prompt ends behind the question: Answer:
-_END_OF_PROMPT = re.compile(r"\W*(?:\w+\W*){0,3}:?\s*")
-
-
-@dataclass(slots=True)
-class TextSigns:
-    """Counts samples whose texts may not be what their fields say.
-
-    Attributes:
-        lists: How many samples have several texts, by the name of the ranks or scores that stand in all of them; empty: in none.
-        unordered: The same where the texts are in another order.
-        contexts: How many samples have contexts.
-        prompts: How many have one context that ends with the question.
-        texts: How many texts they have.
-        cut: How many of these end in dots.
-        references: How many references there are.
-        addresses: How many of them are an address, a file or an id that stands in no context.
-        expected: How many samples have expected contexts.
-        expected_names: How many of them have none that reads as a text.
-        with_source: How many of them end with their source in brackets.
-        placeholders: How many of them are still to be written.
-        labels: The references that grade what was retrieved, or are a small number that stands in no context.
-        alternatives: How many hold several texts between bars or the like.
-    """
-
-    lists: Counter[str] = field(default_factory=Counter)
-    unordered: Counter[str] = field(default_factory=Counter)
-    contexts: int = 0
-    prompts: int = 0
-    texts: int = 0
-    cut: int = 0
-    expected: int = 0
-    expected_names: int = 0
-    references: int = 0
-    addresses: int = 0
-    with_source: int = 0
-    placeholders: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    alternatives: int = 0
-
-    def add(
-        self,
-        question: str | None,
-        references: Sequence[str],
-        texts: Sequence[str],
-        expected: Sequence[str] = (),
-    ) -> None:
-        """Add the texts of a sample.
-
-        Args:
-            question: The question.
-            references: The expected answers, of which one is enough.
-            texts: What was retrieved.
-            expected: What should have been retrieved.
-        """
-        if texts:
-            self.contexts += 1
-            self.texts += len(texts)
-            self.cut += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
-        if expected:
-            self.expected += 1
-            self.expected_names += all(map(is_no_text, expected))
-        if len(texts) > 1:
-            name, is_ordered = _find_order_in_texts(texts)
-            self.lists[name] += 1
-            if not is_ordered:
-                self.unordered[name] += 1
-        elif texts and question and question in texts[0]:
-            rest = texts[0].rpartition(question)[2]
-            if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_OF_TEXT]):
-                self.prompts += 1
-        for reference in filter(None, references):
-            self._add_reference(reference.strip(), texts)
-
-    def _add_reference(self, reference: str, texts: Sequence[str]) -> None:
-        """Add the reference of a sample."""
-        self.references += 1
-        word = reference.casefold()
-        if word.rstrip(".…!") in _PLACEHOLDERS:
-            self.placeholders += 1
-        elif word in _LABELS or _is_grade(word, texts):
-            self.labels[word] += 1
-        elif _is_address(reference) and not any(reference in text for text in texts):
-            self.addresses += 1
-        is_in_brackets = reference.rstrip(".").endswith((")", "]"))
-        if is_in_brackets and _SOURCE_BEHIND.search(reference[-_END_OF_TEXT:]):
-            self.with_source += 1
-        pieces: Sequence[str] = ()
-        if any(mark in reference for mark in ("|", "OR", "#")):
-            pieces = _BETWEEN_ANSWERS.split(reference)
-        if len(pieces) > 1 and "\n" not in reference and all(pieces):
-            self.alternatives += 1
-
-    def describe(self) -> list[str]:
-        """Describe what most samples show, a sentence each."""
-        notes: list[str] = []
-        count = sum(self.lists.values())
-        for name, unordered in self.unordered.items():
-            if 2 * self.lists[name] > count:
-                notes.append(
-                    f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {plural(unordered, 'sample')}: put "
-                    "the texts in its order, or give the numbers in a list beside them, such as 'scores'"
-                )
-        if 2 * self.prompts > self.contexts:
-            notes.append(
-                f"{plural(self.prompts, 'sample')} with one context that ends with the question: it seems to be a prompt. Give "
-                "the passages"
-            )
-        if 2 * self.cut > self.texts:
-            notes.append(
-                f"{self.cut} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
-            )
-        if 2 * self.expected_names > self.expected:
-            notes.append(
-                f"{plural(self.expected_names, 'sample')} whose expected contexts are addresses, files or ids, and no texts: they belong "
-                "in reference_context_ids"
-            )
-        return [*notes, *self._describe_references()]
-
-    def _describe_references(self) -> list[str]:
-        """Describe what most references show, a sentence each."""
-        notes: list[str] = []
-        if 2 * self.addresses > self.references:
-            notes.append(
-                f"{plural(self.addresses, 'reference', 'is', 'are')} an address, a file or an id that no context states: what names "
-                "a document is no answer, and belongs in reference_context_ids"
-            )
-        if 2 * self.with_source > self.references:
-            notes.append(
-                f"{plural(self.with_source, 'reference', 'ends', 'end')} with a source in brackets, whose words count as a part of the answer: leave "
-                "it out"
-            )
-        if self.placeholders:
-            notes.append(
-                f"{plural(self.placeholders, 'reference', 'is', 'are')} still to be written, such as 'TODO': leave the cell empty"
-            )
-        labels = sum(self.labels.values())
-        has_words = any(word.isalpha() for word in self.labels)
-        if labels == self.references and labels and (has_words or len(self.labels) > 1):
-            words = ", ".join(sorted(self.labels))
-            notes.append(
-                f"all references are labels ({words}), and no answers: give the expected answer"
-            )
-        if self.alternatives and 2 * self.alternatives >= self.references:
-            notes.append(
-                f"{plural(self.alternatives, 'reference')} with several texts in one (between |, OR or ###), all of which count: "
-                "write acceptable answers as a list (references)"
-            )
-        return notes
-
-
-def _is_grade(word: str, texts: Sequence[str]) -> bool:
-    """Whether a reference is a small number that stands in no context."""
-    return word in _SMALL_NUMBERS and not any(word in text for text in texts)
-
-
-# Numbers of one digit, and 10.
-_SMALL_NUMBERS = frozenset(map(str, range(11)))
-# What only addresses, files and ids have in them: words with digits, such as GPT-4, may be answers.
-_SIGN_OF_ADDRESS = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
-# The page behind the name of a file.
-_PAGE = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
-
-
-def _is_address(text: str) -> bool:
-    """Whether a text is an address, a file or an id, perhaps with a page behind it."""
-    name = _PAGE.sub("", text[:LONGEST_NAME])
-    return _SIGN_OF_ADDRESS.search(name) is not None and ADDRESS_OR_NAME.fullmatch(name) is not None
 
 
 _Forms = Callable[[str], list[str]]
@@ -646,7 +214,7 @@ class Labels:
         if sample.retrieved_contexts:
             self._count_texts(sample, sample.retrieved_contexts)
         if sample.reference_contexts:
-            _count_separators(self.expected, sample.reference_contexts)
+            count_separators(self.expected, sample.reference_contexts)
         if sample.metadata:
             self._count_metadata(sample.metadata)
         self._count_empty("retrieved", sample.retrieved_context_ids or ())
@@ -678,7 +246,7 @@ class Labels:
 
     def _count_texts(self, sample: Sample, texts: Sequence[str]) -> None:
         """Count a sample by the texts that were retrieved."""
-        _count_separators(self.contexts, texts)
+        count_separators(self.contexts, texts)
         if sample.user_input and sample.reference:
             answers = self.answers.setdefault(hash((sample.user_input, texts)), set())
             answers.add(hash(sample.reference))
@@ -733,8 +301,8 @@ class Labels:
             )
         notes += self._describe_retrieved()
         notes += self.signs.describe()
-        notes += _describe_separators(self.contexts, "context", "precision says nothing")
-        notes += _describe_separators(self.expected, "expected context", "string metrics say nothing")
+        notes += describe_separators(self.contexts, "context", "precision says nothing")
+        notes += describe_separators(self.expected, "expected context", "string metrics say nothing")
         # Samples that repeat the question and the contexts of another sample, with another reference.
         repeats = sum(len(answers) for answers in self.answers.values() if len(answers) > 1)
         if repeats * 2 > self.samples:

@@ -9,10 +9,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
-from ctxmetrics.text.character_spans import Span, has_content
+from ctxmetrics.text.character_spans import (
+    INSIDE_NUMBER_PATTERN,
+    NUMBER,
+    Span,
+    has_content,
+    is_inside_number_or_word,
+)
 from ctxmetrics.text.markup import count_marks, may_hold_markup
 from ctxmetrics.text.normal_form import normalise, normalise_with_origin
-from ctxmetrics.text.numbers import INSIDE_NUMBER_PATTERN, NUMBER, is_inside
 from ctxmetrics.text.visible import VisibleText, see
 
 # Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
@@ -280,7 +285,7 @@ def _holds(sentence: str, context: str) -> bool:
     if needle not in haystack:
         return False
     for match in re.finditer(re.escape(needle), haystack):
-        if not any(is_inside(haystack, place) for place in match.span()):
+        if not any(is_inside_number_or_word(haystack, place) for place in match.span()):
             return True
     return False
 
@@ -319,8 +324,8 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
 def _whole_words(text: str, span: Span) -> Span:
     """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
     start, end = span
-    while start > 0 and span.start - start < _MOST_WIDENED and is_inside(text, start):
+    while start > 0 and span.start - start < _MOST_WIDENED and is_inside_number_or_word(text, start):
         start -= 1
-    while end < len(text) and end - span.end < _MOST_WIDENED and is_inside(text, end):
+    while end < len(text) and end - span.end < _MOST_WIDENED and is_inside_number_or_word(text, end):
         end += 1
     return Span(start, end)

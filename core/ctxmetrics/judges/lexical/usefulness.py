@@ -16,8 +16,7 @@ from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import Phrase
 from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, choose_fullest
-from ctxmetrics.text.character_spans import Span
-from ctxmetrics.text.numbers import INSIDE_NUMBER
+from ctxmetrics.text.character_spans import INSIDE_NUMBER, Span
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Verdict
 

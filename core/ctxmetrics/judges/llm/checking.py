@@ -154,7 +154,7 @@ def _collect_evidence(
 
 
 def _add_evidence(
-    evidence: Mapping[str, list[LocatedQuote]],
+    evidence: dict[str, list[LocatedQuote]],
     quotes_by_context: Mapping[int, ContextQuotes],
     *,
     is_decided: bool,

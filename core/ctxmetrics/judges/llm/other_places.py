@@ -236,13 +236,13 @@ def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, 
         if isinstance(value, str):
             yield from ((str(key), count) for count in _count_in_text(name, value, total))
         share = _read_share(value) if name in get_words("shares") else None
-        is_count = isinstance(value, int) and not isinstance(value, bool)
-        if is_count and name in get_words("unsupported_counts"):
-            yield str(key), total - value
-        elif is_count and (
-            name in get_words("supported_counts") or (has_total and name in get_words("grades"))
-        ):
-            yield str(key), value
+        counts_supported = name in get_words("supported_counts")
+        is_grade_of_total = has_total and name in get_words("grades")
+        value_as_count = value if isinstance(value, int) and not isinstance(value, bool) else None
+        if value_as_count is not None and name in get_words("unsupported_counts"):
+            yield str(key), total - value_as_count
+        elif value_as_count is not None and (counts_supported or is_grade_of_total):
+            yield str(key), value_as_count
         elif share is not None:
             count = round(share * total)
             if abs(share * total - count) <= _ROUNDING * total:
