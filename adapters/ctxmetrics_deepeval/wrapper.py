@@ -156,7 +156,9 @@ class AnyDeepEvalMetric:
                     model = initialize_model()[0]
             if model is not None:
                 judge = adapting.judge_by_llm(model, DeepEvalModel)
-            core = adapting.build_metric(self.core_class, params, suggestions=_OPTIONS, judge=judge)
+            core = adapting.build_metric(
+                self.core_class, params, suggestions=_DEEPEVAL_OPTIONS, judge=judge
+            )
         elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
@@ -339,7 +341,7 @@ def _with_ids(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetri
 
 
 adapting.mark_unused(AnyDeepEvalMetric, _UNUSED)
-_OPTIONS = ("model", *(AnyDeepEvalMetric.__init__.__kwdefaults__ or ()))
+_DEEPEVAL_OPTIONS = ("model", *(AnyDeepEvalMetric.__init__.__kwdefaults__ or ()))
 # DeepEval reads the signature twice for every copy (deepeval/metrics/utils/metrics.py, line 61): it is computed once.
 vars(AnyDeepEvalMetric)["__init__"].__signature__ = signature(AnyDeepEvalMetric.__init__)
 

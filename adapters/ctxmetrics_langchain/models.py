@@ -18,9 +18,9 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics_langchain.tracing import keep_local_runs
 
 # Statuses of a server that does not take the request.
-_REFUSED = (400, 422)
+_REFUSAL_STATUSES = (400, 422)
 # What a model's call takes over from the run around it.
-_PASSED_ON = ("callbacks", "tags", "metadata", "run_name")
+_PARAMETERS_PASSED_ON = ("callbacks", "tags", "metadata", "run_name")
 
 
 class ChatModel(adapting.ForeignModel):
@@ -79,7 +79,7 @@ class ChatModel(adapting.ForeignModel):
             try:
                 return await self._ask(messages, response_format=adapting.response_format(schema))
             except Exception as error:
-                if not self.tools or getattr(error, "status_code", None) not in _REFUSED:
+                if not self.tools or getattr(error, "status_code", None) not in _REFUSAL_STATUSES:
                     raise
         if self.tools:
             reply = await self._call_tool(messages, schema)
@@ -91,7 +91,7 @@ class ChatModel(adapting.ForeignModel):
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
         """Ask for text, with further options of the request."""
         config = ensure_config()
-        run: dict[str, Any] = {key: config.get(key) for key in _PASSED_ON}
+        run: dict[str, Any] = {key: config.get(key) for key in _PARAMETERS_PASSED_ON}
         result = await self.chat_model.agenerate([messages], **run, **options)
         return adapting.langchain_reply(result, expected=getattr(self.chat_model, "n", None) or 1)
 

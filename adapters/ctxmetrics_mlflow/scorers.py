@@ -289,7 +289,7 @@ _SETTINGS: dict[str, str | None] = {
     "MLFLOW_GENAI_EVAL_PREDICT_RATE_LIMIT": "0",  # ten a second by default
     "MLFLOW_GENAI_EVAL_SCORER_RATE_LIMIT": "0",
 }
-_IN_MEMORY = "/dev/shm"  # noqa: S108 - only where it is: a store on a disk waits for it at every row
+_MEMORY_FOLDER = "/dev/shm"  # noqa: S108 - only where it is: a store on a disk waits for it at every row
 
 
 def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list[float | None]]:
@@ -316,7 +316,7 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
 @cache
 def _make_store_folder() -> TemporaryDirectory[str]:
     """Make the folder of MLflow's store, one for the process; in memory where that is possible."""
-    return TemporaryDirectory(dir=_IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None)
+    return TemporaryDirectory(dir=_MEMORY_FOLDER if os.access(_MEMORY_FOLDER, os.W_OK) else None)
 
 
 @contextmanager

@@ -20,12 +20,12 @@ from ctxmetrics_pydantic_evals.models import name_of, to_judge
 if TYPE_CHECKING:
     from ctxmetrics import Results
 
-_KEYS = (*adapting.OPTIONS.values(), "id_key")
+_KEY_PARAMETERS = (*adapting.OPTIONS.values(), "id_key")
 # The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
 # objects; in a file they are texts.
 _IN_FILES: Mapping[str, Any] = {
     **get_type_hints(adapting.WrapperParams, localns={"Measure": str}),
-    **dict.fromkeys((*_KEYS, "evaluation_name", "judge"), str | None),
+    **dict.fromkeys((*_KEY_PARAMETERS, "evaluation_name", "judge"), str | None),
 }
 # What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
 # ``[/INST]`` ends the report with an error; a word joiner, which shows nothing, breaks it.
@@ -78,7 +78,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         """Make a dataclass of it: pydantic-evals asks each class for fields, annotations and signature of its own."""
         super().__init_subclass__(**kwargs)
         defaults: dict[str, Any] = {field.name: field.default for field in fields(cls.core_class)}
-        for name in (*_KEYS, "evaluation_name"):
+        for name in (*_KEY_PARAMETERS, "evaluation_name"):
             defaults[name] = None
         # As if the class had a line `name: type = default` for each.
         for name, default in defaults.items():
@@ -100,8 +100,8 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         evaluation_name: str | None = None,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
-        metric_parameters = [name for name in params if name not in _KEYS]
-        suggestions = (*_KEYS, "evaluation_name")
+        metric_parameters = [name for name in params if name not in _KEY_PARAMETERS]
+        suggestions = (*_KEY_PARAMETERS, "evaluation_name")
         adapting.check_parameters(self.core_class, metric_parameters, suggestions=suggestions)
         vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
         if not isinstance(judge, str):
@@ -118,7 +118,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         for field in fields(self.core_class):
             if field.name != "judge":
                 params[field.name] = getattr(self, field.name)
-        for name in _KEYS:
+        for name in _KEY_PARAMETERS:
             key = getattr(self, name)
             if key is not None:
                 params[name] = key

@@ -57,7 +57,10 @@ __all__ = [
 __all__.extend(_CLASSES.names)  # noqa: PYI056 # pyright: ignore[reportUnsupportedDunderAll] - made on first use
 
 # Parameters of Ragas' own string metrics, each with what to write instead.
-_RENAMED = {"threshold": "min_similarity=0.5", "distance_measure": "similarity='levenshtein'"}
+_ADVICE_BY_RAGAS_PARAMETER = {
+    "threshold": "min_similarity=0.5",
+    "distance_measure": "similarity='levenshtein'",
+}
 
 
 class ContextRecall(JudgedMetric, core="ContextRecall"):
@@ -72,11 +75,13 @@ class ContextUtilization(JudgedMetric, core="ContextUtilization"):
     """Whether contexts useful for the response stand first; see `ctxmetrics.ContextUtilization`."""
 
 
-class NonLLMContextRecall(RagasMetric, core="NonLLMContextRecall", renamed=_RENAMED):
+class NonLLMContextRecall(RagasMetric, core="NonLLMContextRecall", renamed=_ADVICE_BY_RAGAS_PARAMETER):
     """The share of the reference contexts that were retrieved; see `ctxmetrics.NonLLMContextRecall`."""
 
 
-class NonLLMContextPrecision(RagasMetric, core="NonLLMContextPrecision", renamed=_RENAMED):
+class NonLLMContextPrecision(
+    RagasMetric, core="NonLLMContextPrecision", renamed=_ADVICE_BY_RAGAS_PARAMETER
+):
     """Whether contexts like a reference context stand first; see `ctxmetrics.NonLLMContextPrecision`."""
 
 

@@ -20,9 +20,9 @@ from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics_ragas.metrics import CALLBACKS
 
 # Attributes in which Ragas' wrappers keep the LLM that they wrap.
-_WRAPPED = ("langchain_llm", "llm", "generator")
+_ATTRIBUTES_OF_WRAPPED_LLM = ("langchain_llm", "llm", "generator")
 # Attributes of that LLM that a wrapper sets for the time of a call, to a constant of its own.
-_SET_BY_WRAPPER = ("temperature", "n")
+_ATTRIBUTES_SET_BY_WRAPPER = ("temperature", "n")
 
 
 class _JudgePrompt(PromptValue):
@@ -68,9 +68,9 @@ class RagasModel(adapting.ForeignModel):
             # Instructor's retries are off.
             self._instructor = copy(llm)
             self._instructor.model_args = {"max_retries": 0, **llm.model_args}
-        wrapped = [getattr(llm, key, None) for key in _WRAPPED]
+        wrapped = [getattr(llm, key, None) for key in _ATTRIBUTES_OF_WRAPPED_LLM]
         layers = [llm, *(layer for layer in wrapped if layer is not None)]
-        skip = () if getattr(llm, "bypass_temperature", False) else _SET_BY_WRAPPER
+        skip = () if getattr(llm, "bypass_temperature", False) else _ATTRIBUTES_SET_BY_WRAPPER
         super().__init__(llm, adapting.describe("ragas", layers, name=name, skip=skip))
 
     @adapting.reads_failures

@@ -9,8 +9,8 @@ from ctxmetrics.errors import ParameterError
 
 _CALL = re.compile(
     r"""
-    (?P<name>[\w@.-]+ (?:\ [\w@.-]+)*)     # ndcg@10; words may stand apart: Context Recall
-    \s* (?: \( (?P<parameters>.*) \) )?
+    (?P<name>[\w@.-]+ (?:\ [\w@.-]+)*)     # ndcg@10; a name may have several words: Context Recall
+    \s* (?: \( (?P<parameters>.*) \) )?    # (top_k=5, formula=ap)
     \Z
     """,
     re.VERBOSE | re.DOTALL,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-_JOINERS = "\u200c\u200d"
+_ZERO_WIDTH_JOINERS = "\u200c\u200d"
 # Characters of ordinary pages that do nothing beyond their own element.
-_HARMLESS = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_HARMLESS_INVISIBLE = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
 
 # What makes a line of a log a command of GitHub's runner, which skips the spaces before it, or of Azure's.
 _COMMAND = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
@@ -24,7 +26,7 @@ def visible(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    keep += _JOINERS
+    keep += _ZERO_WIDTH_JOINERS
     return "".join(
         character if character.isprintable() or character in keep else "\ufffd" for character in text
     )
@@ -32,7 +34,7 @@ def visible(text: str, keep: str = "") -> str:
 
 def visible_on_page(text: str) -> str:
     """Return a text for an element of a page: as `visible`, with line ends and the spaces that ordinary pages have."""
-    return visible(text.replace("\r\n", "\n"), keep=_HARMLESS)
+    return visible(text.replace("\r\n", "\n"), keep=_HARMLESS_INVISIBLE)
 
 
 def without_commands(text: str) -> str:

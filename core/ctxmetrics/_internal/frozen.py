@@ -23,8 +23,17 @@ class FrozenDict(dict[str, Any]):
         return FrozenDict, (dict(self),)
 
 
-_CHANGES = ("__setitem__", "__delitem__", "__ior__", "clear", "pop", "popitem", "setdefault", "update")
-for _changing in _CHANGES:
+_MUTATING_METHODS = (
+    "__setitem__",
+    "__delitem__",
+    "__ior__",
+    "clear",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
+)
+for _changing in _MUTATING_METHODS:
     setattr(FrozenDict, _changing, _refuse)
 
 EMPTY = FrozenDict({})

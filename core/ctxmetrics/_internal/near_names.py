@@ -10,9 +10,9 @@ from pathlib import Path
 from ctxmetrics._internal.display import to_letters
 
 # How alike two names are at least, from 0 to 1, where one may be the other misspelt.
-_ALIKE = 0.75
+_MIN_SIMILARITY = 0.75
 # The most files of a folder that are looked at.
-_MOST_FILES = 10_000
+_MAX_FILES_SEARCHED = 10_000
 
 
 def find_near(name: str, names: Iterable[str]) -> str | None:
@@ -21,7 +21,7 @@ def find_near(name: str, names: Iterable[str]) -> str | None:
     for item in names:
         by_letters.setdefault(to_letters(item) or item, item)
     letters = to_letters(name) or name
-    matches = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_ALIKE)
+    matches = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_MIN_SIMILARITY)
     return by_letters[matches[0]] if matches else None
 
 
@@ -37,7 +37,7 @@ def suggest_file(path: str | os.PathLike[str]) -> str:
     names: dict[str, str] = {}
     try:
         with os.scandir(asked.parent) as entries:
-            for entry, _ in zip(entries, range(_MOST_FILES), strict=False):
+            for entry, _ in zip(entries, range(_MAX_FILES_SEARCHED), strict=False):
                 names.setdefault(Path(entry.name).stem, entry.name)
     except OSError:
         names.clear()

@@ -23,11 +23,11 @@ from types import FunctionType, MethodType, ModuleType
 from ctxmetrics._internal.display import visible
 
 # Characters of a message.
-_LONGEST = 300
+_MAX_MESSAGE_CHARACTERS = 300
 # Characters of an error's text that are looked at.
-_LONGEST_READ = 20_000
+_MAX_CHARACTERS_READ = 20_000
 # Text after a word that announces a key, and text that begins as keys do.
-_KEYS = re.compile(
+_KEY_PATTERNS = re.compile(
     r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]{8})|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?"
     r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
     r"|\b(?:sk|pk|rk|gsk|hf|xai)[-_][A-Za-z0-9_\-*]{6,}"
@@ -36,32 +36,33 @@ _LONG_KEY = re.compile(r"(?i)\b(?:sk|pk|rk|gsk|hf|xai)[-_](?=[^\s/@]*\d)[A-Za-z0
 # A window is a part of a key of this many characters. Wherever a text has one, it is masked.
 _WINDOW_LENGTH = 8
 # A key that is shorter than a window is masked as a whole word, if it has at least so many characters.
-_SHORTEST_KEY = 4
+_MIN_KEY_CHARACTERS = 4
 # The most keys that are remembered.
-_MOST_KEYS = 256
+_MAX_KEYS_REMEMBERED = 256
 # A character as a URL, JSON, Python or HTML writes it.
 _ESCAPE = re.compile(
     r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[!-/:-@\[-`{-~]"
     r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos|sol|plus|equals);"
 )
 # How often a text may be escaped: a JSON error inside a JSON string inside a URL.
-_MOST_UNESCAPINGS = 3
+_MAX_UNESCAPINGS = 3
 # Environment variables that hold a key.
-_VARIABLE = re.compile(
+_VARIABLE_NAME_OF_KEY = re.compile(
     r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE
 )
-# Attributes, entries and headers that hold a key.
-_ATTRIBUTE = re.compile(
+# Names of attributes, entries and headers that hold a key: api_key, x-api-key, access_token.
+_ATTRIBUTE_NAME_OF_KEY = re.compile(
     r"api[-_]?key|access[-_]?key|subscription[-_]?key|secret|passw|credential|authorization"
     r"|(?:^|auth|access|session|bearer|ad|api|id|security|refresh|hf)[-_]?token$",
     re.IGNORECASE,
 )
-_MOST_OBJECTS = 3000
-_MOST_ENTRIES = 300
-# How often an object is read again that changes while it is read.
-_READINGS = 3
+# Limits of the search for keys in the objects of other libraries: objects, and entries of one object.
+_MAX_OBJECTS_SEARCHED = 3000
+_MAX_ENTRIES_SEARCHED = 300
+# How often an object is read if another thread changes it meanwhile.
+_MAX_READINGS_OF_OBJECT = 3
 # Types of objects in which no key is looked for.
-_OPAQUE = (int, float, complex, type(None), type, ModuleType, FunctionType)
+_TYPES_WITHOUT_KEYS = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
 # The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
 # another, in any thread.
@@ -79,21 +80,24 @@ def safe_text(error: object) -> str:
     else:
         _remember_environment()
     text = str(error)
-    cut = len(text) > _LONGEST_READ
-    text = masked(" ".join(text[:_LONGEST_READ].split()))
-    text = visible(_KEYS.sub(lambda match: f"{match.group(1) or ''}[key]", text))
-    return f"{text[: _LONGEST - 1]}…" if cut or len(text) > _LONGEST else text
+    is_cut = len(text) > _MAX_CHARACTERS_READ
+    line = " ".join(text[:_MAX_CHARACTERS_READ].split())
+    without_keys = _KEY_PATTERNS.sub(lambda match: f"{match.group(1) or ''}[key]", masked(line))
+    message = visible(without_keys)
+    if is_cut or len(message) > _MAX_MESSAGE_CHARACTERS:
+        return f"{message[: _MAX_MESSAGE_CHARACTERS - 1]}…"
+    return message
 
 
 def looks_like_key(text: str) -> bool:
     """Whether a text holds what begins as keys do, or a key that this process knows."""
     _remember_environment()
-    return _KEYS.search(text) is not None or masked(text) != text
+    return _KEY_PATTERNS.search(text) is not None or masked(text) != text
 
 
 def names_key(name: str) -> bool:
     """Whether a name is that of an attribute or entry which holds a key."""
-    return _ATTRIBUTE.search(name) is not None
+    return _ATTRIBUTE_NAME_OF_KEY.search(name) is not None
 
 
 def hide_keys(name: str) -> str:
@@ -136,13 +140,13 @@ def remember_key(key: str | None) -> None:
         return
     _remembered_keys.pop(key, None)  # so that it comes to the end
     _remembered_keys[key] = None
-    for oldest_key in tuple(_remembered_keys)[:-_MOST_KEYS]:
+    for oldest_key in tuple(_remembered_keys)[:-_MAX_KEYS_REMEMBERED]:
         _remembered_keys.pop(oldest_key, None)
 
 
 def _is_short_key(word: str) -> bool:
     """Whether a word of few characters is a key, and not a word such as ``EMPTY`` that a local server takes for one."""
-    return len(word) >= _SHORTEST_KEY and any(character.isdigit() for character in word)
+    return len(word) >= _MIN_KEY_CHARACTERS and any(character.isdigit() for character in word)
 
 
 def remember_api_keys_of(thing: object) -> None:
@@ -157,7 +161,7 @@ def remember_api_keys_of(thing: object) -> None:
     _remember_environment()
     pending: deque[object] = deque([thing])
     visited: dict[int, object] = {}
-    while pending and len(visited) < _MOST_OBJECTS:
+    while pending and len(visited) < _MAX_OBJECTS_SEARCHED:
         owner = pending.popleft()
         if id(owner) in visited:
             continue
@@ -171,7 +175,7 @@ def remember_api_keys_of(thing: object) -> None:
 
 def _remember_value(name: str, value: object) -> list[object]:
     """Remember a value if it is a key; return the objects in which a key is to be looked for next: itself, or none."""
-    if isinstance(value, _OPAQUE):
+    if isinstance(value, _TYPES_WITHOUT_KEYS):
         return []
     content = value
     get_secret = getattr(value, "get_secret_value", None)  # Pydantic's types for secrets have it
@@ -180,7 +184,7 @@ def _remember_value(name: str, value: object) -> list[object]:
         content = get_secret()
     if isinstance(content, bytes):
         content = content.decode("latin-1")
-    if isinstance(content, _OPAQUE):
+    if isinstance(content, _TYPES_WITHOUT_KEYS):
         return []
     if not isinstance(content, str):
         return [content]
@@ -222,7 +226,7 @@ def _masked_record(record: logging.LogRecord) -> bool:
 def _remember_environment() -> None:
     """Remember the keys in environment variables, so that they are masked."""
     for name in tuple(os.environ):
-        if _VARIABLE.search(name):
+        if _VARIABLE_NAME_OF_KEY.search(name):
             remember_key(os.environ.get(name, "").strip())  # another thread may take it away
 
 
@@ -259,7 +263,7 @@ def _mask_windows(text: str, windows: frozenset[str]) -> str:
     unescaped = text
     origins: Sequence[int] = range(len(text) + 1)
     masked_spans: list[tuple[int, int]] = []  # in the original text
-    for _ in range(_MOST_UNESCAPINGS + 1):
+    for _ in range(_MAX_UNESCAPINGS + 1):
         masked_spans += [
             (origins[start], origins[start + _WINDOW_LENGTH])
             for start in range(len(unescaped) - _WINDOW_LENGTH + 1)
@@ -305,7 +309,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 def _read_parts(owner: object) -> tuple[tuple[str, object], ...]:
     """Return the parts of an object; none where they cannot be read, because that must not cost a judgement."""
-    for _ in range(_READINGS):
+    for _ in range(_MAX_READINGS_OF_OBJECT):
         with suppress(Exception):
             return tuple(_list_parts(owner))
     return ()
@@ -314,11 +318,11 @@ def _read_parts(owner: object) -> tuple[tuple[str, object], ...]:
 def _list_parts(owner: object) -> Iterator[tuple[str, object]]:
     """Yield the name and the value of each part of an object: its entries or attributes; "" for a part without a name."""
     if isinstance(owner, Mapping):
-        for key, value in tuple(islice(owner.items(), _MOST_ENTRIES)):
+        for key, value in tuple(islice(owner.items(), _MAX_ENTRIES_SEARCHED)):
             yield (key if isinstance(key, str) else ""), value
         return
     if isinstance(owner, (list, tuple, set, frozenset, deque)):
-        for value in tuple(islice(owner, _MOST_ENTRIES)):
+        for value in tuple(islice(owner, _MAX_ENTRIES_SEARCHED)):
             yield "", value
         return
     if isinstance(owner, MethodType):

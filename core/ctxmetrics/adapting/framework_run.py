@@ -21,7 +21,7 @@ _log = logging.getLogger("ctxmetrics")
 # Two threads must not make two runs of one name, nor warn twice.
 _lock = make_lock()
 # The labels of a run are checked when so many samples were scored: a framework does not say which sample is the last.
-_CHECKS = (20, 40, 80, 160)
+_SAMPLE_COUNTS_AT_CHECKS = (20, 40, 80, 160)
 
 
 @dataclass(eq=False, repr=False)
@@ -29,13 +29,13 @@ class FrameworkRun:
     """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
 
     Attributes:
-        named: Whether the framework shows where the run begins and ends.
+        named: Whether the run has a name, because the framework shows where it begins and ends.
         warned: Whether the run has warned that the embedded judge answers although no judge was given.
     """
 
     named: bool = False
     warned: bool = False
-    _record_without_request: Any = None
+    _first_record_with_request_error: Any = None
     _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
 
     def check_labels(self, metric: Metric, sample: Sample) -> None:
@@ -45,22 +45,23 @@ class FrameworkRun:
             return
         with _lock:
             labels.add(sample)
-            notes = labels.notes(by_words=False) if labels.samples in _CHECKS else ()
-            if notes or labels.samples == _CHECKS[-1]:  # enough is known
+            notes = labels.notes(by_words=False) if labels.samples in _SAMPLE_COUNTS_AT_CHECKS else ()
+            if notes or labels.samples == _SAMPLE_COUNTS_AT_CHECKS[-1]:  # enough is known
                 self._labels[metric.name] = None
         for note in notes:
             _log.warning("labels so far, %s: %s", metric.name, note)
 
     def may_go_on(self, error: Exception, record: Any) -> bool:
-        """Whether a run continues after a failure: if no request about a record could be built, the record may be the cause.
+        """Whether a run continues although no request about a record could be built.
 
-        That is said of one record only. If it happens with another record too, the cause is not the record.
+        The first such record may be the cause of the error itself: the run continues. If a second record has the same error,
+        the records are not the cause: the run ends.
         """
         if not (self.named and isinstance(error, RequestError)):
             return False
-        if self._record_without_request is None:
-            self._record_without_request = record
-        return self._record_without_request is record
+        if self._first_record_with_request_error is None:
+            self._first_record_with_request_error = record
+        return self._first_record_with_request_error is record
 
     def warn_of_embedded_judge(self, metric: Metric, schema: Schema, score: Score) -> None:
         """Warn, once, if the verdicts are the embedded judge's although the metric names no judge."""

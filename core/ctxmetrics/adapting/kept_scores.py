@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics.scores.score import Score
 
 # The beginning of the line with the score, the last one of the text.
-_MARK = "ctxmetrics:"
+_SCORE_LINE_PREFIX = "ctxmetrics:"
 
 
 def append_score(text: str, score: Score) -> str:
@@ -18,7 +18,7 @@ def append_score(text: str, score: Score) -> str:
     The score is in Base64, which no markup changes.
     """
     encoded = b64encode(json.dumps(score.to_dict()).encode()).decode()
-    return f"{text}\n{_MARK}{encoded}"
+    return f"{text}\n{_SCORE_LINE_PREFIX}{encoded}"
 
 
 def find_score(text: str | None) -> dict[str, Any] | None:
@@ -26,7 +26,7 @@ def find_score(text: str | None) -> dict[str, Any] | None:
 
     Metrics that are not ours write texts too: what follows the mark in such a text may be no score.
     """
-    _, mark, line = (text or "").rpartition(f"\n{_MARK}")
+    _, mark, line = (text or "").rpartition(f"\n{_SCORE_LINE_PREFIX}")
     if not mark:
         return None
     try:

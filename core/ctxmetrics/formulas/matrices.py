@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.ranks import checked_verdicts, ratio, share, top
 
-_ROUNDING = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 
 
 def supported_units(matrix: Sequence[Sequence[bool]], k: int | None = None) -> tuple[bool, ...]:
@@ -206,7 +206,7 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
     if not recalls or not recalls[-1]:
         return None
     smallest_recall = (
-        keep * recalls[-1] - _ROUNDING
+        keep * recalls[-1] - _ROUNDING_TOLERANCE
     )  # sums of doubles in another order differ in the last bits
     return next(k for k, recall in enumerate(recalls, start=1) if recall >= smallest_recall)
 

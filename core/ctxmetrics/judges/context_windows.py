@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import list_keys, tokenize
 from ctxmetrics.judges.lexical.index import sentences
-from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.phrase import ParsedText
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
@@ -62,7 +62,7 @@ def choose_windows(
     ]
     units_with_windows = []
     for unit in units:
-        phrase = Phrase.of(unit, request.language)
+        phrase = ParsedText.of(unit, request.language)
         chosen = [_choose(windows, phrase, most_windows) for windows in windows_by_context]
         units_with_windows.append((unit, chosen))
     return units_with_windows
@@ -119,9 +119,9 @@ def choose_complementary(
     return tuple(sorted(chosen, key=lambda span: span.context))
 
 
-def _choose(windows: Iterable[Window], unit: Phrase, most_windows: int) -> list[Window]:
+def _choose(windows: Iterable[Window], unit: ParsedText, most_windows: int) -> list[Window]:
     """Choose the windows of a context that hold most words of a unit; a number counts as two words."""
-    words = frozenset(unit.content)
+    words = frozenset(unit.content_positions)
     numbers = frozenset(unit.numbers)
     compared = [window._replace(words=window.words & words) for window in windows]
 

@@ -42,15 +42,17 @@ LABEL = (
     "Decision model: the evidence is the nearest sentence, found by the library, and no quote of the model; choose the bar "
     "by labels (ctxmetrics agree)"
 )
-_MOVING = "the provider may give the name {name} to another model: served_model says which one answered"
+_MOVING_NAME_WARNING = (
+    "the provider may give the name {name} to another model: served_model says which one answered"
+)
 # Parameters that change verdicts.
-_RULES = ("bar", "doubt", "layout", "together", "max_characters")
+_PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "layout", "together", "max_characters")
 # Characters of units and contexts in one request, where the caller says nothing.
-_MAX_CHARACTERS = 60_000
+_DEFAULT_MAX_CHARACTERS = 60_000
 # The smallest limit that a caller may set: with less, few sentences would fit.
-_LEAST_CHARACTERS = 1_000
+_MIN_CHARACTERS_LIMIT = 1_000
 # Contexts in one request.
-_MOST_CONTEXTS = 64
+_MAX_CONTEXTS_OF_REQUEST = 64
 # Why evidence shares no word with its unit.
 _UNRELATED = frozenset({"unrelated", "fragment"})
 
@@ -109,7 +111,7 @@ class DecisionJudge:
     layout: Layout = "context"
     together: bool = True
     max_questions: int = 128
-    max_characters: int = _MAX_CHARACTERS
+    max_characters: int = _DEFAULT_MAX_CHARACTERS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", coerce_decisions(self.model))
@@ -123,7 +125,7 @@ class DecisionJudge:
         check_choice("DecisionJudge: layout", self.layout, get_args(Layout))
         check_number("DecisionJudge: max_questions", self.max_questions, 1, whole=True)
         check_number(
-            "DecisionJudge: max_characters", self.max_characters, _LEAST_CHARACTERS, whole=True
+            "DecisionJudge: max_characters", self.max_characters, _MIN_CHARACTERS_LIMIT, whole=True
         )
         remember_api_keys_of(self.model)
 
@@ -135,13 +137,15 @@ class DecisionJudge:
     @property
     def name(self) -> str:
         """``decision:``, the model's identity, and the parameters of the verdicts that are not the default."""
-        return f"decision:{hide_keys(self.model.identity)}{describe_rules(self, _RULES)}"
+        return f"decision:{hide_keys(self.model.identity)}{describe_rules(self, _PARAMETERS_THAT_CHANGE_VERDICTS)}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the evidence is, and whether the model's name may come to mean another model."""
         if getattr(self.model, "moves", False) is True:
-            return LABEL, _MOVING.format(name=getattr(self.model, "name", self.model.identity))
+            return LABEL, _MOVING_NAME_WARNING.format(
+                name=getattr(self.model, "name", self.model.identity)
+            )
         return (LABEL,)
 
     async def attribute(self, request: JudgeRequest) -> Judgement:
@@ -183,7 +187,9 @@ class DecisionJudge:
 
     async def _ask(self, request: JudgeRequest) -> _DecisionAnswers:
         """Ask every question about a request: about each context, and in the layout "context" about all together."""
-        split = partial(split_request, request, limit=self.max_characters, most_ids=_MOST_CONTEXTS)
+        split = partial(
+            split_request, request, limit=self.max_characters, most_ids=_MAX_CONTEXTS_OF_REQUEST
+        )
         one_context_each = self.layout == "context"
         step: Step = "joint" if request.units else "usefulness"
         parts = split(step, per_context=one_context_each)

@@ -35,9 +35,9 @@ from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Usage
 
-_COUNTS = ("batch_size", "window", "max_windows", "workers")
+_PARAMETERS_AT_LEAST_ONE = ("batch_size", "window", "max_windows", "workers")
 # Parameters that change verdicts.
-_RULES = ("bar", "doubt", "window", "max_windows")
+_PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "window", "max_windows")
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,16 @@ class NLIJudge:
     context).
 
     Attributes:
-        predict: Takes a list of (premise, hypothesis), the premise being the retrieved text. A sync function is
-            called in a thread, an async one in the library's own event loop. Or the name of a preset.
+        predict: A function of a list of (premise, hypothesis), or the name of a preset. The premise is the retrieved text. A
+            sync function is called in a thread, an async one in the library's own event loop.
         identity: Name and version of the model and whatever else changes its scores. Scores are kept under it. A
             preset has its own.
-        bar: From what probability on a unit is supported. Choose it by `ctxmetrics.agree`.
-        doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
-        batch_size: Pairs in one call at most.
-        window: Sentences of a window.
-        max_windows: Windows of one context that are asked about for one unit.
-        workers: Calls at the same time at most.
+        bar: The threshold: a unit is supported if its probability is at least this. Choose it by `ctxmetrics.agree`.
+        doubt: A verdict is flagged ``near_bar`` if its probability is less than this far from ``bar``. 0 flags no verdict.
+        batch_size: The maximum number of pairs in one call.
+        window: The number of sentences in a window.
+        max_windows: The maximum number of windows of one context that are compared with one unit.
+        workers: The maximum number of calls at the same time.
         wait_seconds: How long a batch that is not full waits for the pairs of other samples.
         trust_remote_code: Whether a preset's model may run code from the hub. ``"hhem"`` cannot do without.
         warnings: Labels that every score carries.
@@ -118,7 +118,7 @@ class NLIJudge:
             raise ParameterError(
                 f"NLIJudge: identity={self.identity!r} must name the model and its version: scores are kept under it."
             )
-        for name in _COUNTS:
+        for name in _PARAMETERS_AT_LEAST_ONE:
             check_number(f"NLIJudge: {name}", getattr(self, name), 1, whole=True)
         check_number("NLIJudge: bar", self.bar, 0, 1)
         check_number("NLIJudge: doubt", self.doubt, 0, 1)
@@ -139,7 +139,7 @@ class NLIJudge:
     @property
     def name(self) -> str:
         """``nli:``, the identity, and the parameters of the verdicts that are not the default."""
-        return f"nli:{hide_keys(self.identity)}{describe_rules(self, _RULES)}"
+        return f"nli:{hide_keys(self.identity)}{describe_rules(self, _PARAMETERS_THAT_CHANGE_VERDICTS)}"
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> NLIJudge:
         return self  # frameworks copy metrics; the model is not copied

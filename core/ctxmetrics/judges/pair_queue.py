@@ -34,11 +34,11 @@ PairScore: TypeAlias = "float | str"
 # The scores that this process remembers, where a run has no memory of its own: about 40 MB.
 scores_of_process: Memo[Any] = Memo(200_000)
 # How far a probability may lie outside of 0 to 1 by rounding.
-_ROUNDING = 1e-6
+_ROUNDING_TOLERANCE = 1e-6
 # The first part of the key of every score in a cache: the version of how pairs are asked about.
 _VERSION = "nli-1"
 # The next parts: the form in which scores are stored.
-_FORM = ("None", "none")
+_STORED_FORM = ("None", "none")
 
 
 class PairFailure(str):
@@ -184,7 +184,7 @@ async def score_pairs(
     run = current_run()
     memory = run.memo or scores_of_process
     cache = run.cache
-    keys = {pair: digest_key((_VERSION, identity, *_FORM, *pair)) for pair in pairs}
+    keys = {pair: digest_key((_VERSION, identity, *_STORED_FORM, *pair)) for pair in pairs}
     if cache is not None:
         for key in keys.values():
             if memory.peek(key) is not None:
@@ -235,7 +235,9 @@ def _read_score(item: object) -> PairScore:
     number = item
     if isinstance(item, list) and len(item) == 1:  # of a function that returns one column
         number = item[0]
-    if isinstance(number, (int, float)) and -_ROUNDING <= number <= 1 + _ROUNDING:  # false for NaN
+    if (
+        isinstance(number, (int, float)) and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE
+    ):  # false for NaN
         return min(max(float(number), 0.0), 1.0)
     return (
         f"predict returned {reprlib.repr(number)} for a pair: it must be a number from 0 to 1. Where a model returns "

@@ -21,7 +21,7 @@ from ctxmetrics.verdicts import Usage
 # Stands in a recorded reply for the code of the request that it answers.
 ECHO = "$code"
 # The steps for which replies may be recorded.
-_STEPS = ("claims", "attribution", "usefulness", "joint")
+_RECORDED_STEPS = ("claims", "attribution", "usefulness", "joint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class ScriptedModel:
             # these judgements.
             identity = self.identity or f"scripted-function:{uuid4().hex[:12]}"
         else:
-            unknown = set(self.replies) - set(_STEPS)
+            unknown = set(self.replies) - set(_RECORDED_STEPS)
             if unknown:
                 raise ParameterError(
-                    f"ScriptedJudge: step {min(unknown)!r} is unknown.{suggest(min(unknown), _STEPS)} Choose from: {', '.join(_STEPS)}."
+                    f"ScriptedJudge: step {min(unknown)!r} is unknown.{suggest(min(unknown), _RECORDED_STEPS)} Choose from: {', '.join(_RECORDED_STEPS)}."
                 )
             entries = {step: tuple(replies) for step, replies in self.replies.items() if replies}
             object.__setattr__(self, "replies", FrozenDict(entries))

@@ -33,7 +33,7 @@ __all__ = [
     "IDMetric",
 ]
 
-_LARGEST_GRADE = 1e9
+_MAX_GRADE = 1e9
 # What a missing id becomes where a table is written as text.
 _LIKE_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})
 
@@ -166,7 +166,10 @@ class IDBasedNDCG(IDMetric):
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]
     ) -> tuple[float | None, Sequence[bool]]:
-        """Compare the grades in rank order with those in their best order; an id without one has the grade 1."""
+        """Divide the gain of the grades in rank order by the gain of their best order.
+
+        Reference ids without grades have the grade 1.
+        """
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
         gains = [grades.get(id_, 0.0) for id_ in distinct_ids(retrieved)]
         hits = [gain > 0 for gain in gains]
@@ -397,12 +400,12 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
         if not is_visible(id_text):  # white space is no id
             continue
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
-        is_in_range = is_number and 0 <= grade <= _LARGEST_GRADE
+        is_in_range = is_number and 0 <= grade <= _MAX_GRADE
         is_reference_id = id_text in grades
         if not is_in_range or (grade > 0) != is_reference_id:
             described_grade = str(grade)[:80]
-            if is_number and grade > _LARGEST_GRADE:
-                described_grade = f"above {_LARGEST_GRADE:,.0f}"
+            if is_number and grade > _MAX_GRADE:
+                described_grade = f"above {_MAX_GRADE:,.0f}"
             raise SampleError(
                 f"{who}: labels['relevance'] gives {id_text[:80]!r} the grade {described_grade}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."

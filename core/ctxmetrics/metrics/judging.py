@@ -308,7 +308,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         if any(verdict.value is None for verdict in verdicts):
             reason_code, message = not_judged(verdicts)
         elif self._may_be_refusal(sample):
-            message = _MAY_BE_REFUSAL
+            message = _POSSIBLE_REFUSAL_NOTE
         value = None
         if reason_code is None:
             if self.counted_unit == "fact" and self.counts_units:  # facts may have weights
@@ -376,7 +376,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             best_score = unjudged_scores[0]
         best_number = next(number for number, score in enumerate(scores, 1) if score is best_score)
         message = best_score.message
-        if message is None or message == _MAY_BE_REFUSAL:
+        if message is None or message == _POSSIBLE_REFUSAL_NOTE:
             message = f"the value is that of reference {best_number} of {len(scores)}"
         metadata = {
             **best_score.metadata,
@@ -501,7 +501,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         return replace(judgement, verdicts=verdicts)
 
 
-_MAY_BE_REFUSAL = "the reference may say that there is no answer; it counts as a statement"
+_POSSIBLE_REFUSAL_NOTE = "the reference may say that there is no answer; it counts as a statement"
 # Reason codes of a reference that says nothing that a context could state.
 _NO_FACTS = frozenset({"no_reference", "unanswerable"})
 

@@ -84,9 +84,9 @@ def name_repeats(repeats: Mapping[int, int]) -> dict[str, str]:
 def rate_by_units(
     units: Sequence[Verdict], request: JudgeRequest, *, only_new: bool
 ) -> tuple[Verdict, ...]:
-    """Rate a context as relevant if a unit rests on it.
+    """Rate each context as relevant if a unit rests on it.
 
-    If no unit rests on a context and a unit has no verdict, the context has none either.
+    A context on which no unit rests gets no verdict if some unit has no verdict: that unit may rest on it.
 
     Args:
         units: The verdicts about the units.

@@ -36,9 +36,9 @@ MEASURES = {name: name.title().replace("_", "") for name in get_args(_Name)}
 
 # rapidfuzz compares with a cutoff to about 1e-8 only, which loses pairs that lie on the cutoff. So it
 # is given a cutoff this much lower, and the similarity it returns is compared here.
-_MARGIN = 1e-6
+_CUTOFF_MARGIN = 1e-6
 # From so many pairs on, numpy is loaded to compare all at once: loading it takes as long as 50,000 comparisons of short texts.
-_MANY_PAIRS = 400
+_MIN_PAIRS_FOR_NUMPY = 400
 
 
 class Match(NamedTuple):
@@ -144,9 +144,9 @@ def similarities(
     from rapidfuzz import distance
 
     scorer = getattr(distance, MEASURES[measure]).normalized_distance
-    largest_distance = 1.0 - cutoff + _MARGIN if cutoff > _MARGIN else None
+    largest_distance = 1.0 - cutoff + _CUTOFF_MARGIN if cutoff > _CUTOFF_MARGIN else None
     # Both ways give the same doubles.
-    if len(retrieved) * len(references) < _MANY_PAIRS and "numpy" not in sys.modules:
+    if len(retrieved) * len(references) < _MIN_PAIRS_FOR_NUMPY and "numpy" not in sys.modules:
         return [
             [1.0 - scorer(row, column, score_cutoff=largest_distance) for column in references]
             for row in retrieved

@@ -35,20 +35,20 @@ _ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
 # The digits of a number of characters at most: no text is longer.
 MOST_DIGITS = 12
 # How much of an id or a text a message shows.
-_MOST_CHARACTERS_SHOWN = 80
+_MAX_CHARACTERS_SHOWN = 80
 # How many missed parts of a span a reason lists.
-_MOST_PARTS_SHOWN = 3
+_MAX_PARTS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedText:
-    """An id of a sample with the span it names.
+    """An id of a sample, and the span of its source that the id names.
 
     Attributes:
-        id: The id.
-        span: Source, first character, one past the last.
-        text: The text of the span; None where the sample has no text of this length for it.
-        note: Says that the length of the text does not fit the span; else empty.
+        id: The id of a retrieved or an expected context: ``SOURCE#char=START,END``.
+        span: The source, the position of the first character, and the position behind the last character.
+        text: The text of the span. None if the sample has no text for it, or a text of another length.
+        note: A sentence that says how the length of the text differs from that of the span; empty if it does not.
     """
 
     id: str
@@ -62,16 +62,17 @@ class LocatedText:
         return bool(self.id)
 
     def cut(self, part: Span) -> str | None:
-        """Return the text of a part of the span; None where the text is not known."""
+        """Return the text of a part of the span; None if the text is not known."""
         if self.text is None:
             return None
+        # A span is a source, a start and an end. Its positions count from the beginning of the source, not of the text.
         _, text_start, _ = self.span
         _, part_start, part_end = part
         return self.text[part_start - text_start : part_end - text_start]
 
     def to_dict(self, part: Span) -> dict[str, Any]:
-        """Return a part of the span as plain data, with its text where that is known."""
-        _, start, end = part
+        """Return the start and the end of a part of the span, and its text if that is known."""
+        _source, start, end = part
         data: dict[str, Any] = {"start": start, "end": end}
         if self.text is not None:
             data["text"] = self.cut(part)
@@ -86,11 +87,11 @@ class SpanMetric(
 ):
     """A metric that compares the retrieved spans with the reference spans, character by character.
 
-    A context without an id keeps its rank and is not relevant; nothing is known of its length. An empty reference id
-    expects nothing.
+    A retrieved context without an id is not relevant. It keeps its rank, but its length is not known and is not counted. An
+    empty reference id is ignored.
 
     Attributes:
-        min_cover: The share of a span, 0 to 1, from which on it counts as found. With 0, one character is enough.
+        min_cover: The minimum share of a span, 0 to 1, that must be found. With 0, one character is enough.
     """
 
     formula_name = "share"
@@ -265,7 +266,7 @@ def read_span(id_: str, where: str) -> Span:
         SampleError: The id names no span, or one that no text can have.
     """
     match = _ID.fullmatch(id_)
-    shortened = repr(id_[:_MOST_CHARACTERS_SHOWN])
+    shortened = repr(id_[:_MAX_CHARACTERS_SHOWN])
     if match is None:
         raise SampleError(
             f"{where}: {shortened} does not say where its text stands. Write SOURCE#char=START,END, such as "
@@ -321,8 +322,8 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
         if first_spelling != source:
             shorter = min(first_spelling, source, key=len)
             raise SampleError(
-                f"{sample.called()}: {first_spelling[:_MOST_CHARACTERS_SHOWN]!r} and {source[:_MOST_CHARACTERS_SHOWN]!r} are one "
-                f"source, spelled in two ways. Write {shorter[:_MOST_CHARACTERS_SHOWN]!r} in all ids."
+                f"{sample.called()}: {first_spelling[:_MAX_CHARACTERS_SHOWN]!r} and {source[:_MAX_CHARACTERS_SHOWN]!r} are one "
+                f"source, spelled in two ways. Write {shorter[:_MAX_CHARACTERS_SHOWN]!r} in all ids."
             )
 
 
@@ -373,7 +374,7 @@ def _describe_reference_span(
         similar_source = _find_source_with_same_file_name(source, retrieved)
     if similar_source:
         reason += (
-            f"; {similar_source[:_MOST_CHARACTERS_SHOWN]!r}, of which a part was retrieved, has the same file name: "
+            f"; {similar_source[:_MAX_CHARACTERS_SHOWN]!r}, of which a part was retrieved, has the same file name: "
             "if it is the same source, write it in one way"
         )
     return Verdict(
@@ -434,7 +435,7 @@ def _find_gaps(span: Span, parts: Sequence[Span]) -> list[Span]:
 def _describe_parts(parts: Sequence[Span], passage: LocatedText) -> str:
     """List the first parts with their texts, and say how many more there are."""
     descriptions = []
-    for part in parts[:_MOST_PARTS_SHOWN]:
+    for part in parts[:_MAX_PARTS_SHOWN]:
         _, start, end = part
         descriptions.append(f"{start} to {end}{_quote_beginning(passage.cut(part))}")
     more = len(parts) - len(descriptions)
@@ -447,8 +448,8 @@ def _quote_beginning(text: str | None) -> str:
     """Return the beginning of a text in quotation marks, for a reason."""
     if text is None:
         return ""
-    dots = "…" if len(text) > _MOST_CHARACTERS_SHOWN else ""
-    return f' "{text[:_MOST_CHARACTERS_SHOWN]}{dots}"'
+    dots = "…" if len(text) > _MAX_CHARACTERS_SHOWN else ""
+    return f' "{text[:_MAX_CHARACTERS_SHOWN]}{dots}"'
 
 
 def _find_source_with_same_file_name(source: str, retrieved: Sequence[LocatedText]) -> str | None:

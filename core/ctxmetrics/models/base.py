@@ -33,9 +33,9 @@ _COUNT_TYPES: Mapping[str, Any] = {
     "cost": (int, float),
 }
 # The largest count that is accepted; NaN is not.
-_LARGEST_COUNT = 1_000_000_000
+_MAX_TOKEN_COUNT = 1_000_000_000
 # The most characters of a model's name that a server gives.
-_LONGEST_NAME = 200
+_MAX_NAME_CHARACTERS = 200
 # How servers say that a reply was cut off.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
 
@@ -116,7 +116,7 @@ def count_cached(counts: Mapping[str, object]) -> int:
             count = mapping.get(name)
             if not isinstance(count, int) or isinstance(count, bool):
                 continue
-            if 0 < count <= _LARGEST_COUNT:
+            if 0 < count <= _MAX_TOKEN_COUNT:
                 cached_tokens += count
     return cached_tokens
 
@@ -133,7 +133,7 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
     for name, types in _COUNT_TYPES.items():
         count: Any = getattr(usage, name, None)
         is_number = isinstance(count, types) and not isinstance(count, bool)
-        if is_number and 0 <= count <= _LARGEST_COUNT:
+        if is_number and 0 <= count <= _MAX_TOKEN_COUNT:
             counts[name] = count
     is_estimated = getattr(usage, "estimated", False) is True
     for name, text in (("prompt_tokens", sent), ("completion_tokens", received)):
@@ -193,7 +193,7 @@ def served_name(name: object) -> str | None:
     text = " ".join(masked(name).split())
     if not text.isprintable():
         text = visible(text)
-    return text[:_LONGEST_NAME] or None
+    return text[:_MAX_NAME_CHARACTERS] or None
 
 
 @runtime_checkable

@@ -41,9 +41,9 @@ _NO_PARAMETER = re.compile(
     re.IGNORECASE,
 )
 # The beginning of a message about a refusal where a tool call was asked for.
-_REFUSAL = "Unable to generate a response due to "  # Instructor
+_REFUSAL_PREFIX = "Unable to generate a response due to "  # Instructor
 # The types of plain values.
-_PLAIN = (str, int, float, bool, type(None))
+_PLAIN_TYPES = (str, int, float, bool, type(None))
 
 # The names that `unique_name` gave to objects, by their ids, while the objects exist.
 _unique_names: dict[int, str] = {}
@@ -260,7 +260,7 @@ def unread_reply(error: Exception) -> Reply:
     if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
         check_finished("content_filter")
     cause = error.__cause__ or error
-    is_refusal = str(cause).startswith(_REFUSAL)
+    is_refusal = str(cause).startswith(_REFUSAL_PREFIX)
     check_finished(None, refusal=is_refusal)
     # OpenAI's client returns a body that is no chat completion as a string. The framework then reads ``.choices`` of the string.
     is_text_read_as_object = isinstance(cause, AttributeError) and isinstance(cause.obj, str)
@@ -303,7 +303,7 @@ def _is_plain_data(value: object) -> bool:
         return all(isinstance(key, str) and _is_plain_data(item) for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return all(_is_plain_data(item) for item in value)
-    return isinstance(value, _PLAIN)
+    return isinstance(value, _PLAIN_TYPES)
 
 
 def _find_address(layer: object) -> str:

@@ -11,21 +11,21 @@ from ctxmetrics.models.base import Prompt
 from ctxmetrics.verdicts import Usage
 
 DIGITS_A_TOKEN = 4.0
-# Prompts with fewer tokens are not looked at: no server has so small a window.
+# The minimum number of tokens of a prompt that is checked: no server has a smaller window.
 SMALLEST_PROMPT = 256
-# After so many short requests the tokenizer of a run is known.
+# The number of short requests after which the tokenizer of a run is known.
 SHORT_REQUESTS = 8
-# A short request has at most so many characters.
+# The maximum number of characters of a short request.
 SHORT_CHARACTERS = 8_000
-# A whole prompt has at least this share of the tokens that the short requests let expect.
+# The minimum share of the expected tokens that the server must have counted. The short requests say how many are expected.
 MARGIN = 0.8
-# The share of Latin letters in a text about which short requests, whose instructions are Latin, say something.
-_MOSTLY = 0.9
+# The minimum share of Latin tokens in a prompt for which tokens are expected: the short requests are mostly Latin text.
+_MIN_LATIN_SHARE = 0.9
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
-# By script, the letters that one token holds at most on average, measured over nine tokenizers and 28 kinds of text; and what
-# finds its letters. Punctuation, spaces and other scripts count nothing: one token can hold a whole ruled line.
+# For each script: the highest average of letters in one token, measured over nine tokenizers and 28 kinds of text, and the
+# pattern of its letters. Punctuation, spaces and other scripts are not counted: one token can hold a whole ruled line.
 _SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = {
     "latin": (6.0, re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")),
     "cyrillic, greek": (4.2, re.compile("[\u0370-\u052f\u1f00-\u1fff]+")),
@@ -38,7 +38,7 @@ _SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = {
 
 
 def least_tokens(text: str) -> float:
-    """Return the least number of tokens that a text can have, with any tokenizer of today's models."""
+    """Return the minimum number of tokens of a text, with any tokenizer of today's models."""
     return sum(_tokens_by_script(text).values())
 
 
@@ -53,13 +53,13 @@ class Tokenizer:
         """Check that a server read a prompt whole.
 
         Args:
-            prompt: The prompt. Of a long one the data alone must have been counted at least: a server may leave out the
-                rest, which it has cached.
-            usage: What the server counted, above 0.
-            cached: Tokens of the prompt that it counted apart.
+            prompt: The prompt. For a long prompt, only its data part is required in the count, because a server may not count
+                the cached part.
+            usage: The tokens that the server counted, above 0.
+            cached: Cached tokens of the prompt that the server counted separately.
 
         Raises:
-            JudgeError: It counted fewer tokens than the prompt has; the reason code is ``truncated_prompt``.
+            JudgeError: The server counted fewer tokens than the prompt has. The reason code is ``truncated_prompt``.
         """
         counted_tokens = usage.prompt_tokens + cached
         is_short = len(prompt.text) <= SHORT_CHARACTERS
@@ -71,7 +71,7 @@ class Tokenizer:
         if counted_tokens >= expected_tokens and is_tokenizer_known and not is_short:
             tokens_by_script = _tokens_by_script(prompt.text)
             fewest_tokens = sum(tokens_by_script.values())
-            if tokens_by_script["latin"] >= _MOSTLY * fewest_tokens:
+            if tokens_by_script["latin"] >= _MIN_LATIN_SHARE * fewest_tokens:
                 expected_tokens = MARGIN * min(self._ratios) * fewest_tokens
         if expected_tokens < SMALLEST_PROMPT or counted_tokens >= expected_tokens:
             return

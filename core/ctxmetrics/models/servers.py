@@ -13,10 +13,11 @@ _ADDRESS = re.compile(r"@([^@\s()#]+)")
 
 @lru_cache(maxsize=256)
 def is_local(identity: str) -> bool:
-    """Whether a model's server is on this machine or a private address.
+    """Whether a model's server is on this machine or has a private address.
 
     Args:
-        identity: The model's identity; `OpenAIModel` and the models of frameworks write ``@host:port/path`` into it.
+        identity: The model's identity. It holds the server's address as ``@host:port/path`` if the model is an `OpenAIModel`
+            or belongs to a framework.
     """
     addresses = _ADDRESS.findall(identity)
     try:

@@ -72,7 +72,7 @@ class Pack:
         object.__setattr__(self, "versions", FrozenDict(self._name_prompts()))
         examples = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
         # The ids of the examples, such as "c1", are left out: a correct reply has the same.
-        texts = (text.casefold() for text in _list_texts(examples) if len(text) > _LONGEST_ID)
+        texts = (text.casefold() for text in _list_texts(examples) if len(text) > _MAX_ID_CHARACTERS)
         object.__setattr__(self, "examples", frozenset(texts))
         # A reply repeats a code of its data; the data of an example has none.
         replies = tuple(example for example in examples if "code" in example)
@@ -99,7 +99,7 @@ class Pack:
 
 _packs: dict[str, Pack] = {}
 # Characters of an id in the examples; every text there is longer.
-_LONGEST_ID = 3
+_MAX_ID_CHARACTERS = 3
 
 
 def register_pack(pack: Pack) -> None:

@@ -28,12 +28,12 @@ _QUOTE_TOKENS = 40
 # The tokens that a verdict about a context may take.
 _USEFUL_TOKENS = 80
 # The most that is asked for: a reply that is cut off is asked for in halves.
-_MOST_REPLY_TOKENS = 4096
+_MAX_REPLY_TOKENS = 4096
 # Hexadecimal digits of the hash in the marks of the data block.
 NONCE = 24
 # Hexadecimal digits of the code that the reply repeats.
 CODE = 8
-# Characters that a reader cannot see: what is written as a JSON escape.
+# Characters that a reader cannot see. They are written as JSON escapes.
 _INVISIBLE = re.compile(
     "["
     "\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
@@ -55,22 +55,22 @@ _TEMPLATE_WORDS = r"""
     | audio | image | img | video
     | bos | bot | cls | eod | eop | eos | eot | inst | mask | pad | s | sep | sop | sys | unk | unused\d*
 """
-# Marks that others act on: tokens of chat templates, tags of images, templates. Each alternative begins with its character:
-# so the search is fast.
-_MARKUP = re.compile(
+# The first character of a mark that a server or a template engine may act on: a token of a chat template, an image tag, a
+# template. Each alternative begins with one fixed character, so that the search is fast.
+_ACTIVE_MARK = re.compile(
     rf"""
     <(?=
-        [|\uff5c<]
-      | /?(?i:{_TEMPLATE_WORDS})>
-      | /?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>
+        [|\uff5c<]                           # <|im_start|>
+      | /?(?i:{_TEMPLATE_WORDS})>            # <system>
+      | /?[^\W_]*[_|\uff5c][\w|\uff5c:.-]*>  # <start_of_turn>
     )
-    | >(?<=[|\uff5c]>)
+    | >(?<=[|\uff5c]>)                       # the end of <|im_start|>
     | \[(?=
-        /?[gs]?[A-Z][A-Z_]{{2,}}\]
-      | (?i:/?inst|unused\d*)\]
-      | (?i:[A-Z]{{3,}}:)
+        /?[gs]?[A-Z][A-Z_]{{2,}}\]           # [TOOL_CALLS]
+      | (?i:/?inst|unused\d*)\]              # [/INST]
+      | (?i:[A-Z]{{3,}}:)                    # [IMG:
     )
-    | \{{(?=[{{%\#])
+    | \{{(?=[{{%\#])                         # {{{{ name }}}}
     """,
     re.VERBOSE,
 )
@@ -142,12 +142,15 @@ def render(
 
 
 def _bound_reply(sentences: int, useful: int, contexts: int) -> int:
-    """Return more tokens than a complete reply has, with a quote of each context for each sentence; 0: no bound."""
+    """Return an upper bound of the tokens of a complete reply. 0 means that there is no bound.
+
+    A complete reply may quote each context for each sentence.
+    """
     if not sentences and not useful:
         return 0
     tokens_per_sentence = _SENTENCE_TOKENS + contexts * _QUOTE_TOKENS
     tokens = _BASE_TOKENS + sentences * tokens_per_sentence + useful * _USEFUL_TOKENS
-    return min(_MOST_REPLY_TOKENS, tokens)
+    return min(_MAX_REPLY_TOKENS, tokens)
 
 
 def render_state(pack: Pack, data: Mapping[str, Any]) -> str:
@@ -158,18 +161,18 @@ def render_state(pack: Pack, data: Mapping[str, Any]) -> str:
 
 
 def escape(data: object) -> str:
-    """Write untrusted data as JSON on one line, in which nothing is invisible, and nothing acts on a server."""
+    """Write untrusted data as JSON on one line. Invisible characters, and marks that a server may act on, are escaped."""
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
         body = _INVISIBLE.sub(_as_escape, body)
         body = _JOINER.sub(_as_escape, body)
-    return _MARKUP.sub(_as_escape, body)
+    return _ACTIVE_MARK.sub(_as_escape, body)
 
 
 def _list_ids(
     entries: Collection[Mapping[str, str]], wanted: Collection[str] | None
 ) -> tuple[str, ...]:
-    """Return the ids of sentences or contexts that need an answer; None: all of them do."""
+    """Return the ids of the sentences or contexts that need an answer. If `wanted` is None, all of them do."""
     ids = [entry["id"] for entry in entries]
     if wanted is not None:
         ids = [id_ for id_ in ids if id_ in wanted]
@@ -177,7 +180,7 @@ def _list_ids(
 
 
 def _as_escape(match: re.Match[str]) -> str:
-    """Write an invisible character, or the first of a mark that others act on, as a JSON escape."""
+    r"""Return the JSON escape of a matched character: ``\u200b`` for an invisible one, ``\u003c`` for the ``<`` of a tag."""
     if match.group() > "~":  # the last visible ASCII character
         return json.dumps(match.group())[1:-1]
     return f"\\u{ord(match.group()):04x}"

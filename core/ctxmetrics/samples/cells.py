@@ -14,29 +14,42 @@ from typing import Any
 
 from ctxmetrics.errors import SampleError
 
-# One that is not closed is matched to the end, so that a text is gone through once.
+# A string in quotation marks. A string without an end is matched to the end of the text, so that the text is read once.
 _STRING = re.compile(r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
 # The rest of a numpy array of strings when its strings are removed.
 _NUMPY = re.compile(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
 # Two strings side by side: Python would join them, whatever the writer meant.
 _SIDE_BY_SIDE = re.compile(r"S\s*S")
 # How deep lists and objects in a text may be nested.
-_DEEPEST = 20
+_MAX_DEPTH = 20
 # The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
 # and fail later.
-_DEEPEST_JSON = 500
-# What may be an object, a list, also one that is cut off, or texts as a tuple, a vector of R, an array of PostgreSQL or a set;
-# JSON as a text of JSON; and what other things print that hold texts.
-_FIRST = r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
+_MAX_JSON_DEPTH = 500
+_QUOTED = r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
+# A text that may hold a list (group 1) or an object.
 _OBJECT = re.compile(
-    r"""\s*(?:(\[.*\]|\[\s*["'{].*|"\s*\[.*\]\s*"|[\w.]+\(\[.*\](?:,\s*\w+=\S+)?\)"""
-    rf"""|(?:c|list)?\({_FIRST}(?:,(?:.*['"](?:\s*,)?)?\s*)?\)|\{{{_FIRST}(?:,.*)?\}}|\[1\](?:\s+"[^"]*"){{2,}}"""
-    r"""|<(?:pyarrow\.|[\w.]+ object\b).*>|shape: \(\d+,\)\s.*|0\s{2,}\S.*\ndtype: \w+)|\{.*\})\s*""",
-    re.DOTALL,
+    rf"""
+    \s*(?:
+        (
+            \[.*\]                                                # ["a", "b"]
+            |\[\s*["'{{].*                                        # ["a", "b        a list that is cut off
+            |"\s*\[.*\]\s*"                                       # "[\"a\"]"       JSON in a JSON string
+            |[\w.]+\(\[.*\](?:,\s*\w+=\S+)?\)                     # array(['a'], dtype=object)
+            |(?:c|list)?\({_QUOTED}(?:,(?:.*['"](?:\s*,)?)?\s*)?\)  # ('a', 'b'); in R c("a", "b")
+            |\{{{_QUOTED}(?:,.*)?\}}                              # {{"a","b"}}    an array of PostgreSQL, or a set
+            |\[1\](?:\s+"[^"]*"){{2,}}                            # [1] "a" "b"     as R prints it
+            |<(?:pyarrow\.|[\w.]+[ ]object\b).*>                  # <pyarrow.lib.ListArray object at 0x7f>
+            |shape:[ ]\(\d+,\)\s.*                                # shape: (2,) ..  a series of Polars
+            |0\s{{2,}}\S.*\ndtype:[ ]\w+                          # 0   a ..        a series of pandas
+        )
+        |\{{.*\}}                                                 # {{"a": 1}}
+    )\s*
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 # An array of PostgreSQL; a set that Python prints has no order.
 _ARRAY = re.compile(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
-# What is printed around its one argument: numpy's own values, and collections of Python.
+# Names that are printed as a call around one argument: values of numpy, and collections of Python.
 _WRAPPERS = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
 
 
@@ -49,22 +62,24 @@ def is_list_text(value: object) -> bool:
 
 
 def list_in(value: Any) -> list[Any] | None:
-    """Return a list, or the one that a text holds; None for anything else."""
+    """Return a value that is a list, or the list that a text holds; None for any other value."""
     if is_list_text(value):
         value = object_in(value)
     return value if isinstance(value, list) else None
 
 
 def object_in(value: Any) -> Any:
-    """Return the object or list that a text holds, and anything else as it is, also what is nested too deeply.
+    """Decode a text that holds an object or a list.
+
+    Any other value is returned unchanged. So is a text whose brackets are nested too deeply.
 
     Raises:
         SampleError: A key stands twice in one object.
     """
     if not isinstance(value, str) or not _OBJECT.fullmatch(value):
         return value
-    may_be_deep = value.count("[") + value.count("{") > _DEEPEST_JSON
-    if may_be_deep and _measure_depth(_STRING.sub("S", value)) > _DEEPEST_JSON:
+    may_be_deep = value.count("[") + value.count("{") > _MAX_JSON_DEPTH
+    if may_be_deep and _measure_depth(_STRING.sub("S", value)) > _MAX_JSON_DEPTH:
         return value
     array = _ARRAY.fullmatch(value) if "{" in value else None
     try:
@@ -120,12 +135,15 @@ def _measure_depth(skeleton: str) -> int:
 
 
 def _read_printed(text: str) -> Any:
-    """Return the list or object that Python or numpy printed, else the text, which is untrusted: only literals are read."""
+    """Return the list or object that Python or numpy printed; else the text itself.
+
+    The text is untrusted: only literals are read, and nothing in it is called.
+    """
     skeleton = _STRING.sub("S", text)  # the text with an S in the place of each string
     is_numpy_array = _NUMPY.fullmatch(skeleton) is not None
     # Python joins strings without a comma between them; no list is printed in that way.
     has_joined_strings = not is_numpy_array and _SIDE_BY_SIDE.search(skeleton)
-    if has_joined_strings or _measure_depth(skeleton) > _DEEPEST:
+    if has_joined_strings or _measure_depth(skeleton) > _MAX_DEPTH:
         return text
     try:
         if is_numpy_array:

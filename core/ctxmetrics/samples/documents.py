@@ -32,8 +32,8 @@ _TEXT_PATHS = (
     *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
 )
 # The most characters of a title, how much longer a text is at least, and how sentences end.
-_LONGEST_TITLE = 80
-_TIMES_A_TITLE = 2
+_MAX_TITLE_CHARACTERS = 80
+_MIN_TEXT_LENGTH_IN_TITLES = 2
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！", "।")
 # Keys without dots of a text that may stand beside its title.
 _TEXTS_BESIDE_TITLES = tuple(path for path in _KEYS["text_paths"] if "." not in path)
@@ -58,7 +58,7 @@ _GRADES_IN_WORDS: Mapping[str, float] = {
     **{to_letters(word): 0.0 for word in _KEYS["irrelevant"]},
 }
 # The highest such grade.
-_HIGHEST_GRADE = 10
+_MAX_GRADE = 10
 # A whole number as text.
 _WHOLE = re.compile(r"\d+(?:\.0+)?")
 # What the type of a message says in LangChain.
@@ -76,7 +76,11 @@ def text_of(item: Any) -> Any:
         for key in TEXT_KEYS:
             text = document.get(key)
             if isinstance(text, str):
-                return text if len(text) > _LONGEST_TITLE else _text_beside_title(document, key, text)
+                return (
+                    text
+                    if len(text) > _MAX_TITLE_CHARACTERS
+                    else _text_beside_title(document, key, text)
+                )
             if type(text) is list:
                 break
     first = None
@@ -105,7 +109,7 @@ def _text_beside_title(document: dict[Any, Any], key: str, text: str) -> str:
         if not isinstance(value, str):
             continue
         is_beginning = len(value) > len(title) and value.startswith(title)
-        if is_beginning or len(value) > _TIMES_A_TITLE * len(title):
+        if is_beginning or len(value) > _MIN_TEXT_LENGTH_IN_TITLES * len(title):
             return value
     return text
 
@@ -282,7 +286,7 @@ def _read_grades(items: Sequence[Any]) -> list[float | None]:
     for name in _WHOLE_GRADES:
         whole_grades = [_read_grade(item, (name,)) for item in items]
         are_grades = all(
-            grade is not None and grade.is_integer() and 0 <= grade <= _HIGHEST_GRADE
+            grade is not None and grade.is_integer() and 0 <= grade <= _MAX_GRADE
             for grade in whole_grades
         )
         if are_grades and any(whole_grades):

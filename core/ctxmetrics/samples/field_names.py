@@ -17,9 +17,9 @@ from ctxmetrics.samples.systems import SCHEMAS
 _USUAL: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
 # The length of a name, and in how many letters a name of at least this length may differ from a field's
 # and still count as close.
-_CLOSE = ((8, 2), (5, 1))
+_MAX_DIFFERENCES_BY_LENGTH = ((8, 2), (5, 1))
 # The most options of the command line that a message offers.
-_MOST_OPTIONS = 4
+_MAX_OPTIONS_OFFERED = 4
 
 
 @lru_cache(maxsize=4096)
@@ -82,7 +82,7 @@ def map_options(mappings: Iterable[str]) -> list[str]:
 
 def join_options(mappings: Iterable[str]) -> str:
     """Join options of the command line of which one is to be written; of many, the first."""
-    return " or ".join(map_options(mappings)[:_MOST_OPTIONS])
+    return " or ".join(map_options(mappings)[:_MAX_OPTIONS_OFFERED])
 
 
 def find_misspelt(key: str, schema: Schema, absent: frozenset[str]) -> tuple[str, str] | None:
@@ -166,7 +166,7 @@ def _measure_distance(key: str, name: str) -> int | None:
         return 0
     shorter_length = min(len(key_letters), len(name_letters))
     largest_distance = 0
-    for least_length, distance_of_length in _CLOSE:
+    for least_length, distance_of_length in _MAX_DIFFERENCES_BY_LENGTH:
         if shorter_length >= least_length:
             largest_distance = distance_of_length
             break

@@ -30,7 +30,7 @@ from ctxmetrics.samples.stages import TOGETHER, Search, Stage, to_stages_of_sear
 from ctxmetrics.text.character_spans import has_content, is_visible
 
 T = TypeVar("T")
-_LARGEST_IMPORTANCE = 1e9
+_MAX_IMPORTANCE = 1e9
 _FACT_KEYS = ("text", "id", "importance")
 _SEARCH_KEYS = ("query", "contexts", "ids", "turn")
 _TEXT_FIELDS = ("user_input", "response", "reference")
@@ -39,7 +39,7 @@ _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "refe
 # All fields of a sample, without values.
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
 # The most levels of lists and mappings of a field.
-_DEEPEST = 100
+_MAX_DEPTH = 100
 # Types of what holds nothing else.
 _FLAT = frozenset({str, int, float, bool, type(None)})
 _TEXT = frozenset({str})
@@ -353,13 +353,13 @@ def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
 
 
 def _is_deep(value: object) -> bool:
-    """Tell whether lists and mappings are nested more than `_DEEPEST` levels deep."""
+    """Tell whether lists and mappings are nested more than `_MAX_DEPTH` levels deep."""
     if type(value) in _FLAT or (
         isinstance(value, (list, tuple)) and _FLAT.issuperset(map(type, value))
     ):
         return False  # as nearly always
     level = [value]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -491,10 +491,10 @@ def _read_fact(value: object) -> Fact:
             f'must be a text or {{"text": .., "id": .., "importance": ..}}, not {_name_type(value)}.'
         )
         raise SampleError(problem, wrong_kind=True)
-    is_number = type(importance) in (int, float) and 0 < importance <= _LARGEST_IMPORTANCE
+    is_number = type(importance) in (int, float) and 0 < importance <= _MAX_IMPORTANCE
     if not (is_number or importance in (None, "vital", "okay")):
-        if isinstance(importance, int) and importance > _LARGEST_IMPORTANCE:
-            written = f"one above {_LARGEST_IMPORTANCE:,.0f}"
+        if isinstance(importance, int) and importance > _MAX_IMPORTANCE:
+            written = f"one above {_MAX_IMPORTANCE:,.0f}"
         else:
             written = repr(str(importance)[:80])
         problem = f"must be 'vital', 'okay' or a number above 0, not {written}."

@@ -43,7 +43,7 @@ _ADDRESS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_LONGEST_ADDRESS = 4096
+_MAX_ADDRESS_CHARACTERS = 4096
 # Values of ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) that say that content is no text.
 _KINDS = _WORDS["kinds"]
 # Keys under which such content says what it is.
@@ -53,7 +53,7 @@ _TEXTS = _WORDS["texts"]
 # The keys with which a mapping may say that it is no text.
 _MARKS = frozenset({"kind", "type", *_MEDIA_TYPES})
 # The most characters of a placeholder in a message.
-_LONGEST_SHOWN = 60
+_MAX_CHARACTERS_SHOWN = 60
 # The words of placeholders that stand where a text or a picture was.
 _PLACEHOLDER_WORDS = read_data("samples", "placeholders.json")
 _PLACEHOLDERS = "|".join(_PLACEHOLDER_WORDS["words"])
@@ -125,12 +125,12 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
         may_be_link = alone and text.lstrip()[:1] in ("!", "<")
         if not may_be_link:
             return None
-    if alone and len(text) <= _LONGEST_ADDRESS:
+    if alone and len(text) <= _MAX_ADDRESS_CHARACTERS:
         address = _ADDRESS.fullmatch(text)
         if address:
-            return address.group().strip()[-_LONGEST_SHOWN:]
+            return address.group().strip()[-_MAX_CHARACTERS_SHOWN:]
     match = _MADE_BY_DEEPEVAL.search(text) if made_by_deepeval else _WHOLE_TEXT.fullmatch(text)
-    return None if match is None else match.group().strip()[:_LONGEST_SHOWN]
+    return None if match is None else match.group().strip()[:_MAX_CHARACTERS_SHOWN]
 
 
 def find_placeholder(text: str) -> str | None:
@@ -139,20 +139,20 @@ def find_placeholder(text: str) -> str | None:
     None for any other text, also for an address among words.
     """
     stripped = text.strip()
-    if len(stripped) > _LONGEST_ADDRESS:
+    if len(stripped) > _MAX_ADDRESS_CHARACTERS:
         return None
     placeholder = _IN_BRACKETS.fullmatch(stripped) if stripped[:1] in tuple("[<({【（") else None
     if placeholder is not None:
         # Words behind it may describe the picture: then they are a text.
         has_description = any(_describes(word) for word in placeholder["rest"].split())
         if not has_description:
-            return stripped[:_LONGEST_SHOWN]
+            return stripped[:_MAX_CHARACTERS_SHOWN]
     first_word = stripped.split(None, 1)[0] if stripped else ""
     if not _ADDRESS_OR_ID.match(first_word):  # as nearly always
         return None
     pieces = [piece for piece in _BETWEEN.split(stripped) if piece]
     are_addresses = all(_ADDRESS_OR_ID.fullmatch(piece) for piece in pieces)
-    return stripped[:_LONGEST_SHOWN] if are_addresses else None
+    return stripped[:_MAX_CHARACTERS_SHOWN] if are_addresses else None
 
 
 def _describes(word: str) -> bool:

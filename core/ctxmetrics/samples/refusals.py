@@ -57,7 +57,7 @@ _PARTS = {
     "unlike": "X",  # not only, did not know
     "filler": "_",  # the, is, this
 }
-_UNKNOWN = "X"
+_UNKNOWN_WORD = "X"
 _UNKNOWNS = re.compile("X+")
 # Languages that are written without spaces.
 _UNSPACED = frozenset({"zh", "ja", "th"})
@@ -284,7 +284,7 @@ def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
     for sentence in _read_sentences(text, language):
         clauses = sentence.split("&")
         for clause in clauses:
-            unknown += clause.count(_UNKNOWN)
+            unknown += clause.count(_UNKNOWN_WORD)
             clause_kinds.add(_judge_clause(clause.replace("_", ""), language))
         # A later clause of filling words alone states something: "but it did".
         if any(clause and not clause.strip("_H") for clause in clauses[1:]):
@@ -335,7 +335,7 @@ def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: s
             if unit in _CLAUSE_ENDS or is_comma_behind_question_word:
                 letters += "&"
             elif unit not in _COMMAS:
-                letters += _UNKNOWN
+                letters += _UNKNOWN_WORD
         index += size
     is_question = sentence.rstrip()[-1:] in {"?", "？", "؟"}
     if is_question or ("!" in letters and not _CONTACT.search(sentence)):
@@ -345,7 +345,7 @@ def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: s
 
 def _judge_clause(clause: str, language: str) -> str:
     """Return what a clause is: a refusal, a statement, unsure; nothing where it says nothing."""
-    clause = _UNKNOWNS.sub(_UNKNOWN, clause)
+    clause = _UNKNOWNS.sub(_UNKNOWN_WORD, clause)
     if _OTHER_PREDICATE.match(clause):
         return "unsure"
     clause = clause.replace("H", "")
@@ -353,7 +353,7 @@ def _judge_clause(clause: str, language: str) -> str:
         clause = _PLACE_LAST.sub("E", clause)
     clause = _PLACE.sub("E", clause)
     if "N" not in clause and "L" not in clause:
-        return "statement" if _UNKNOWN in clause else ""
+        return "statement" if _UNKNOWN_WORD in clause else ""
     opening = _ABOUT.match(clause)
     if opening and _is_about_answer(opening):
         return "refusal"
@@ -378,7 +378,7 @@ def _is_about_answer(opening: re.Match[str]) -> bool:
 def _is_refusal_without_subject(clause: str, language: str) -> bool:
     """Whether a clause is a refusal once "about X" and questions are left out."""
     subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
-    if _UNKNOWN in clause and "RAX" in clause.replace("F", "A"):  # an answer to a letter
+    if _UNKNOWN_WORD in clause and "RAX" in clause.replace("F", "A"):  # an answer to a letter
         return False
     # What is left out needs something in the rest: "about X" an answer or information, a question a source of answers.
     leaves_out_about = False
@@ -386,7 +386,7 @@ def _is_refusal_without_subject(clause: str, language: str) -> bool:
     pieces = []
     end = 0
     for match in subject.finditer(clause):
-        if _UNKNOWN in match[0]:
+        if _UNKNOWN_WORD in match[0]:
             if match["question"]:
                 leaves_out_question = True
             else:
@@ -395,7 +395,7 @@ def _is_refusal_without_subject(clause: str, language: str) -> bool:
         end = match.end()
     pieces.append(clause[end:])
     rest = "".join(pieces).replace("F", "").replace("M", "")
-    if _UNKNOWN in rest or "C" in rest:
+    if _UNKNOWN_WORD in rest or "C" in rest:
         return False
     has_answer = any(letter in rest for letter in "TRU")
     has_source = any(letter in rest for letter in "SEIT")

@@ -15,7 +15,7 @@ RETRIEVERS = frozenset({"retriever", "retrieval"})
 # Kinds of the spans of rerankers.
 _RERANKERS = frozenset({"reranker", "rerank"})
 # The name of the stage that joins what several steps found.
-_JOINED = "joined"
+_JOINED_STAGE = "joined"
 
 
 class Retrieval(NamedTuple):
@@ -146,7 +146,7 @@ def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
 def _add_stages(stages: dict[str, list[Any]], pool: Sequence[Retrieval]) -> None:
     """Add a stage for what several steps found together."""
     if len(pool) > 1:
-        _add_stage(stages, Retrieval(_JOINED, join_documents(pool)))
+        _add_stage(stages, Retrieval(_JOINED_STAGE, join_documents(pool)))
 
 
 def _add_stage(stages: dict[str, list[Any]], step: Retrieval) -> None:

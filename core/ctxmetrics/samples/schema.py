@@ -38,20 +38,20 @@ from ctxmetrics.samples.documents import (
 from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
 
 # The most names that a message lists.
-_MOST_NAMES = 12
+_MAX_NAMES_LISTED = 12
 # The most of the usual names of a field that a message lists: it has 300 characters.
-_MOST_USUAL_NAMES = 4
+_MAX_USUAL_NAMES_LISTED = 4
 # See `KeyParams`.
 FieldKey = str | Callable[[Mapping[str, Any]], Any]
 
-# Each field that metrics look at, and the parameter that names its key.
-# Where a retriever's equal scores are kept.
+# Keys of a sample's metadata:
+# the ids that a retriever gave equal scores;
 TIES = "tied_ids"
-# The key of a sample's metadata that says what put the retrieved contexts into another order than their list has.
+# what ordered the retrieved contexts, if their order is not that of their list;
 ORDERED_BY = "ordered_by"
-# The key that says what may order them otherwise, but is not clear.
+# what may order them differently, if that is unclear;
 UNORDERED_BY = "order_unclear"
-# The key that names a list beside what was retrieved or expected that may change the values, and is not read.
+# a list in the record that is not read, although it may change the values.
 NOT_READ = "not_read"
 # The lists of what was retrieved.
 RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
@@ -66,7 +66,7 @@ _INSTEAD = {
 _FILLED_BY_SEARCHES = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages"})
 # The names of all fields of a sample.
 FIELDS = ("id", *OPTIONS, "labels", "metadata")
-# Lists of ids, and the lists of documents that they belong to.
+# For each field of ids, the field with the texts of the same contexts.
 TEXTS_OF: Mapping[str, str] = MappingProxyType(
     {"retrieved_context_ids": "retrieved_contexts", "reference_context_ids": "reference_contexts"}
 )
@@ -77,15 +77,32 @@ TEXTS = frozenset({"id", "user_input", "response", "reference"})
 
 
 class KeyParams(TypedDict, total=False):
-    """Where the fields stand when they are not in their usual places.
+    """Where the fields of a record stand if they are not in their usual places.
 
-    ``question_key``, ``answer_key``, ``contexts_key``, ``reference_key``, ``references_key``, ``facts_key``,
-    ``reference_contexts_key``, ``retrieved_ids_key``, ``reference_ids_key``, ``stages_key``, ``searches_key``: a key or dotted
-    path in the field's side, a path from the whole record (``inputs.contexts``), or a function of the record. ``id_key``: a
-    document's id, as a metadata key or a function of the document; else its ``id``. ``retriever``: where several retrievers ran
-    and no key holds what they found, those that count: ``"all"`` (joined in the order in which they began), ``"last"``, the name
-    of one, or a function of a name. Without it, those that no reranker chose from are joined, and all are the stages. In
-    messages, a name or a function says which tools search.
+    A record may have several sides, such as ``inputs`` and ``outputs``; each field has its usual side. The value of every
+    ``.._key`` but ``id_key`` is one of these:
+
+    - a key, or keys joined by dots, within the field's usual side;
+    - a path from the whole record, such as ``inputs.contexts``;
+    - a function of the record.
+
+    Attributes:
+        question_key: The question.
+        answer_key: The answer of the system.
+        contexts_key: The retrieved contexts.
+        reference_key: The expected answer.
+        references_key: Several expected answers.
+        facts_key: The facts of the expected answer.
+        reference_contexts_key: The expected contexts.
+        retrieved_ids_key: The ids of the retrieved contexts.
+        reference_ids_key: The ids of the expected contexts.
+        stages_key: The stages of the retrieval.
+        searches_key: The searches of the question.
+        id_key: The id of a document: a key of its metadata, or a function of the document. Default: its ``id``.
+        retriever: Which retrievers count, if several ran and no key holds their results: ``"all"`` (their results are joined
+            in the order in which the retrievers began), ``"last"``, the name of one, or a function of a name. Default: join
+            the results of the retrievers that no reranker used; every retriever is recorded as a stage. In chat
+            messages, a name or a function chooses the tools that search.
     """
 
     question_key: FieldKey
@@ -104,9 +121,9 @@ class KeyParams(TypedDict, total=False):
 
 
 def first_keys(paths: Iterable[str]) -> set[str]:
-    """Return the first key of each path; that of ``hits[].text`` is ``hits``, or ``hits[]`` where a key has brackets."""
-    heads = {path.partition(".")[0] for path in paths}
-    return heads | {head.partition("[")[0] for head in heads}
+    """Return the first key of each path, with its brackets and without them: of ``hits[].text``, ``hits[]`` and ``hits``."""
+    keys = {path.partition(".")[0] for path in paths}
+    return keys | {key.partition("[")[0] for key in keys}
 
 
 def first_value(locations: list[tuple[str, Any]]) -> Any:
@@ -114,7 +131,7 @@ def first_value(locations: list[tuple[str, Any]]) -> Any:
     return locations[0][1] if locations else None
 
 
-def join_first(names: Iterable[object], most: int = _MOST_NAMES, *, mark: str = ", ") -> str:
+def join_first(names: Iterable[object], most: int = _MAX_NAMES_LISTED, *, mark: str = ", ") -> str:
     """Return the first names with a mark between them, and how many more there are."""
     texts = [str(name)[:60] for name in names]
     first = mark.join(texts[:most])
@@ -135,10 +152,10 @@ class Place:
 
     @classmethod
     def of(cls, side: str, *keys: str) -> Place:
-        """Write the keys one by one.
+        """Build a place. Each key is an argument of its own.
 
         Raises:
-            ParameterError: A text holds several keys with blanks between them.
+            ParameterError: One argument holds a blank: probably it is several keys.
         """
         for key in keys:
             if " " in key:
@@ -530,7 +547,7 @@ class Schema:
             holder = side
             where = place.side
         present_keys = join_first(str(key)[:40] for key in holder)
-        usual_names = join_first(self.keys_of_fields[field], _MOST_USUAL_NAMES, mark=" / ")
+        usual_names = join_first(self.keys_of_fields[field], _MAX_USUAL_NAMES_LISTED, mark=" / ")
         names = keys.get(OPTIONS[field]) or usual_names
         error = record.get("error")
         if error:

@@ -49,13 +49,13 @@ class Search(Plain):
 # The name of the stage that holds what all searches found together.
 TOGETHER = "all searches"
 # The beginning of the name of the stage of one search.
-_SEARCH = "search "
+_SEARCH_STAGE_PREFIX = "search "
 
 
 def to_stages_of_searches(searches: Sequence[Search]) -> dict[str, Stage]:
     """Return the stages of a question with several searches: each search, and each of their contexts once, at its first rank."""
     stages = {
-        f"{_SEARCH}{number}": Stage(search.contexts, search.ids)
+        f"{_SEARCH_STAGE_PREFIX}{number}": Stage(search.contexts, search.ids)
         for number, search in enumerate(searches, 1)
     }
     # Each context once, at its first rank: an id and a text.

@@ -14,7 +14,7 @@ _DATA: Mapping[str, Any] = read_data("samples", "systems.json")
 # The names of the fields in a system whose records have a side for question, answer and what was expected.
 _USUAL: Mapping[str, Sequence[str]] = _DATA["usual"]
 # The fields that stand in the side of the answer.
-_ANSWERED = ("response", "retrieved_contexts", "retrieved_context_ids", "stages", "searches")
+_FIELDS_OF_ANSWER = ("response", "retrieved_contexts", "retrieved_context_ids", "stages", "searches")
 
 
 def _read_schema(data: Mapping[str, Any]) -> Schema:
@@ -27,7 +27,7 @@ def _read_schema(data: Mapping[str, Any]) -> Schema:
     if has_sides:
         question_side, answer_side, expected_side = data["sides"]
         words = {**_USUAL, **words}
-    sides = {"user_input": question_side, **dict.fromkeys(_ANSWERED, answer_side)}
+    sides = {"user_input": question_side, **dict.fromkeys(_FIELDS_OF_ANSWER, answer_side)}
     return Schema(
         places={
             field: Place(sides.get(field, expected_side), tuple(keys)) for field, keys in words.items()

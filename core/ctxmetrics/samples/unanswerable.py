@@ -26,7 +26,7 @@ _VALUES = {**dict.fromkeys(_WORDS["yes"], True), **dict.fromkeys(_WORDS["no"], F
 # The kinds of references that name no fact; empty for a reference that may name one. See `phrase_kind`.
 Kind = Literal["refusal", "mark", "unsure", "yes_no", ""]
 # The most characters of a reference that ``refusals.json`` lists as a whole, with its punctuation.
-_LONGEST_PHRASE = 80
+_MAX_PHRASE_CHARACTERS = 80
 
 
 def is_answerability_name(name: str) -> bool:
@@ -82,7 +82,7 @@ def phrase_kind(text: str) -> Kind:
     - ``unsure``: it may be a refusal, or is one beside a statement. It counts as a statement.
     - ``yes_no``: a yes or a no and nothing else.
     """
-    if len(text) <= _LONGEST_PHRASE:
+    if len(text) <= _MAX_PHRASE_CHARACTERS:
         if text.strip() in _cased_marks():
             return "mark"
         kind = _phrases().get(_without_punctuation(text))

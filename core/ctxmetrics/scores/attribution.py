@@ -19,23 +19,27 @@ MatrixCell = Literal["whole", "part", "none"]
 class Attribution:
     """The matrix units x contexts behind a recall, and the numbers that follow from it without another request.
 
-    A unit is *supported at k* when a context that states the whole unit is among the first k, or, where no context
-    does, all that state a part of it are; at k = all this is the unit's verdict. From a model's judgement this is a
-    lower bound, since two parts may state the same fact. The embedded judge computes each unit's smallest k itself:
-    there, supported at k is what judging with only the first k contexts gives.
+    A supported unit is *supported at k* in one of two cases:
 
-    A supported unit *rests on* the contexts that state the whole unit, else on those that state its parts.
+    1. Some context states the whole unit, and such a context is among the first k.
+    2. No context states the whole unit, and all contexts that state a part of it are among the first k.
 
-    A context that repeats the text of one above is the same context once more: what rests on one of them rests on both, it
-    is redundant or unused, and it is no rank in the precision.
+    If k is the number of all contexts, this is the unit's verdict. For smaller k, the recall at k may be too low if a language
+    model judged: two parts may state the same fact, and then one of them is enough. The embedded judge, which asks no
+    language model, computes each unit's smallest k itself: it judges with only the first k contexts.
+
+    A supported unit *rests on* the contexts that state the whole unit. If there are none, it rests on those that state its parts.
+
+    A context with the text of an earlier context counts as that context once more. A unit that rests on one of them rests on
+    both. The later one is redundant or unused, and it has no rank of its own in the precision.
 
     ``k`` counts contexts from the top in every method; None takes all.
 
     Attributes:
         units: The verdicts about the units, in order, with their evidence.
         context_lengths: Characters of each judged context, in rank order.
-        repeats: The contexts that repeat one above: from the index of each to that of the first one.
-        texts: The judged contexts; None where they are not known, as in results of a file.
+        repeats: For each context that repeats an earlier one: its index, and the index of the first context with that text.
+        texts: The judged contexts; None if they are not known, as in results from a file.
     """
 
     units: tuple[Verdict, ...]
@@ -104,9 +108,9 @@ class Attribution:
         return all(unit.value is not None for unit in self.units if unit.weight)
 
     def recall(self, k: int | None = None) -> float | None:
-        """Return recall@k: units supported at k / units, or their weighted mean where the metric weighs facts.
+        """Return recall@k: units supported at k / all units. If the metric weighs facts, it is the weighted share.
 
-        Range 0 to 1; it never falls as k grows. None without units, or where one is not judged.
+        Range 0 to 1; it never falls as k grows. None if there is no unit, or a unit has no verdict.
 
         Source: claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
         """
@@ -124,7 +128,9 @@ class Attribution:
         return formulas.weighted_share(values, [unit.weight for unit in self.units])
 
     def precision(self, k: int | None = None, *, formula: str = "average_precision") -> float | None:
-        """Return support precision@k: of the first k contexts, those on which some unit supported at k rests.
+        """Return support precision@k: how many of the first k contexts support a unit, and how early they stand.
+
+        A context supports a unit here if the unit is supported at k and rests on the context.
 
         Args:
             k: How many contexts from the top count.
@@ -201,12 +207,12 @@ class Attribution:
         return sum(shares) / len(shares) if shares else None
 
     def _build_need_matrix(self) -> list[tuple[bool, ...]]:
-        """Return a matrix whose rows are needs: each row has the contexts of which one is enough for the need.
+        """Return a matrix with one row for each need: the contexts in the row each meet the need alone.
 
-        A unit that one context states is one need. A unit that rests on parts is one need for each part, because it needs all
-        of them. A repeated context serves the same needs as the context that it repeats.
+        A unit that a context states as a whole is one need. A unit that rests on parts is one need for each part, because all
+        parts are needed. A repeated context meets the same needs as the context that it repeats.
         """
-        # For each context the index of the first one with its text.
+        # For each context: the index of the first context with its text.
         first_indexes = [self.repeats.get(index, index) for index in range(len(self.context_lengths))]
         rows: list[tuple[bool, ...]] = []
         for cells, row in zip(self.cells, self.matrix(), strict=True):

@@ -21,17 +21,17 @@ from ctxmetrics.scores.text_notes import TextSigns, count_separators, describe_s
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # Samples below which nothing is said.
-_FEW = 5
+_MIN_SAMPLES = 5
 
 
 # A note is written if more than this share of the reference ids were never retrieved.
-_NOTED_SHARE = 0.5
+_MIN_UNRETRIEVED_SHARE = 0.5
 
 
 # It suggests a cut that matches at least this share of them ..
-_LEAST_MATCHED_SHARE = 0.2
+_MIN_MATCHED_SHARE = 0.2
 # .. and at least so many of them. So many examples are shown.
-_SHOWN = 2
+_EXAMPLES_SHOWN = 2
 
 
 # What separates the parts of an id: marks, or the border between letters and digits at its beginning or end.
@@ -117,7 +117,8 @@ def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _describe_change(text: str, change: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Describe the change that would make reference ids match, behind a text that counts them."""
     examples = [
-        f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}" for label, retrieved in pairs[:_SHOWN]
+        f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}"
+        for label, retrieved in pairs[:_EXAMPLES_SHOWN]
     ]
     return f"{text}; {change} they would match: {', '.join(examples)}"
 
@@ -271,7 +272,7 @@ class Labels:
         if ids and wanted and not in_spans(wanted):
             self.retrieved.update(ids)
             self.wanted.append(tuple(filter(None, wanted)))
-            if len(self.first_pairs) < _FEW:
+            if len(self.first_pairs) < _MIN_SAMPLES:
                 self.first_pairs.append((tuple(ids), self.wanted[-1]))
 
     def notes(self, *, by_words: bool) -> tuple[str, ...]:
@@ -326,7 +327,7 @@ class Labels:
             )
         for kind in _CIRCULAR_LABELS:
             count = self.circles[kind, True]
-            if count >= _FEW and not self.circles[kind, False]:
+            if count >= _MIN_SAMPLES and not self.circles[kind, False]:
                 notes.append(f"{kind}, in all {count} samples: such labels prove nothing")
         return tuple(notes)
 
@@ -369,8 +370,8 @@ class Labels:
         never = [id_ for id_ in reference_ids if id_ not in self.retrieved]
         if not never:
             return []
-        are_few = len(self.wanted) < _FEW
-        are_many = len(never) > _NOTED_SHARE * len(reference_ids)
+        are_few = len(self.wanted) < _MIN_SAMPLES
+        are_many = len(never) > _MIN_UNRETRIEVED_SHARE * len(reference_ids)
         text = self._count_never_retrieved(never, len(reference_ids))
         for change, forms_of_label, forms_of_retrieved in _LOSSLESS_CHANGES:
             pairs = self._pair_by_forms(never, forms_of_label, forms_of_retrieved)
@@ -384,7 +385,7 @@ class Labels:
             if are_few:
                 is_meant = self._matches_in_few(forms_of_label, forms_of_retrieved)
             else:
-                is_meant = len(matches) >= max(_SHOWN, _LEAST_MATCHED_SHARE * len(never))
+                is_meant = len(matches) >= max(_EXAMPLES_SHOWN, _MIN_MATCHED_SHARE * len(never))
             if is_meant:
                 return [_describe_change(text, change, pairs)]
         if are_few:
@@ -409,7 +410,7 @@ class Labels:
             forms = {form for id_ in ids for form in forms_of_retrieved(id_)}
             if all(forms.isdisjoint(forms_of_label(label)) for label in wanted):
                 return False
-        return len(self.first_pairs) >= _SHOWN
+        return len(self.first_pairs) >= _EXAMPLES_SHOWN
 
     def _pair_by_forms(
         self, labels: Sequence[str], forms_of_label: _Forms, forms_of_retrieved: _Forms

@@ -239,7 +239,7 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
-        return plain_fields(self, _WRITTEN)
+        return plain_fields(self, _WRITTEN_FIELDS)
 
 
 def read_repeats(names: object, contexts: int) -> Mapping[int, int]:
@@ -260,7 +260,7 @@ def read_repeats(names: object, contexts: int) -> Mapping[int, int]:
 
 
 # The keys of an ``--out`` row: the fields, without what the metric and the sample say, and two figures that follow from them.
-_WRITTEN = (
+_WRITTEN_FIELDS = (
     *(item.name for item in fields(Score) if item.name not in {"counted", "contexts"}),
     "passed",
     "doubtful",
@@ -285,23 +285,23 @@ def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
 
 
 class DeferredVerdicts(Protocol):
-    """The data of verdicts that are not made yet."""
+    """The data of verdicts that are not built yet."""
 
     def __len__(self) -> int:
         """Count the verdicts."""
         ...
 
     def __call__(self) -> Iterable[Verdict]:
-        """Make the verdicts."""
+        """Build the verdicts."""
         ...
 
     def to_dicts(self) -> list[dict[str, Any]] | None:
-        """Return the verdicts as a file of results has them, where they are an id and a value each; else None."""
+        """Return the verdicts as entries of a results file. None if a verdict is more than an id and a value."""
         ...
 
 
 def get_deferred(score: Score) -> DeferredVerdicts | None:
-    """Return the data of the verdicts that are not made yet; None where they are made."""
+    """Return the data of the verdicts if the verdicts are not built yet; else None."""
     verdicts: Any = _verdicts_slot.__get__(score)
     return verdicts if hasattr(verdicts, "to_dicts") else None
 

@@ -28,7 +28,7 @@ EVENT = "gen_ai.evaluation.result"
 # The address of the conventions' schema.
 _SCHEMA = f"https://opentelemetry.io/schemas/gen-ai/{CONVENTIONS}"
 # The name of the library as the source of events.
-_SCOPE = "ctxmetrics"
+_EVENT_SOURCE = "ctxmetrics"
 # The attribute of each field of the provenance. The conventions have no names for them yet.
 _PROVENANCE: Mapping[str, str] = {
     "judge": "ctxmetrics.judge",
@@ -42,9 +42,9 @@ _PROVENANCE: Mapping[str, str] = {
 # An id that this library gives: of a sentence, fact, claim or context.
 _OWN_ID = re.compile(r"[a-z]\d+")
 # Characters of an explanation.
-_LONGEST = 4_000
+_MAX_EXPLANATION_CHARACTERS = 4_000
 # Ids of verdicts with no that an explanation names.
-_MOST_NAMED = 20
+_MAX_IDS_NAMED = 20
 
 # The attributes that tell two events about one span or sample apart.
 _IDENTIFYING = (
@@ -75,7 +75,7 @@ def build_attributes(score: Score, *, keep_texts: bool = False) -> dict[str, Att
         attributes["ctxmetrics.reason_code"] = score.reason_code
     explanation = score.reason if keep_texts else _describe_without_texts(score)
     if explanation:
-        attributes["gen_ai.evaluation.explanation"] = explanation[:_LONGEST]
+        attributes["gen_ai.evaluation.explanation"] = explanation[:_MAX_EXPLANATION_CHARACTERS]
     for field, name in _PROVENANCE.items():
         value = getattr(score.provenance, field)
         if value:
@@ -99,8 +99,8 @@ def _describe_without_texts(score: Score) -> str:
     missed_ids = [verdict.id for verdict in missed if _OWN_ID.fullmatch(verdict.id)]
     if not missed_ids:
         return count
-    text = f"{count}; no: {', '.join(missed_ids[:_MOST_NAMED])}"
-    not_named = len(missed_ids) - _MOST_NAMED
+    text = f"{count}; no: {', '.join(missed_ids[:_MAX_IDS_NAMED])}"
+    not_named = len(missed_ids) - _MAX_IDS_NAMED
     return f"{text} and {not_named} more" if not_named > 0 else text
 
 
@@ -151,7 +151,7 @@ class Telemetry:
         if identifier is not None:
             attributes["ctxmetrics.event_id"] = identifier
         if spans is None:
-            tracer = trace.get_tracer(_SCOPE)
+            tracer = trace.get_tracer(_EVENT_SOURCE)
             with tracer.start_as_current_span(f"evaluate {score.metric}") as span:
                 self._emit(trace.set_span_in_context(span), attributes)
             return
@@ -209,4 +209,4 @@ def open_telemetry(telemetry: Any, *, keep_texts: bool = False) -> Telemetry | N
         raise ParameterError(
             f"telemetry={type(telemetry).__name__} must be True or a LoggerProvider of OpenTelemetry."
         )
-    return Telemetry(telemetry.get_logger(_SCOPE, schema_url=_SCHEMA), keep_texts)
+    return Telemetry(telemetry.get_logger(_EVENT_SOURCE, schema_url=_SCHEMA), keep_texts)

@@ -169,12 +169,12 @@ def _find_label(text: str) -> str:
 
 
 # Under this key the samples are counted that have texts.
-_ALL = ("", "all")
+_KEY_OF_ALL_TEXTS = ("", "all")
 
 
 def count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> None:
     """Count a sample by what may separate the passages of its only text."""
-    counts[_ALL] += 1
+    counts[_KEY_OF_ALL_TEXTS] += 1
     if len(texts) != 1:
         return
     separator, name = find_doubtful_separator(texts[0])
@@ -187,9 +187,13 @@ def describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str
     notes = []
     for key, count in counts.items():
         separator, name = key
-        if key != _ALL and count >= _MIN_SHARE_JOINED * counts[_ALL] and count > 1:
+        if (
+            key != _KEY_OF_ALL_TEXTS
+            and count >= _MIN_SHARE_JOINED * counts[_KEY_OF_ALL_TEXTS]
+            and count > 1
+        ):
             notes.append(
-                f"{count} of {plural(counts[_ALL], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
+                f"{count} of {plural(counts[_KEY_OF_ALL_TEXTS], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
                 f"{effect}; write --split {shlex.quote(separator)} (in Python split=)"
             )
     return notes
@@ -228,7 +232,7 @@ _DIGIT = re.compile(r"\d")
 # A number at the beginning of a text: [2] .., (0.91) .., 2. ..
 _FIRST_NUMBER = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
 # The characters at each end of a text in which its rank or score may stand.
-_END_OF_TEXT = 60
+_END_CHARACTERS = 60
 
 
 def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
@@ -258,7 +262,7 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
 def _read_named_numbers(text: str) -> dict[str, float]:
     """Read the ranks and scores at the ends of a text, by the words before them."""
     numbers: dict[str, float] = {}
-    for part in {text[:_END_OF_TEXT], text[-_END_OF_TEXT:]}:
+    for part in {text[:_END_CHARACTERS], text[-_END_CHARACTERS:]}:
         if _DIGIT.search(part) is None:
             continue
         for match in _NAMED_NUMBER.finditer(part):
@@ -365,7 +369,7 @@ class TextSigns:
                 self.unordered[name] += 1
         elif texts and question and question in texts[0]:
             rest = texts[0].rpartition(question)[2]
-            if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_OF_TEXT]):
+            if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_CHARACTERS]):
                 self.prompts += 1
         for reference in filter(None, references):
             self._add_reference(reference.strip(), texts)
@@ -381,7 +385,7 @@ class TextSigns:
         elif _is_address(reference) and not any(reference in text for text in texts):
             self.addresses += 1
         is_in_brackets = reference.rstrip(".").endswith((")", "]"))
-        if is_in_brackets and _SOURCE_BEHIND.search(reference[-_END_OF_TEXT:]):
+        if is_in_brackets and _SOURCE_BEHIND.search(reference[-_END_CHARACTERS:]):
             self.with_source += 1
         pieces: Sequence[str] = ()
         if any(mark in reference for mark in ("|", "OR", "#")):

@@ -10,21 +10,21 @@ from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # The most characters of a quote in a line.
-_QUOTE = 80
+_MAX_QUOTE_CHARACTERS = 80
 # The most characters of a unit or a context in a line.
 TEXT = 100
 # The most characters of a judge's reason in a line.
-_REASON = 200
+_MAX_REASON_CHARACTERS = 200
 # The most characters of a message in a line.
 MESSAGE = 500
 # What judged recalls count: these are expected, so that a no is a miss.
 _UNITS = frozenset({"sentence", "claim", "fact"})
 # Evidence of one verdict that one line shows.
-_MOST_SPANS = 4
+_MAX_SPANS_SHOWN = 4
 # How many ids a list shows.
-_MOST_IDS = 5
+_MAX_IDS_SHOWN = 5
 # The most characters of an id in a list.
-_MOST_ID_CHARACTERS = 20
+_MAX_ID_CHARACTERS = 20
 # "noes": the reason of a no, by the code of the verdict. "doubts": what is written about a flagged yes, by the code of its doubt.
 _WORDS: Mapping[str, Mapping[str, str]] = read_data("scores", "verdicts.json")
 # The mark of each verdict, and its colour in a terminal.
@@ -34,7 +34,7 @@ _MARKS: Mapping[bool | None, tuple[str, str]] = {
     None: ("?", "\033[33m"),
 }
 # Ends a colour in a terminal.
-_PLAIN = "\033[0m"
+_END_OF_COLOUR = "\033[0m"
 # Four digits of a p value are shown.
 _SMALLEST_P = 0.0001
 # The word for each verdict.
@@ -115,14 +115,14 @@ def format_mark(verdict: Verdict, *, color: bool = False) -> str:
     """Return a tick, a cross or a question mark; in parentheses where the verdict does not count."""
     mark, shade = _MARKS[verdict.value]
     if color:
-        mark = f"{shade}{mark}{_PLAIN}"
+        mark = f"{shade}{mark}{_END_OF_COLOUR}"
     return mark if verdict.weight else f"({mark})"
 
 
 def format_sentence(verdict: Verdict, language: str) -> str:
     """Write a verdict in one line: its id, yes or no, its text and why."""
     state = say(_STATES[verdict.value], language)
-    text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _QUOTE)}"'
+    text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _MAX_QUOTE_CHARACTERS)}"'
     why = explain_verdict(verdict, language)
     return f"{text} - {why}" if why else text
 
@@ -211,7 +211,7 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
 
 def _join_ids(ids: Sequence[str]) -> str:
     """Join the first ids in one text."""
-    names = [clean(id_, _MOST_ID_CHARACTERS) for id_ in ids[:_MOST_IDS]]
+    names = [clean(id_, _MAX_ID_CHARACTERS) for id_ in ids[:_MAX_IDS_SHOWN]]
     if len(ids) > len(names):
         names.append("…")
     return ", ".join(names)
@@ -235,13 +235,13 @@ def explain_verdict(verdict: Verdict, language: str) -> str:
     spans = _format_spans(verdict, language)
     if verdict.value and spans and "missed" not in verdict.details:
         return spans + describe_doubt(verdict, language)
-    parts = (verdict.code, clean(verdict.reason or "", _REASON), spans)
+    parts = (verdict.code, clean(verdict.reason or "", _MAX_REASON_CHARACTERS), spans)
     return "; ".join(part for part in parts if part)
 
 
 def _format_spans(verdict: Verdict, language: str) -> str:
     """Write the first pieces of evidence of a verdict."""
-    spans = [_format_span(span, verdict, language) for span in verdict.evidence[:_MOST_SPANS]]
+    spans = [_format_span(span, verdict, language) for span in verdict.evidence[:_MAX_SPANS_SHOWN]]
     more = len(verdict.evidence) - len(spans)
     if more:
         spans.append(f"+{more} {say('more', language)}")
@@ -253,6 +253,6 @@ def _format_span(span: Evidence, verdict: Verdict, language: str) -> str:
     part = "" if span.whole else f" ({say('part', language)})"
     where = f"c{span.context + 1} [{span.start}:{span.end}]{part}"
     if span.quote != verdict.text:
-        return f'{where} "{clean(span.quote, _QUOTE)}"'
+        return f'{where} "{clean(span.quote, _MAX_QUOTE_CHARACTERS)}"'
     phrase = "the whole text" if verdict.id.startswith("c") else "word for word"
     return f"{where} {say(phrase, language)}"

@@ -50,8 +50,8 @@ _OTHER_WORDS: frozenset[str] = frozenset().union(
 _ONLY_ENGLISH_WORDS = _ENGLISH_WORDS - _OTHER_WORDS
 _NO_ENGLISH_WORDS = _OTHER_WORDS - _ENGLISH_WORDS
 # The first characters of a text, which are enough where so many more words are English alone than of other languages alone.
-_OPENING = 160
-_CLEARLY = 3
+_OPENING_CHARACTERS = 160
+_CLEAR_LEAD_IN_WORDS = 3
 
 
 def _find_words(text: str) -> list[str]:
@@ -69,11 +69,11 @@ def _find_words(text: str) -> list[str]:
 
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
-    words = _find_words(text[:_OPENING])
-    least_english = len(_NO_ENGLISH_WORDS.intersection(words)) + _CLEARLY
+    words = _find_words(text[:_OPENING_CHARACTERS])
+    least_english = len(_NO_ENGLISH_WORDS.intersection(words)) + _CLEAR_LEAD_IN_WORDS
     if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= least_english:
         return "en"  # the usual case
-    if len(text) > _OPENING:
+    if len(text) > _OPENING_CHARACTERS:
         words = _find_words(text)
     english_count = len(_ENGLISH_WORDS.intersection(words))
     other_words = _OTHER_WORDS.intersection(words)

@@ -72,9 +72,9 @@ _BARE_MARK = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _DAY = re.compile(r"\s*\d{1,2}\.\s+$")
-_MOST_MARKS = 3
+_MAX_MARKS = 3
 # There a number before a capital letter may belong to a noun: "2.5 Liter", and a stop may make an ordinal of it: "3. maja".
-_NOUNS_ARE_CAPITALISED = ("de", "lb")
+_LANGUAGES_WITH_CAPITALISED_NOUNS = ("de", "lb")
 
 
 def skip_list_marks(text: str, language: str = "en") -> int:
@@ -89,7 +89,7 @@ def skip_list_marks(text: str, language: str = "en") -> int:
     if _MAY_BE_MARK.match(text) is None:
         return 0
     start = 0
-    for _ in range(_MOST_MARKS):
+    for _ in range(_MAX_MARKS):
         mark = _MARK.match(text, start)
         if mark is not None:
             is_mark = not _is_day(text, mark, language)
@@ -122,4 +122,4 @@ def _is_heading(text: str, mark: re.Match[str], language: str) -> bool:
     if not is_capitalised or word in LISTS["large_numbers"]:
         return False
     has_several_levels = (mark["levels"] or "").count(".") > 1
-    return has_several_levels or language[:2] not in _NOUNS_ARE_CAPITALISED
+    return has_several_levels or language[:2] not in _LANGUAGES_WITH_CAPITALISED_NOUNS

@@ -25,7 +25,7 @@ FUZZY_BAR = 0.9
 # Shorter quotes must be found to the letter (after normalising).
 FUZZY_MIN_CHARACTERS = 16
 # Characters by which a span is widened to whole words.
-_MOST_WIDENED = 20
+_MAX_CHARACTERS_ADDED = 20
 # In longer contexts only exact and normalised matches are searched: alignment would take seconds.
 FUZZY_MAX_CONTEXT = 200_000
 # The same for longer quotes.
@@ -40,7 +40,7 @@ _STEPS_A_PIECE = 250
 _STEPS_TO_SEE = 100
 _STEPS_A_MARK = 3_500
 # Letters of a piece that says enough to be evidence.
-_LEAST_LETTERS = 3
+_MIN_LETTERS = 3
 # The scripts from Thai on have no spaces between words.
 _FIRST_WITHOUT_SPACES = "\u0e00"
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.(?:\s?\.){2,}|…)(?:\s*\])?")
@@ -165,7 +165,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
 def _says_enough(piece: str) -> bool:
     """Whether a piece of a quote has three letters, or one digit or letter of a script without spaces."""
     characters = [character for character in piece if character.isalnum()]
-    if len(characters) >= _LEAST_LETTERS:
+    if len(characters) >= _MIN_LETTERS:
         return True
     return any(character.isdigit() or character >= _FIRST_WITHOUT_SPACES for character in characters)
 
@@ -324,8 +324,16 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
 def _whole_words(text: str, span: Span) -> Span:
     """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
     start, end = span
-    while start > 0 and span.start - start < _MOST_WIDENED and is_inside_number_or_word(text, start):
+    while (
+        start > 0
+        and span.start - start < _MAX_CHARACTERS_ADDED
+        and is_inside_number_or_word(text, start)
+    ):
         start -= 1
-    while end < len(text) and end - span.end < _MOST_WIDENED and is_inside_number_or_word(text, end):
+    while (
+        end < len(text)
+        and end - span.end < _MAX_CHARACTERS_ADDED
+        and is_inside_number_or_word(text, end)
+    ):
         end += 1
     return Span(start, end)

@@ -11,14 +11,14 @@ from ctxmetrics.text.normal_form import collapse_space
 # Invisible characters: a text is the same without them.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]+")
 # The words at the beginning by which most texts differ.
-_BEGINNING = 4
+_BEGINNING_WORDS = 4
 # The characters of the shortest run that counts as overlap. Shorter ones are idioms, names and headings.
 SHORTEST_OVERLAP = 40
 # Two texts are compared if so many characters at the beginning of a word are equal.
-_ANCHOR = 20
+_ANCHOR_CHARACTERS = 20
 _WORD = re.compile(r"(?<!\w)\w")
 # A text with longer words on average has no blanks between words, such as Chinese: each character may begin one.
-_LONGEST_WORD = 16
+_MAX_AVERAGE_WORD_CHARACTERS = 16
 
 
 def find_repeats(texts: Sequence[str]) -> dict[int, int]:
@@ -31,7 +31,7 @@ def find_repeats(texts: Sequence[str]) -> dict[int, int]:
     {2: 0, 3: 1}
     """
     texts = [text if text.isascii() else _clean(text) for text in texts]
-    beginnings = {tuple(text.split(None, _BEGINNING)[:_BEGINNING]) for text in texts}
+    beginnings = {tuple(text.split(None, _BEGINNING_WORDS)[:_BEGINNING_WORDS]) for text in texts}
     if len(beginnings) == len(texts):  # as nearly always
         return {}
     firsts: dict[str, int] = {}
@@ -86,11 +86,11 @@ def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
 
 def _find_anchors(text: str) -> Sequence[str]:
     """Find the characters with which each word begins, as far as a whole anchor follows."""
-    last = len(text) - _ANCHOR
+    last = len(text) - _ANCHOR_CHARACTERS
     starts: Sequence[int] = [match.start() for match in _WORD.finditer(text)]
-    if len(starts) * _LONGEST_WORD < len(text):
+    if len(starts) * _MAX_AVERAGE_WORD_CHARACTERS < len(text):
         starts = range(last + 1)
-    return [text[start : start + _ANCHOR] for start in starts if start <= last]
+    return [text[start : start + _ANCHOR_CHARACTERS] for start in starts if start <= last]
 
 
 def _list_windows(text: str) -> Iterator[int]:

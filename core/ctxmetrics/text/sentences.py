@@ -79,10 +79,10 @@ _NAME_WITH_MARK = re.compile(r"[A-Za-z][!?]$")
 _KANA = re.compile(r"[\u3040-\u309f]")
 # How much of a sentence is read, from its end, to see whether it ends there; and of the text behind it. With the whole of
 # them, the time would grow with the square of a sentence of many pieces.
-_TAIL = 40
-_HEAD = 20
+_TAIL_CHARACTERS = 40
+_HEAD_CHARACTERS = 20
 # The most pieces that are put together to one sentence: no bibliography is a sentence.
-_MOST_PIECES = 10
+_MAX_PIECES_JOINED = 10
 # Characters of ASCII at which the splitter may begin a sentence in a language of Latin script.
 _SENTENCE_END = re.compile(r"[\n!.?)]")
 _THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
@@ -96,18 +96,18 @@ _NOT_FOR_SPLITTER = re.compile(
     "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 # The most characters that the splitter gets at once.
-_BLOCK = 8_000
+_BLOCK_CHARACTERS = 8_000
 # The same in Chinese and Japanese, whose sentences have a quarter of the characters, and for which the splitter is slowest.
-_SMALL_BLOCK = 500
+_SMALL_BLOCK_CHARACTERS = 500
 # The same where a quotation is longer than half of a small block.
-_MEDIUM_BLOCK = 2_000
+_MEDIUM_BLOCK_CHARACTERS = 2_000
 _SHORT_SENTENCES = frozenset(("zh", "ja"))
 # The same of a text with quotation marks that are never closed, and how many more opening than closing marks it has.
-_QUOTED_BLOCK = 1_000
+_QUOTED_BLOCK_CHARACTERS = 1_000
 _EAST_ASIAN_QUOTES = (("「", "」"), ("『", "』"), ("“", "”"), ("《", "》"), ("（", "）"))
-_MOST_OPEN = 20
+_MAX_UNCLOSED_QUOTES = 20
 # Characters of a block within which a sentence has to end: a longer one is cut there.
-_LONGEST_SENTENCE = 32_000
+_MAX_SENTENCE_CHARACTERS = 32_000
 
 
 @lru_cache(maxsize=1)
@@ -192,7 +192,7 @@ def _join_pieces(
         if spans and not (text[start].isupper() and _ends_plainly(text, spans[-1])):
             before = _without_mark(text, Span(*spans[-1]), marks)
             span = Span(start, end)
-            if pieces_of_last < _MOST_PIECES and _continues(text, before, span, marks):
+            if pieces_of_last < _MAX_PIECES_JOINED and _continues(text, before, span, marks):
                 spans[-1] = _join(text, before, span)
                 pieces_of_last += 1
                 continue
@@ -239,7 +239,7 @@ class _ListMarks:
 
 def _get_tail(text: str, piece: Span) -> str:
     """Return the end of a piece, or all of a short one."""
-    return text[max(piece.start, piece.end - _TAIL) : piece.end]
+    return text[max(piece.start, piece.end - _TAIL_CHARACTERS) : piece.end]
 
 
 def _ends_with_abbreviation(tail: str) -> bool:
@@ -254,7 +254,7 @@ def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
     mark = text[end - 1]
     if mark != ".":
         return mark not in ")．）"
-    blank = text.rfind(" ", max(start, end - _HEAD), end)
+    blank = text.rfind(" ", max(start, end - _HEAD_CHARACTERS), end)
     last_word = text[blank + 1 : end - 1] if blank > 0 else ""
     return last_word.isalpha() and last_word.lower() not in _TITLES
 
@@ -297,13 +297,13 @@ def _continues(text: str, before: Span, span: Span, marks: _ListMarks) -> bool:
     """Whether a piece continues the one before it, which the splitter ended too early."""
     start = span.start
     tail = _get_tail(text, before)
-    head = text[start : start + _HEAD]
+    head = text[start : start + _HEAD_CHARACTERS]
     number = _NUMBER_ALONE.fullmatch(text, *span)
     if number and "\n" not in text[before.end : start] and not marks.has(number, tail):
         return True  # "ст. 10."
     if _is_said(tail, head):
         return True
-    if tail[-1] in ".)．）" and len(tail) < _TAIL and _MARK_ALONE.fullmatch(tail):
+    if tail[-1] in ".)．）" and len(tail) < _TAIL_CHARACTERS and _MARK_ALONE.fullmatch(tail):
         return True
     if tail[-1] != ".":
         return _KANA.match(head) is not None and _NAME_WITH_MARK.search(tail) is not None
@@ -373,24 +373,24 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
         return
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
 
-    usual_size = _SMALL_BLOCK if language in _SHORT_SENTENCES else _BLOCK
+    usual_size = _SMALL_BLOCK_CHARACTERS if language in _SHORT_SENTENCES else _BLOCK_CHARACTERS
     size = usual_size
     is_longer = False  # than a block: the sentence that the block begins with
     while start < stop:
         block = text[start : min(start + size, stop)]
-        if size == _SMALL_BLOCK and _holds_open_quotation(block, size // 2):
-            size = _MEDIUM_BLOCK
+        if size == _SMALL_BLOCK_CHARACTERS and _holds_open_quotation(block, size // 2):
+            size = _MEDIUM_BLOCK_CHARACTERS
             block = text[start : min(start + size, stop)]
         trusted_end = size // 2
         if not is_longer and _has_open_quotations(block):
-            size = min(usual_size, _QUOTED_BLOCK)
+            size = min(usual_size, _QUOTED_BLOCK_CHARACTERS)
             block = block[:size]
             trusted_end = size * 3 // 4
         is_last_block = start + size >= stop
         sentence_end = 0
         for piece_start, piece_end in _find_pieces(block, segment(language, block)):
             is_trusted = is_last_block or piece_end <= trusted_end
-            is_first_too_long = not sentence_end and size >= _LONGEST_SENTENCE
+            is_first_too_long = not sentence_end and size >= _MAX_SENTENCE_CHARACTERS
             if not is_trusted and not is_first_too_long:
                 break
             yield start + piece_start, start + piece_end
@@ -438,7 +438,7 @@ def _has_open_quotations(block: str) -> bool:
     open_curved = low - high - closing if low else high - closing
     open_angular = abs(block.count("«") - block.count("»"))
     open_corner = block.count("「") - block.count("」") + block.count("『") - block.count("』")
-    return max(open_curved, open_angular, open_corner) > _MOST_OPEN
+    return max(open_curved, open_angular, open_corner) > _MAX_UNCLOSED_QUOTES
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:

@@ -105,11 +105,11 @@ def _write_roman(number: int) -> str:
 
 
 _ROMAN_ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
-_MOST_ROMAN = 39
+_MAX_ROMAN_NUMBER = 39
 # Numerals of two letters or more, without L, C, D and M, of which words and abbreviations are made.
 ROMAN_NUMERALS: Mapping[str, str] = {
     _write_roman(number): str(number)
-    for number in range(1, _MOST_ROMAN + 1)
+    for number in range(1, _MAX_ROMAN_NUMBER + 1)
     if len(_write_roman(number)) > 1
 }
 # The same as ordinals of French: le XIXe siècle.
@@ -165,7 +165,7 @@ OPPOSITES: Mapping[str, str] = {
 _NAMES_OF_OPPOSITES: Mapping[str, str] = {
     word: name for pair in LISTS["opposites"] for name, words in pair.items() for word in words
 }
-_NAMED = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
+_KINDS_WITH_NAME = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
 # The numbers by their names, and by the other words with a value what each measures and its key; some only as they are spelled.
 _NUMBERS: Mapping[str, str] = {fold(name): number for name, number in NUMBER_NAMES.items()}
 _VALUES: Mapping[str, tuple[str, str]] = {
@@ -182,7 +182,7 @@ def is_named(token: Token) -> bool:
     """Whether a word names one of a few values: a day, a month, an ordinal."""
     if token.measures == "fraction":
         return token.kind == "word"
-    return token.measures in _NAMED or token.measures.startswith("numeral")
+    return token.measures in _KINDS_WITH_NAME or token.measures.startswith("numeral")
 
 
 # Characters of a chunk that is remembered. Chunks that are remembered: about 20 MB.
@@ -397,16 +397,19 @@ find_plain_chunk: Callable[[str], Any] = _plain_chunks.get
 _ONES = frozenset("123456789")
 _TENS = frozenset(f"{ten}0" for ten in "23456789")
 CLAUSE_END = frozenset(".,;:!?，。；：！？、")
-# Those behind which digits are nothing but a number.
+# Digits with one of these marks behind them are nothing but a number.
 _PLAIN_END = frozenset(".,;:!?")
-# Marks before and behind a word that are no part of it; with an underscore, which is no letter.
+# Marks that may stand before and behind a word without being a part of it. The underscore is one of them.
 MARKS_AROUND = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–—，。；：！？、"
 # Letters before this one belong to scripts with spaces.
 _FIRST_UNSPACED = "\u0e00"
 
 
 def _read_number(text: str) -> tuple[str, str, Kind, str]:
-    """Return key, folded form, kind and measure of a number; its key is its digits, with a point before its fraction."""
+    """Return the key, the folded form, the kind and the measure of a number.
+
+    The key is its digits, with a point before the fraction: 1234.5 for "1,234.50".
+    """
     measures = "ordinal" if _ORDINAL.search(text) else ""
     text = text.rstrip("+")
     decade = _DECADE.fullmatch(text)
@@ -418,10 +421,11 @@ def _read_number(text: str) -> tuple[str, str, Kind, str]:
         digits = "".join(
             str(unicodedata.decimal(character, character)) for character in _ORDINAL.sub("", text)
         )
-    if _GROUPED.fullmatch(digits):
-        digits = digits.replace(next(character for character in digits if not character.isdigit()), "")
+    if _GROUPED_DIGITS.fullmatch(digits):
+        group_separator = next(character for character in digits if not character.isdigit())
+        digits = digits.replace(group_separator, "")
     integer, point, fraction = digits.replace(",", ".").partition(".")
-    if _THOUSANDS.fullmatch(digits):
+    if _POINT_BEFORE_THOUSANDS.fullmatch(digits):
         key = integer + fraction  # 12.400 inhabitants
         return key, key, "number", measures
     key = integer.lstrip("0") or "0"
@@ -459,18 +463,19 @@ def _read_letters(word: str) -> tuple[str, str, Kind, str]:
 _KINDS_OF_VALUES: Mapping[str, Kind] = {"ordinal": "count", "s": "number", "%": "number"}
 
 
-_CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)\Z")
-_GROUPED = re.compile(
+_CLITIC = re.compile(r"'(?:s|re|ve|ll|d|m)\Z")  # it's, we're
+# A number whose digits are in groups.
+_GROUPED_DIGITS = re.compile(
     r"""
-    \d{1,3}(?:[,']\d{3})+(?:\.\d+)?
-    |\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?
-    |\d{1,3}(?:\.\d{3}){2,}
-    |\d{1,3}(?:\.\d{3})+,\d+
+    \d{1,3}(?:[,']\d{3})+(?:\.\d+)?        # 1,234,567.8
+    |\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?     # 12,34,567.8
+    |\d{1,3}(?:\.\d{3}){2,}                # 1.234.567
+    |\d{1,3}(?:\.\d{3})+,\d+               # 1.234,56
     """,
     re.VERBOSE,
 )
-# A number with a point before its last three digits that hardly is a decimal one.
-_THOUSANDS = re.compile(r"[1-9]\d{1,2}\.\d{3}|[1-9]\.000")
+# The point probably separates thousands: 12.500, 5.000.
+_POINT_BEFORE_THOUSANDS = re.compile(r"[1-9]\d{1,2}\.\d{3}|[1-9]\.000")
 # Decades of German and Russian: 1980er, 80-х
 _DECADE = re.compile(r"(1\d|20)?([3-9]0|(?<=\d\d)[012]0)(?:er|-(?:х|е|ые|ых|ті|их))")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")
@@ -495,7 +500,7 @@ def read_phrase(phrase: str) -> list[Token]:
 
 
 def _split_into_pairs(run: str, *, ends_clause: bool) -> list[Token]:
-    """Return the overlapping pairs of characters of a run as words; the one character of a run of one.
+    """Return the overlapping pairs of characters of a run as words. A run of one character is one word.
 
     Args:
         run: Characters of a script without blanks between words.
@@ -516,12 +521,16 @@ def _split_into_pairs(run: str, *, ends_clause: bool) -> list[Token]:
     return words
 
 
-# Chinese and Japanese numerals; one also stands for "a".
+# Chinese and Japanese numerals, without 一, which also means "a".
 _NUMERALS = frozenset("二三四五六七八九十百千两")
 
 
 def _measure_pair(pair: str) -> str:
-    """Return what two characters measure: a named value, or a numeral what is counted by the character behind it."""
+    """Return what a pair of characters measures.
+
+    The pair may be a named value. If it is a numeral and a character behind it, the measure names that character, which is
+    what the numeral counts. Else it measures nothing: the text is empty.
+    """
     value = _VALUES.get(pair)
     if value is not None:
         return str(value[0])

@@ -22,7 +22,7 @@ from ctxmetrics.judges.evidence.words import (
 from ctxmetrics.text.list_marks import skip_list_marks
 
 # Words after a denial among which the word it denies is looked for.
-_SCOPE = 6
+_WORDS_IN_SCOPE = 6
 # Words on either side of a word within which something may deny it.
 WORDS_AROUND = 7
 
@@ -33,8 +33,8 @@ _BLANKS_BEFORE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
 _MARK_BEHIND_BLANK = re.compile(r"[.,;:!?](?<=\s.)(?:\s|$)")
 
 # Signs that compare, before a number: they say the same as the words of bounds.
-_SIGNS = frozenset("<>≤≥")
-_COMPARED = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
+_COMPARISON_SIGNS = frozenset("<>≤≥")
+_SIGN_BEFORE_NUMBER = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
 # The first characters of pairs that deny, or whole pairs, in scripts without spaces.
 _DENYING_CHARACTERS: Mapping[str, tuple[str, ...]] = {
     language: tuple(characters) for language, characters in LISTS["denying_characters"].items()
@@ -42,19 +42,19 @@ _DENYING_CHARACTERS: Mapping[str, tuple[str, ...]] = {
 # Pairs that do not deny, or behind which nothing is denied: 不仅 (not only), 少ない (few), かもしれない (maybe).
 _HARMLESS_PAIRS = frozenset(LISTS["harmless_pairs"])
 # How many pairs before one that denies may be harmless ones.
-_PAIRS_BEFORE = 3
+_HARMLESS_PAIRS_BEFORE = 3
 # How many pairs, and how many words, next to one that denies may be denied.
-_PAIRS_DENIED = 4
-_WORDS_DENIED = 2
+_MAX_PAIRS_DENIED = 4
+_MAX_WORDS_DENIED = 2
 # Languages in which the word that denies stands behind the verb, and in which it may stand on either side.
-_DENYING_BEHIND = frozenset(("fa", "ja", "ko"))
-_DENYING_AROUND = frozenset(("hu",))
+_LANGUAGES_DENYING_BEHIND_VERB = frozenset(("fa", "ja", "ko"))
+_LANGUAGES_DENYING_ON_EITHER_SIDE = frozenset(("hu",))
 # Letters of a word that its other forms share, without its vowels.
-_MOST_CONSONANTS = 3
-_FEWEST_CONSONANTS = 2
+_MAX_CONSONANTS_COMPARED = 3
+_MIN_CONSONANTS = 2
 _VOWELS = frozenset("aeiouyаеиоуыэюяіїєё")
 # Finnish "maidolla" is a form of "maito".
-_HARDENED = str.maketrans("dgb", "tkp")
+_HARD_CONSONANTS = str.maketrans("dgb", "tkp")
 # Faster than by name.
 _get_key = itemgetter(Token._fields.index("key"))
 _get_folded = itemgetter(Token._fields.index("folded"))
@@ -77,9 +77,9 @@ def denies_by_characters(language: str) -> bool:
 def _list_consonants(word: str) -> str:
     """Return the first letter of a word and its first consonants; too few of them are none."""
     consonants = word[:1] + "".join(letter for letter in word[1:] if letter not in _VOWELS)
-    if len(consonants) < _FEWEST_CONSONANTS:
+    if len(consonants) < _MIN_CONSONANTS:
         return ""
-    return consonants[:_MOST_CONSONANTS].translate(_HARDENED)
+    return consonants[:_MAX_CONSONANTS_COMPARED].translate(_HARD_CONSONANTS)
 
 
 class ComparedText:
@@ -97,8 +97,8 @@ class ComparedText:
 
     def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
         words = text[skip_list_marks(text, language) :]
-        if any(sign in words for sign in _SIGNS):
-            words = _COMPARED.sub(_name_sign, words)
+        if any(sign in words for sign in _COMPARISON_SIGNS):
+            words = _SIGN_BEFORE_NUMBER.sub(_name_sign, words)
         if "-free" in words:
             words = _FREE_OF.sub(r"without \1", words)
         if _MARK_BEHIND_BLANK.search(words):
@@ -232,7 +232,7 @@ class ComparedText:
         positions = []
         for position, token in enumerate(self.tokens):
             if token.kind != "word" and token.folded.startswith(marks):
-                near = self.tokens[max(0, position - _PAIRS_BEFORE) : position + 1]
+                near = self.tokens[max(0, position - _HARMLESS_PAIRS_BEFORE) : position + 1]
                 if _HARMLESS_PAIRS.isdisjoint([pair.folded for pair in near]):
                     positions.append(position)
         return positions
@@ -246,11 +246,11 @@ class ComparedText:
     def _list_denied(self, position: int) -> Sequence[int]:
         """Return the positions of the content words next to one that denies, on the side of the language."""
         language = base_language(self.language)
-        count = _PAIRS_DENIED if language in _DENYING_CHARACTERS else _WORDS_DENIED
+        count = _MAX_PAIRS_DENIED if language in _DENYING_CHARACTERS else _MAX_WORDS_DENIED
         places: list[int] = []
-        if language not in _DENYING_BEHIND:
+        if language not in _LANGUAGES_DENYING_BEHIND_VERB:
             places += islice(self.words_in_scope(position), count)
-        if language in _DENYING_BEHIND or language in _DENYING_AROUND:
+        if language in _LANGUAGES_DENYING_BEHIND_VERB or language in _LANGUAGES_DENYING_ON_EITHER_SIDE:
             places += islice(self.words_in_scope(position, -1), count)
         return [place for place in places if place not in self.denying]
 
@@ -279,7 +279,7 @@ class ComparedText:
 
     def words_in_scope(self, position: int, step: int = 1) -> Iterator[int]:
         """Yield the positions of the content words after a word (step 1) or before it (step -1) in its clause."""
-        for neighbour in range(position + step, position + step * (_SCOPE + 1), step):
+        for neighbour in range(position + step, position + step * (_WORDS_IN_SCOPE + 1), step):
             if not 0 <= neighbour < len(self.tokens):
                 return
             # The first of the two tokens between which a clause may end.
@@ -291,13 +291,15 @@ class ComparedText:
 
     def words_after_insertion(self, negation: int) -> Iterator[int]:
         """Yield the positions of the content words after an insertion behind a negation: "no longer, as they say, thrives"."""
-        near = range(negation, min(negation + _SCOPE + 2, len(self.tokens)))
+        near = range(negation, min(negation + _WORDS_IN_SCOPE + 2, len(self.tokens)))
         clause_ends = [position for position in near if self.tokens[position].ends_clause]
         has_insertion = len(clause_ends) > 1 and clause_ends[0] <= negation + 1
         if not has_insertion:
             return
         insertion_end = clause_ends[1]
-        for position in range(insertion_end + 1, min(insertion_end + _SCOPE, len(self.tokens))):
+        for position in range(
+            insertion_end + 1, min(insertion_end + _WORDS_IN_SCOPE, len(self.tokens))
+        ):
             if self.is_content[position]:
                 yield position
 

@@ -37,18 +37,18 @@ from ctxmetrics.judges.evidence.words import (
 )
 
 # Words before a word of the unit within which something may deny it.
-_WORDS_BEFORE = 4
+_DENIAL_WORDS_BEFORE = 4
 # The share of the unit's content words that a sentence must hold to deny the unit by a negation of its own.
-_LEAST_SHARE_TO_DENY = 0.35
+_MIN_SHARE_TO_DENY = 0.35
 # The share that it must hold to give another number.
-_LEAST_SHARE_FOR_NUMBER = 0.5
+_MIN_SHARE_FOR_NUMBER = 0.5
 # Languages in which a negation may stand after the verb that it denies.
 _NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
 # Languages whose nouns have another form behind a word such as without.
-_INFLECTED = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
+_INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
 # Languages in which a denial is looked for on one side only, beside those without spaces.
 _DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
-_NUMBERS = frozenset(("number", "count"))
+_NUMBER_KINDS = frozenset(("number", "count"))
 
 
 class Contradiction(NamedTuple):
@@ -107,7 +107,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     # A plain yes may contradict a no, and any other value a value.
     if claim.negations or denies_by_characters(language):
         return None
-    if any(token.measures or token.kind in _NUMBERS for token in claim.tokens):
+    if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
         return None
     keys = list_denying_keys(language)
     for value in claim.values:
@@ -136,7 +136,7 @@ def _find_denials_of_unit(
             checked.add(key)
             texts_with_word = [text for text in evidence if text.find_key(key)]
             most_shared = max((text.shared_count for text in texts_with_word), default=0)
-            if most_shared < _LEAST_SHARE_TO_DENY * len(unit.content_keys):
+            if most_shared < _MIN_SHARE_TO_DENY * len(unit.content_keys):
                 continue
             if not any(text.denies_somewhere(key) for text in texts_with_word):
                 yield Contradiction("negation", unit.spell(position, denied), "")
@@ -158,7 +158,7 @@ def _find_denials_of_evidence(
     """Yield the words that the evidence denies and the unit does not."""
     words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
     for text in evidence:
-        if not text.negations or text.shared_count < _LEAST_SHARE_TO_DENY * len(unit.content_keys):
+        if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * len(unit.content_keys):
             continue
         checked = set()
         for position in text.negations:
@@ -170,7 +170,9 @@ def _find_denials_of_evidence(
                 continue
             checked.add(key)
             unit_positions = unit.find_key(key)
-            if any(unit.is_denied(place, _WORDS_BEFORE, words_after) for place in unit_positions):
+            if any(
+                unit.is_denied(place, _DENIAL_WORDS_BEFORE, words_after) for place in unit_positions
+            ):
                 continue
             if not _stands_undenied(key, evidence, text.shared_count):
                 stated = unit.spell(unit_positions[0], unit_positions[0])
@@ -192,11 +194,11 @@ def _find_inflected_denials(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the words that one side denies and the other has in another form: Polish "z solą" and "bez soli"."""
-    if base_language(unit.language) not in _INFLECTED:
+    if base_language(unit.language) not in _INFLECTED_LANGUAGES:
         return
     for text in evidence:
         # The word that is denied is not shared.
-        if text.shared_count < _LEAST_SHARE_TO_DENY * (len(unit.content_keys) - 1):
+        if text.shared_count < _MIN_SHARE_TO_DENY * (len(unit.content_keys) - 1):
             continue
         for spelling, other_spelling in _list_inflected_denials(unit, text):
             yield Contradiction("negation", spelling, other_spelling)
@@ -223,7 +225,7 @@ def _find_denials_on_one_side(
         unit.language
     ):
         return
-    least_shared = _LEAST_SHARE_FOR_NUMBER * (len(unit.content_keys) - len(unit.denying))
+    least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - len(unit.denying))
     texts = [text for text in evidence if text.shared_count >= least_shared]
     if not unit.denying:
         for text in texts:
@@ -264,7 +266,7 @@ def _find_other_numbers(
         if token.measures:
             yield from _find_other_values(unit, position, evidence)
             yield from _find_exchanged_numbers(unit, position, evidence)
-        elif token.kind in _NUMBERS:
+        elif token.kind in _NUMBER_KINDS:
             yield from _find_other_counts(unit, position, evidence)
             yield from _find_exchanged_numbers(unit, position, evidence)
             yield from _find_other_labels(unit, position, evidence)
@@ -287,7 +289,7 @@ def _find_other_values(
             shared_with_value = max(shared_with_value, text.shared_count - 1)
         else:
             texts_without_value.append(text)
-    least_shared = _LEAST_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
+    least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
     for text in texts_without_value:
         if text.shared_count <= shared_with_value or text.shared_count < least_shared:
             continue
@@ -308,9 +310,9 @@ def _find_forms(quantity: Token) -> frozenset[str]:
     return frozenset((quantity.key, *forms)) if year else frozenset((quantity.key,))
 
 
-_A_DIGIT = re.compile(r"\d")
+_ANY_DIGIT = re.compile(r"\d")
 # "Twice" has the first measure, "half" the second; both say how many times.
-_MULTIPLES = frozenset(("times", "fraction"))
+_MULTIPLE_KINDS = frozenset(("times", "fraction"))
 
 
 def _is_rival(token: Token, quantity: Token) -> bool:
@@ -321,7 +323,7 @@ def _is_rival(token: Token, quantity: Token) -> bool:
     if opposite is not None:
         return token.measures == opposite
     if token.measures != quantity.measures:
-        return token.measures in _MULTIPLES and quantity.measures in _MULTIPLES
+        return token.measures in _MULTIPLE_KINDS and quantity.measures in _MULTIPLE_KINDS
     if (".." in token.key) != (".." in quantity.key):  # one of them is a range
         return False
     return quantity.measures != "date" or _is_rival_date(token, quantity)
@@ -329,11 +331,11 @@ def _is_rival(token: Token, quantity: Token) -> bool:
 
 def _is_rival_date(token: Token, date: Token) -> bool:
     """Whether a date or a part of it has the form of another date."""
-    shape = _A_DIGIT.sub("0", date.key)
+    shape = _ANY_DIGIT.sub("0", date.key)
     is_day_instead_of_month = len(token.key) == len("2024-05-12") and shape == "0000-00"
     if is_day_instead_of_month:
         return False
-    return any(_A_DIGIT.sub("0", key) == shape for key in (token.key, *token.parts))
+    return any(_ANY_DIGIT.sub("0", key) == shape for key in (token.key, *token.parts))
 
 
 def _find_other_counts(
@@ -352,7 +354,7 @@ def _find_other_counts(
         elif noun.key in text.keys:
             shared_with_number = max(shared_with_number, text.shared_count - 1)
     for shared, text in candidates:
-        if shared <= shared_with_number or shared < _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys):
+        if shared <= shared_with_number or shared < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
             continue
         for noun_position in text.find_key(noun.key):
             number = text.tokens[noun_position - 1]
@@ -363,7 +365,7 @@ def _find_other_counts(
 
 
 # Numbers before one word. A text with more of them is a table or a list, in which none is exchanged.
-_MOST_NUMBERS = 8
+_MAX_NUMBERS_BEFORE_WORD = 8
 
 
 def _find_exchanged_numbers(
@@ -378,8 +380,12 @@ def _find_exchanged_numbers(
         return
     for text in evidence:
         positions_by_number = text.numbers_before.get(noun.key, {})
-        is_close = text.shared_count >= _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
-        if not is_close or len(positions_by_number) > _MOST_NUMBERS or token.key not in text.keys:
+        is_close = text.shared_count >= _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
+        if (
+            not is_close
+            or len(positions_by_number) > _MAX_NUMBERS_BEFORE_WORD
+            or token.key not in text.keys
+        ):
             continue
         for number, place in positions_by_number.items():
             if number in unit.counting_numbers and text.tokens[place].measures == token.measures:
@@ -404,7 +410,7 @@ def _find_other_labels(
     if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
     for text in evidence:
-        if text.shared_count < _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys):
+        if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
             continue
         for place in text.numbers_behind.get(noun.key, {}).values():
             if text.is_uncounted_whole(place):
@@ -496,7 +502,7 @@ def _find_contrary_values(
     if not unit.values:
         return
     # Only a text that holds most of the unit contradicts one of its phrases.
-    least_shared = _LEAST_SHARE_FOR_NUMBER * len(unit.content_keys)
+    least_shared = _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
     close_texts = [text for text in evidence if text.shared_count >= least_shared]
     stated = {(value.group, value.value, word) for value in unit.values for word in value.beside}
     for value in dict.fromkeys(unit.values):

@@ -23,18 +23,18 @@ from ctxmetrics.judges.evidence.chunks import ROMAN_NUMERALS, Token, read_phrase
 _get_folded = itemgetter(Token._fields.index("folded"))
 _get_kind = itemgetter(Token._fields.index("kind"))
 _get_spelling = itemgetter(Token._fields.index("spelling"))
-_NUMBERS = frozenset(("number", "count"))
+_NUMBER_KINDS = frozenset(("number", "count"))
 # Words without content that may stand between a phrase and its word.
-_MOST_SKIPPED = 3
+_MAX_SKIPPED_WORDS = 3
 # Groups of values that are found by a rule, beside those of the lists.
 BOTH = "both and a number"
-_LETTER = "letter behind a number"
-_FREQUENCY = "frequency"
-_DURATIONS = frozenset(("s", "day", "month"))
+_LETTER_GROUP = "letter behind a number"
+_FREQUENCY_GROUP = "frequency"
+_DURATION_KINDS = frozenset(("s", "day", "month"))
 _EVERY = frozenset(
     ("every", "each", "alle", "les", "cada", "ogni", "elke", "co", "каждые", "кожні", "kazde", "varje")
 )
-_RESULT = "result with a word between"
+_RESULT_GROUP = "result with a word between"
 # Words between the two numbers of a result: 7 votes to 3.
 _RESULT_JOINTS = frozenset(
     (
@@ -52,13 +52,13 @@ _RESULT_JOINTS = frozenset(
         "против",
     )
 )
-_NUMERAL = "numeral behind a name"
+_NUMERAL_GROUP = "numeral behind a name"
 _NUMERALS: Mapping[str, str] = {"I": "1", **ROMAN_NUMERALS}
 _LATIN = frozenset(("bis", "ter", "quater"))
 # What measures no amount, so that "until 20:00" is no bound.
 _NOT_AMOUNTS = frozenset(("time", "date", "code", "zone"))
 # Words before a phrase among which a negation denies it: "is not allowed" is not the contrary of "is forbidden".
-_DENIED_WITHIN = 3
+_MAX_WORDS_BEHIND_NEGATION = 3
 # Characters of Chinese, Japanese and Korean that say the contrary of each other where the other one of their pair is the same:
 # 北门 and 南门, 前半 and 後半. Spellings of one value stand together.
 _CONTRARY_CHARACTERS = (
@@ -227,7 +227,7 @@ def find_values(
             continue
         end = start + len(phrase.words)
         next_free[phrase.group] = end
-        if any(start - _DENIED_WITHIN <= position < start for position in negations):
+        if any(start - _MAX_WORDS_BEHIND_NEGATION <= position < start for position in negations):
             continue
         if phrase.place == "last" and end < len(words) and not words[end - 1].ends_clause:
             continue
@@ -292,7 +292,7 @@ def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
 @lru_cache(maxsize=1024)
 def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
     """Return the keys of which a text with a contrary value holds one; None where any number or letter may be one."""
-    if group in {BOTH, _FREQUENCY} or group not in _read_groups():
+    if group in {BOTH, _FREQUENCY_GROUP} or group not in _read_groups():
         return None
     values = _read_keys(group)
     return frozenset().union(*(values[other] for other in values if _are_contrary(group, other, value)))
@@ -314,7 +314,7 @@ def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
             continue
         is_letter = len(word.folded) == 1 and word.kind == "word"
         if is_letter or word.folded in _LATIN:
-            yield Value(_LETTER, word.folded, frozenset((number.key,)), word.spelling)
+            yield Value(_LETTER_GROUP, word.folded, frozenset((number.key,)), word.spelling)
 
 
 def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
@@ -332,8 +332,8 @@ def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
 def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
     """Yield the durations behind a word such as every: every two years."""
     for every, duration in pairwise(words):
-        if duration.measures in _DURATIONS and every.folded in _EVERY:
-            yield Value(_FREQUENCY, duration.key, frozenset(), duration.spelling)
+        if duration.measures in _DURATION_KINDS and every.folded in _EVERY:
+            yield Value(_FREQUENCY_GROUP, duration.key, frozenset(), duration.spelling)
 
 
 def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
@@ -341,7 +341,7 @@ def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
     for name, numeral in pairwise(words):
         value = _NUMERALS.get(numeral.spelling)
         if value is not None and not name.ends_clause and name.spelling[:1].isupper():
-            yield Value(_NUMERAL, value, frozenset((name.key,)), numeral.spelling)
+            yield Value(_NUMERAL_GROUP, value, frozenset((name.key,)), numeral.spelling)
 
 
 def _find_results(words: Sequence[Token]) -> Iterator[Value]:
@@ -351,10 +351,10 @@ def _find_results(words: Sequence[Token]) -> Iterator[Value]:
             continue
         first, word, _, second = words[position - 2 : position + 2]
         is_one_clause = not (first.ends_clause or word.ends_clause or joint.ends_clause)
-        has_two_numbers = first.kind in _NUMBERS and second.kind in _NUMBERS
+        has_two_numbers = first.kind in _NUMBER_KINDS and second.kind in _NUMBER_KINDS
         if is_one_clause and word.kind == "word" and has_two_numbers:
             spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
-            yield Value(_RESULT, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
+            yield Value(_RESULT_GROUP, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
 
 
 def _overlap(first: Token, second: Token) -> bool:
@@ -381,7 +381,7 @@ def _find_beside(
 
 def _find_content_behind(words: Sequence[Token], first: int, is_content: Sequence[bool]) -> int | None:
     """Return the position of the nearest content word from a position on, in the same clause; None for none."""
-    for position in range(first, min(len(words), first + _MOST_SKIPPED + 1)):
+    for position in range(first, min(len(words), first + _MAX_SKIPPED_WORDS + 1)):
         if is_content[position]:
             return position
         if words[position].ends_clause:
@@ -391,7 +391,7 @@ def _find_content_behind(words: Sequence[Token], first: int, is_content: Sequenc
 
 def _find_content_before(words: Sequence[Token], first: int, is_content: Sequence[bool]) -> int | None:
     """Return the position of the nearest content word from a position backwards, in the same clause; None for none."""
-    for position in range(first, max(-1, first - _MOST_SKIPPED - 1), -1):
+    for position in range(first, max(-1, first - _MAX_SKIPPED_WORDS - 1), -1):
         if words[position].ends_clause:
             return None
         if is_content[position]:

@@ -24,10 +24,10 @@ _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _PIECE = re.compile(r"[^\W_]+|[,;]")
 _BRACKETS = ((",", ","), ("(", ")"), ("—", "—"), ("–", "–"), ("[", "]"))
 # The most words of a subject that stands before its verb, and the most characters of a gap that are read.
-_LONGEST_SUBJECT = 5
-_LONGEST_READ = 2_000
+_MAX_SUBJECT_WORDS = 5
+_MAX_GAP_CHARACTERS = 2_000
 # The characters beside a gap in which the nearest word is looked for.
-_LONGEST_NEIGHBOUR = 60
+_MAX_NEIGHBOUR_CHARACTERS = 60
 
 
 def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
@@ -42,11 +42,11 @@ def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
         after: The part of the quote behind it.
         language: ISO 639 code of the language.
     """
-    if len(gap) > _LONGEST_READ or ("\n" in gap and "\t" in gap):
+    if len(gap) > _MAX_GAP_CHARACTERS or ("\n" in gap and "\t" in gap):
         return True
     quoted_kinds = {
-        *_find_value_kinds(before[-_LONGEST_READ:], language),
-        *_find_value_kinds(after[:_LONGEST_READ], language),
+        *_find_value_kinds(before[-_MAX_GAP_CHARACTERS:], language),
+        *_find_value_kinds(after[:_MAX_GAP_CHARACTERS], language),
     }
     hidden_kinds = {*_find_value_kinds(gap, language)}
     if _share_kind(quoted_kinds, hidden_kinds):
@@ -123,7 +123,7 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
     joint_positions = [position for position, piece in enumerate(pieces) if piece in lists["joints"]]
     if not joint_positions:
         return False
-    pieces_before = _PIECE.findall(before[-_LONGEST_NEIGHBOUR:].casefold())
+    pieces_before = _PIECE.findall(before[-_MAX_NEIGHBOUR_CHARACTERS:].casefold())
     repeats_word_before_gap = pieces_before[-1:] == pieces[-1:]
     if repeats_word_before_gap:
         return True
@@ -141,7 +141,7 @@ def _holds_subject(gap: str, after: str, language: str) -> bool:
     if not pieces or gap[-1:] in (",", ":") or pieces[-1].casefold() in lists["joints"]:
         return False
     last_joint = len(pieces) - 2
-    for position in range(last_joint, max(-1, last_joint - _LONGEST_SUBJECT), -1):
+    for position in range(last_joint, max(-1, last_joint - _MAX_SUBJECT_WORDS), -1):
         joint = pieces[position].casefold()
         opener = pieces[position + 1]
         if joint != "," and joint not in lists["joints"]:
@@ -158,5 +158,5 @@ def _holds_subject(gap: str, after: str, language: str) -> bool:
 
 def _get_first_piece(text: str) -> str:
     """Return the first word or mark of a text; an empty text if there is none near its beginning."""
-    pieces = _PIECE.findall(text[:_LONGEST_NEIGHBOUR])
+    pieces = _PIECE.findall(text[:_MAX_NEIGHBOUR_CHARACTERS])
     return pieces[0] if pieces else ""

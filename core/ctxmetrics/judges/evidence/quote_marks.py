@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from ctxmetrics.judges.evidence.word_forms import LISTS
 
-_MARKS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
+_MARK_CHARACTERS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
 # Characters at each end of a quote among which a label is looked for.
-_LABEL_ROOM = 120
+_MAX_LABEL_CHARACTERS = 120
 # "c2 says: **quote**" has three layers.
-_MOST_LAYERS = 5
-_TAG = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
+_MAX_LAYERS = 5
+_TAG_AT_END = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
 
 
 def take_off_marks(quote: str) -> str:
@@ -23,10 +23,10 @@ def take_off_marks(quote: str) -> str:
     """
     before, after = _labels()
     text = quote
-    for _ in range(_MOST_LAYERS):
-        bare = _TAG.sub("", text.strip()).strip(_MARKS)
-        bare = before.sub("", bare[:_LABEL_ROOM], count=1) + bare[_LABEL_ROOM:]
-        bare = bare[:-_LABEL_ROOM] + after.sub("", bare[-_LABEL_ROOM:], count=1)
+    for _ in range(_MAX_LAYERS):
+        bare = _TAG_AT_END.sub("", text.strip()).strip(_MARK_CHARACTERS)
+        bare = before.sub("", bare[:_MAX_LABEL_CHARACTERS], count=1) + bare[_MAX_LABEL_CHARACTERS:]
+        bare = bare[:-_MAX_LABEL_CHARACTERS] + after.sub("", bare[-_MAX_LABEL_CHARACTERS:], count=1)
         if bare == text:
             break
         text = bare

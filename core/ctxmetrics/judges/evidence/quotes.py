@@ -1,4 +1,4 @@
-"""What a quote proves about a unit: a quote that stands in its context may still say nothing about it."""
+"""Checks of whether quotes prove a unit: a quote that stands in its context may still say nothing about the unit."""
 
 from __future__ import annotations
 
@@ -33,50 +33,63 @@ from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
 
-# The sentences that hold the quotes deny the unit.
+# The doubt that the sentences that hold the quotes deny the unit.
 DENIED = "denied"
-# Why evidence may prove little: what `QuotedUnit.find_doubt` says; the quote names another context; its ellipsis hides a denial;
-# what `QuotedUnit.shares_little` and its like, and `QuotedUnit.find_denial` say.
+# The doubts of `QuotedUnit.find_doubt`, which describes them.
 _DOUBTS_OF_QUOTES = frozenset({"fragment", "whole_context", "unrelated", "heading"})
+# All reasons why evidence may prove little. ``another_context``: the quote stands in a context that the reply did not name.
+# ``broken_quote``: the ellipsis of a quote hides a denial. ``few_words``: see `QuotedUnit.shares_little`.
 DOUBTS = _DOUBTS_OF_QUOTES | {"another_context", "broken_quote", "few_words", DENIED}
-# Characters of a span, and of a unit or a context, that are searched for telling words.
-_LONGEST_COMPARED = 1_000
-_LONGEST_READ = 10_000
-_SHORTEST_WORD = 3
-# Measured by `benchmarks/validity/doubts.py`: the telling words of a unit of which more than one must stand in the sentences
-# that hold its quotes, and in the contexts that hold them; the share of them that a context quoted as a whole must hold.
-_MANY_WORDS = 8
-_SEVERAL_WORDS = 6
-_LEAST_SHARE = 0.25
-# The fewest contexts that have a topic, the shares of them that hold its words, and the other telling words of a unit of which
-# one must stand in its evidence.
-_FEW_CONTEXTS = 3
-_IN_ALL = 1.0
-_IN_MOST = 0.7
-_OTHER_WORDS = 3
-# The same of which more than one must stand there.
-_MANY_OTHER_WORDS = 4
-# Words that stand one after the other in a unit and in its evidence.
-_WORDS_OF_PHRASE = 3
-# The share of a context that is nearly all of it, and the sentences up to which a context may be quoted whole.
-_NEARLY_ALL = 0.9
-_FEW_SENTENCES = 3
-# The most words of a line that may be a heading.
-_LONGEST_HEADING = 8
-_SENTENCE_END = tuple(".!?;…。！？।")
-_ENDED = re.compile(r"[.!?;。！？।](?=\s|$)")
+
+# In this module:
+# distinctive words, which the pages call telling words, are numbers and words that are no stop words (`read_distinctive_words`);
+# topic words are the distinctive words that stand in all or most contexts;
+# plain words are words of a to z, compared letter by letter, which is fast.
+
+# The maximum number of characters that are read of a quote or a sentence ..
+_MAX_QUOTE_CHARACTERS = 1_000
+# .. and of a unit or a context.
+_MAX_TEXT_CHARACTERS = 10_000
+_MIN_DISTINCTIVE_LETTERS = 3
+# The next three numbers were measured by `benchmarks/validity/doubts.py`.
+# With this many distinctive words in a unit, more than one must stand in the sentences that hold the quotes ..
+_MIN_WORDS_FOR_SENTENCES = 8
+# .. and with this many, more than one must stand in the contexts that hold them.
+_MIN_WORDS_FOR_CONTEXTS = 6
+# The minimum share of the distinctive words in a context that is quoted as a whole.
+_MIN_SHARE_IN_WHOLE_CONTEXT = 0.25
+# The minimum number of contexts that have a common topic.
+_MIN_CONTEXTS_WITH_TOPIC = 3
+# The share of the contexts that hold a word of the topic: all of them, or most.
+_SHARE_ALL = 1.0
+_SHARE_MOST = 0.7
+# With this many distinctive words besides the topic words, one of them must stand in the sentences ..
+_MIN_OTHER_WORDS_FOR_ONE = 3
+# .. and with this many, two of them.
+_MIN_OTHER_WORDS_FOR_TWO = 4
+# The number of words of a phrase: words that follow each other.
+_PHRASE_WORDS = 3
+# Quotes that hold at least this share of a context quote it as a whole.
+_MIN_SHARE_OF_WHOLE = 0.9
+# The maximum number of sentences of a context that may be quoted as a whole.
+_MAX_SENTENCES_QUOTED_WHOLE = 3
+_CLOSEST_SENTENCES = 3
+# The maximum number of words of a line that may be a heading.
+_MAX_HEADING_WORDS = 8
+_SENTENCE_ENDS = tuple(".!?;…。！？।")
+_SENTENCE_END = re.compile(r"[.!?;。！？।](?=\s|$)")
 _AROUND_HEADING = "#*=-_:| \t"
 # A line of a table or list: a number, or a name and a value.
 _DATA_LINE = re.compile(r"\d|:")
 _YEAR = re.compile(r"(?<![\w.,])(?:1[5-9]|20)\d\d(?![^\W_]|[.,]\d)")
 _PLAIN_WORD = re.compile(r"[a-z]{4,}")
-# Letters and digits of scripts with spaces; from Thai on there are none.
+# A letter or digit of a script with spaces between words. The scripts from Thai (U+0E00) on have none.
 _LETTER = r"[^\W_\u0e00-\U0010ffff]"
 _TWO_LETTERS = re.compile(_LETTER * 2)
 _FIRST_LETTERS = re.compile(rf"\A{_LETTER}+")
 _LAST_LETTERS = re.compile(rf"{_LETTER}+\Z")
-# Characters of a text whose script is looked at.
-_LONGEST_LOOKED_AT = 200
+# The maximum number of characters that are read to find the script of a text.
+_MAX_SCRIPT_CHARACTERS = 200
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 
 
@@ -105,34 +118,36 @@ class QuotedUnit:
     def find_doubt(self, context: str, spans: Sequence[Evidence]) -> str | None:
         """Return why quotes from one context prove little about the unit, or None.
 
-        ``fragment``: stop words, or a part of a word. ``whole_context``: nearly all of a context of more than three
-        sentences. ``unrelated``: no telling word of the unit, although both are written in one script, or the quote's
-        script is that of the whole answer, or the unit's is that of most contexts. ``heading``: a line of up to eight words
-        that is no sentence and does not hold all telling words of the unit.
+        - ``fragment``: the quotes are only stop words or parts of words.
+        - ``whole_context``: the quotes are nearly all of a context of more than three sentences.
+        - ``unrelated``: the quotes hold no distinctive word of the unit, although their scripts can be compared
+          (`_is_in_comparable_script`).
+        - ``heading``: every quote is a line of at most eight words that is no sentence, and the quotes do not hold all
+          distinctive words of the unit.
         """
-        if covers(context, spans) and len(split_context(context)) > _FEW_SENTENCES:
+        if covers(context, spans) and len(split_context(context)) > _MAX_SENTENCES_QUOTED_WHOLE:
             return "whole_context"
         context, spans = see_spans(context, spans)
         quoted_texts: list[str] = []
         headings = [span for span in spans if _is_heading(span, context)]
         shares_word = False
         for span in spans:
-            quoted_text = _drop_cut_words(context, span)[:_LONGEST_COMPARED]
+            quoted_text = _drop_cut_words(context, span)[:_MAX_QUOTE_CHARACTERS]
             quoted_texts.append(quoted_text)
             if not self._plain_words.isdisjoint(_PLAIN_WORD.findall(quoted_text.casefold())):
                 shares_word = True
         if shares_word and not headings:
-            return None  # the usual case: a word in common that needs no analysis
+            return None  # the usual case: they share a plain word
         quoted_words = set[str]()
         for quoted_text in quoted_texts:
-            quoted_words |= read_telling_words(quoted_text, self.language)
+            quoted_words |= read_distinctive_words(quoted_text, self.language)
         if not quoted_words:
             return "fragment"
-        shares_no_word = quoted_words.isdisjoint(self._telling_words)
+        shares_no_word = quoted_words.isdisjoint(self._distinctive_words)
         if shares_no_word and self._is_in_comparable_script(" ".join(quoted_texts)):
             return "unrelated"
         has_only_headings = len(headings) == len(spans)
-        if has_only_headings and not quoted_words.issuperset(self._telling_words):
+        if has_only_headings and not quoted_words.issuperset(self._distinctive_words):
             return "heading"
         return None
 
@@ -141,13 +156,17 @@ class QuotedUnit:
     ) -> Contradiction | None:
         """Return how the sentences that hold the quotes deny the unit, or None.
 
-        They have another year; they have another value of what a quantity of the unit measures, and not the unit's; they name
-        X210 for X200, or have another name or number between the same words (`find_replaced_word`); one side has a negation;
-        or they take back what they say (`find_reservation`). Other plain numbers are not looked at: in what people chose for
-        true claims they stand as often as for false ones.
+        - They have another year (`find_other_year`).
+        - They have another value of what a quantity of the unit measures, and not the unit's value.
+        - They have another product name, such as X210 for X200.
+        - They have another name or number between the same words (`find_replaced_word`).
+        - Either they or the unit have a negation, but not both.
+        - They take back what they say (`find_reservation`).
+
+        Other plain numbers are not compared: people quoted other numbers as often for true claims as for false ones.
 
         Args:
-            sentences: The sentences.
+            sentences: The sentences that hold the quotes.
             contexts: All contexts of the request.
             facts_only: Look only for another year, value or name.
         """
@@ -170,7 +189,10 @@ class QuotedUnit:
     def find_other_year(
         self, sentences: Sequence[str], contexts: Sequence[str]
     ) -> Contradiction | None:
-        """Return the year that sentences have and the one of the unit, if they have none of its years and no context has it."""
+        """Return a year of the unit and another year of the sentences, or None.
+
+        The sentences must have a year, but none of the unit's years, and no context may have the unit's year.
+        """
         years_of_unit = _list_years(self.text)
         if not years_of_unit:
             return None
@@ -185,105 +207,115 @@ class QuotedUnit:
     def shares_little(
         self, sentences: Sequence[str], contexts: Sequence[str], *, common: bool = False
     ) -> bool:
-        """Whether quotes share one telling word at most with a unit that has many, or hardly more than the words of the topic.
+        """Whether the quotes share too few distinctive words with the unit to be evidence for it.
 
-        One of eight or more words in the sentences that hold the quotes, or one of six or more in the contexts that hold
-        them. Words of the topic are those of all contexts: beside them, no word of three, or one word of four. Only where both
-        are written in one script and language.
+        They do in each of these cases, if sentences and answer are written in one script and language:
+
+        - The unit has at least eight distinctive words, and the sentences hold at most one of them.
+        - The unit has at least six distinctive words, and the sentences and the contexts each hold at most one of them.
+        - Besides the topic words the unit has at least three distinctive words, and the sentences hold none of these.
+        - Besides the topic words the unit has at least four distinctive words, and the sentences hold at most one of these.
 
         Args:
             sentences: The sentences that hold the quotes.
-            contexts: The contexts that hold them; none if the sentences are enough.
-            common: The topic's words are also those that most contexts have, and beside the words of all contexts one word
-                of three is not enough.
+            contexts: The contexts that hold the quotes; empty if only the sentences count.
+            common: Be stricter. In the third case, words of most contexts are topic words. In the fourth case, three
+                distinctive words are enough.
         """
         if self._shares_plain_words(sentences) or self._shares_phrase(sentences):
             return False
-        total = len(self._telling_words)
+        word_count = len(self._distinctive_words)
         shared_words = self._list_shared_words(sentences)
-        shares_few = total >= _SEVERAL_WORDS and len(shared_words) <= 1
-        if shares_few and total < _MANY_WORDS:
+        shares_few = word_count >= _MIN_WORDS_FOR_CONTEXTS and len(shared_words) <= 1
+        if shares_few and word_count < _MIN_WORDS_FOR_SENTENCES:
             shares_few = len(self._list_shared_words(contexts)) <= 1
         if shared_words and not shares_few:
-            topic_words = self._find_topic_words(_IN_MOST if common else _IN_ALL)
-            other_words = total - len(topic_words)
-            shares_few = shared_words <= topic_words and other_words >= _OTHER_WORDS
+            topic_words = self._find_topic_words(_SHARE_MOST if common else _SHARE_ALL)
+            other_word_count = word_count - len(topic_words)
+            shares_only_topic = shared_words <= topic_words
+            shares_few = shares_only_topic and other_word_count >= _MIN_OTHER_WORDS_FOR_ONE
         if not shares_few:
-            topic_words = self._find_topic_words(_IN_ALL)
-            other_words = total - len(topic_words)
-            least = _OTHER_WORDS if common else _MANY_OTHER_WORDS
+            topic_words = self._find_topic_words(_SHARE_ALL)
+            other_word_count = word_count - len(topic_words)
             shares_one_other_word = len(shared_words - topic_words) <= 1
-            shares_few = bool(topic_words) and shares_one_other_word and other_words >= least
+            min_other_words = _MIN_OTHER_WORDS_FOR_ONE if common else _MIN_OTHER_WORDS_FOR_TWO
+            has_other_words = other_word_count >= min_other_words
+            shares_few = bool(topic_words) and shares_one_other_word and has_other_words
         return shares_few and self._is_in_language_of_answer(sentences)
 
     def shares_little_as_whole(self, context: str) -> bool:
-        """Whether a context of several sentences, quoted as a whole, shares a quarter of the unit's words at most."""
-        total = len(self._telling_words)
-        if total < _SEVERAL_WORDS or len(split_context(context)) == 1:
+        """Whether a context of several sentences, quoted as a whole, holds at most a quarter of the distinctive words."""
+        word_count = len(self._distinctive_words)
+        if word_count < _MIN_WORDS_FOR_CONTEXTS or len(split_context(context)) == 1:
             return False
-        shares_little = len(self._list_shared_words([context])) <= _LEAST_SHARE * total
+        shared_count = len(self._list_shared_words([context]))
+        shares_little = shared_count <= _MIN_SHARE_IN_WHOLE_CONTEXT * word_count
         return shares_little and self._is_in_language_of_answer([context])
 
     def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
         """Return the three sentences that share most words with the unit, the closest first."""
         shared_counts = {sentence: len(self._list_shared_words([sentence])) for sentence in sentences}
         ranked = sorted(sentences, key=shared_counts.__getitem__, reverse=True)
-        return ranked[:_FEW_SENTENCES]
+        return ranked[:_CLOSEST_SENTENCES]
 
     def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
-        """Whether sentences share two words with the unit that are not the topic: the usual case, seen at once."""
-        text = " ".join(sentences)[:_LONGEST_COMPARED].casefold()
+        """Whether the sentences share at least two plain words with the unit that are not in most contexts.
+
+        This is the usual case. It needs no analysis of the texts.
+        """
+        text = " ".join(sentences)[:_MAX_QUOTE_CHARACTERS].casefold()
         shared_words = self._plain_words.intersection(_PLAIN_WORD.findall(text))
         contexts = [context.casefold() for context in self.contexts]
-        most_contexts = _IN_MOST * len(contexts)
-        words_beside_topic = 0
+        min_contexts_of_topic = _SHARE_MOST * len(contexts)
+        shared_beside_topic = 0
         for word in shared_words:
             holding_contexts = [context for context in contexts if word in context]
-            if len(holding_contexts) < most_contexts:
-                words_beside_topic += 1
-        return words_beside_topic > 1
+            if len(holding_contexts) < min_contexts_of_topic:
+                shared_beside_topic += 1
+        return shared_beside_topic > 1
 
     def _shares_phrase(self, sentences: Sequence[str]) -> bool:
-        """Whether a sentence has words of the unit one after the other, one of them telling: "to go out and murder".
+        """Whether a sentence shares a phrase with the unit that is not only stop words: "to go out and murder".
 
-        Words that stand so in most contexts name the topic.
+        A phrase that stands in most contexts names the topic and does not count.
         """
-        unit_phrases = _list_phrases(self.text[:_LONGEST_COMPARED])
+        unit_phrases = _list_phrases(self.text[:_MAX_QUOTE_CHARACTERS])
         quoted_phrases = set[tuple[str, ...]]()
         for sentence in sentences:
-            quoted_phrases |= _list_phrases(sentence[:_LONGEST_COMPARED])
+            quoted_phrases |= _list_phrases(sentence[:_MAX_QUOTE_CHARACTERS])
         stop_words = get_word_list("stop", self.language)
-        shared_phrases = unit_phrases & quoted_phrases
-        telling_phrases = [phrase for phrase in shared_phrases if not stop_words.issuperset(phrase)]
-        if not telling_phrases:
+        shared_phrases = [
+            phrase for phrase in unit_phrases & quoted_phrases if not stop_words.issuperset(phrase)
+        ]
+        if not shared_phrases:
             return False
-        phrases_by_context = [_list_phrases(text[:_LONGEST_COMPARED]) for text in self.contexts]
-        most_contexts = max(_FEW_CONTEXTS, _IN_MOST * len(phrases_by_context))
-        for phrase in telling_phrases:
+        phrases_by_context = [_list_phrases(text[:_MAX_QUOTE_CHARACTERS]) for text in self.contexts]
+        min_contexts_of_topic = max(_MIN_CONTEXTS_WITH_TOPIC, _SHARE_MOST * len(phrases_by_context))
+        for phrase in shared_phrases:
             holding_contexts = [phrases for phrases in phrases_by_context if phrase in phrases]
-            if len(holding_contexts) < most_contexts:
+            if len(holding_contexts) < min_contexts_of_topic:
                 return True
         return False
 
     def _list_shared_words(self, texts: Sequence[str]) -> frozenset[str]:
-        """Return the telling words of the unit that stand in texts; all of them where a text is too long to read."""
-        if any(len(text) > _LONGEST_READ for text in texts):
-            return self._telling_words
+        """Return the distinctive words of the unit that stand in texts. If a text is too long to read, return all of them."""
+        if any(len(text) > _MAX_TEXT_CHARACTERS for text in texts):
+            return self._distinctive_words
         words_of_texts = frozenset[str]()
         for text in texts:
-            words_of_texts |= read_telling_words(text, self.language)
-        return self._telling_words & words_of_texts
+            words_of_texts |= read_distinctive_words(text, self.language)
+        return self._distinctive_words & words_of_texts
 
-    def _find_topic_words(self, share: float) -> frozenset[str]:
-        """Return the telling words of the unit that such a share of the contexts hold."""
+    def _find_topic_words(self, min_share: float) -> frozenset[str]:
+        """Return the distinctive words of the unit that stand in at least this share of the contexts."""
         counts: Counter[str] = Counter()
         for context in self.contexts:
             counts.update(self._list_shared_words([context]))
-        fewest_contexts = max(_FEW_CONTEXTS, share * len(self.contexts))
-        return frozenset(word for word, count in counts.items() if count >= fewest_contexts)
+        min_contexts = max(_MIN_CONTEXTS_WITH_TOPIC, min_share * len(self.contexts))
+        return frozenset(word for word, count in counts.items() if count >= min_contexts)
 
     def _is_in_language_of_answer(self, texts: Sequence[str]) -> bool:
-        """Whether texts are written in the script and the language of the answer, so that words can be shared."""
+        """Whether texts are written in the script and the language of the answer, so that they can share words with it."""
         text = " ".join(texts)
         if not self._is_in_comparable_script(text):
             return False
@@ -291,27 +323,31 @@ class QuotedUnit:
         return _guess_language(text, self.language) == answer_language
 
     def _is_in_comparable_script(self, text: str) -> bool:
-        """Whether a quote should share words with the unit: it need not across scripts."""
+        """Whether a text should share words with the unit. A text in another script cannot.
+
+        It should if its script is that of the unit or the answer, or if most contexts are in the unit's script.
+        """
         if _find_script(text) in {self._script, _find_script(self.answer)}:
             return True
         contexts_in_script = [
             context for context in self.contexts if _find_script(context) == self._script
         ]
-        return 2 * len(contexts_in_script) > len(self.contexts)
+        half_of_contexts = len(self.contexts) / 2
+        return len(contexts_in_script) > half_of_contexts
 
     @cached_property
     def _script(self) -> str | None:
         return _find_script(self.text)
 
     @cached_property
-    def _telling_words(self) -> frozenset[str]:
-        """The telling words of the unit."""
-        return read_telling_words(self.text[:_LONGEST_READ], self.language, with_parts=False)
+    def _distinctive_words(self) -> frozenset[str]:
+        """The distinctive words of the unit."""
+        return read_distinctive_words(self.text[:_MAX_TEXT_CHARACTERS], self.language, with_parts=False)
 
     @cached_property
     def _plain_words(self) -> frozenset[str]:
-        """The words of the unit that are compared as they are written: of four letters from a to z or more, no stop words."""
-        words = frozenset(_PLAIN_WORD.findall(self.text[:_LONGEST_COMPARED].casefold()))
+        """The words of the unit that are no stop words and have at least four letters from a to z."""
+        words = frozenset(_PLAIN_WORD.findall(self.text[:_MAX_QUOTE_CHARACTERS].casefold()))
         return words - get_word_list("stop", self.language)
 
 
@@ -343,47 +379,51 @@ def _list_years(text: str) -> set[str]:
 
 
 @lru_cache(maxsize=512)
-def read_telling_words(text: str, language: str, *, with_parts: bool = True) -> frozenset[str]:
-    """Return the keys of the words that say something: numbers, words of three letters, pairs of characters.
+def read_distinctive_words(text: str, language: str, *, with_parts: bool = True) -> frozenset[str]:
+    """Return the keys of the distinctive words of a text.
+
+    These are numbers, words of at least three letters that are no stop words, and pairs of characters in scripts without
+    spaces.
 
     Args:
         text: The text.
         language: ISO 639 code; it chooses the stop words.
-        with_parts: Whether the parts of quantities are among them: of 12 May 2024 also 2024.
+        with_parts: Whether the parts of a quantity are included, such as 2024 of "12 May 2024".
     """
     stop_words = get_word_list("stop", language)
     keys = set()
     for word in tokenize(text):
-        is_telling = word.kind in {"number", "characters"}
+        is_distinctive = word.kind in {"number", "characters"}
         if word.kind == "word":
-            is_telling = len(word.folded) >= _SHORTEST_WORD and word.folded not in stop_words
-        if is_telling:
+            is_long = len(word.folded) >= _MIN_DISTINCTIVE_LETTERS
+            is_distinctive = is_long and word.folded not in stop_words
+        if is_distinctive:
             keys.update(list_keys([word]) if with_parts else [word.key])
     return frozenset(keys)
 
 
 @lru_cache(maxsize=512)
 def _list_phrases(text: str) -> frozenset[tuple[str, ...]]:
-    """Return each run of three words of a text."""
+    """Return each phrase of a text: three words that follow each other."""
     words: list[str] = []
     for word in tokenize(text):
         if word.folded == "nt" and words:  # "are n't", as some texts are cut into words
             words[-1] += word.folded
         else:
             words.append(word.folded)
-    starts = range(len(words) - _WORDS_OF_PHRASE + 1)
-    return frozenset(tuple(words[start : start + _WORDS_OF_PHRASE]) for start in starts)
+    starts = range(len(words) - _PHRASE_WORDS + 1)
+    return frozenset(tuple(words[start : start + _PHRASE_WORDS]) for start in starts)
 
 
 def _is_heading(span: Evidence, context: str) -> bool:
-    """Whether a quote is a line of a few words that does not end as a sentence does, and more text follows."""
+    """Whether a quote is, or stands in, a line of a few words that does not end like a sentence. More text must follow."""
     line_start = context.rfind("\n", 0, span.start) + 1
     line_end = context.find("\n", span.end)
     is_last_line = line_end < 0 or not has_content(context[line_end:])
     if is_last_line or "\n" in span.quote:
         return False
     line = context[line_start:line_end].strip(_AROUND_HEADING)
-    if len(line.split()) > _LONGEST_HEADING or line.endswith(_SENTENCE_END):
+    if len(line.split()) > _MAX_HEADING_WORDS or line.endswith(_SENTENCE_ENDS):
         return False
     return not _DATA_LINE.search(line) and span.quote.strip(_AROUND_HEADING) in line
 
@@ -393,42 +433,42 @@ def covers(context: str, spans: Sequence[Evidence]) -> bool:
     context, spans = see_spans(context, spans)
     places = {(span.start, span.end) for span in spans}
     covered_characters = sum(end - start for start, end in places)
-    return covered_characters >= _NEARLY_ALL * len(context)
+    return covered_characters >= _MIN_SHARE_OF_WHOLE * len(context)
 
 
 def see_spans(context: str, spans: Sequence[Evidence]) -> tuple[str, Sequence[Evidence]]:
-    """Return what a reader sees of a context, and where the quotes stand in that."""
+    """Return the visible text of a context, and the quotes with their positions in the visible text."""
     view = see(context)
     if view.is_plain:
         return context, spans
-    visible = []
+    visible_spans = []
     for span in spans:
         start = view.to_visible(span.start)
         end = view.to_visible(span.end)
-        visible.append(replace(span, start=start, end=end, quote=view.text[start:end]))
-    return view.text, visible
+        visible_spans.append(replace(span, start=start, end=end, quote=view.text[start:end]))
+    return view.text, visible_spans
 
 
 split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
 
 
 def stands_as_sentence(text: str, context: str) -> bool:
-    """Whether a context has a text's sentences as whole sentences of its own, one after the other.
+    """Whether the sentences of a text are whole sentences of a context, one after the other.
 
-    A sentence that stands inside another one may be denied there ("the claim that ..."), and a question states nothing.
+    It is not enough that a text stands inside a longer sentence: that sentence may deny it ("the claim that ...").
     """
     if not stands_in(text, context):
         return False
     sentences = _list_sentences(text)
     context_sentences = _list_sentences(context)
-    size = len(sentences)
-    starts = range(len(context_sentences) - size + 1)
-    return any(context_sentences[start : start + size] == sentences for start in starts)
+    count = len(sentences)
+    starts = range(len(context_sentences) - count + 1)
+    return any(context_sentences[start : start + count] == sentences for start in starts)
 
 
 @lru_cache(maxsize=128)
 def _list_sentences(text: str) -> Sequence[str]:
-    """List the sentences of a text in their normal form, without marks of lists and the last full stop."""
+    """List the sentences of a text in their normal form, without list marks and without the full stop."""
     view = see(text)
     sentences = []
     for span in split_context(text):
@@ -439,12 +479,12 @@ def _list_sentences(text: str) -> Sequence[str]:
 
 
 class QuoteMatch(NamedTuple):
-    """Where a quote stands in a context.
+    """The place of a quote in its context.
 
     Attributes:
-        start: Its first character.
-        end: One past its last character.
-        is_broken: Whether an ellipsis in the quote hides what matters.
+        start: The position of the quote's first character in the context.
+        end: The position behind the quote's last character.
+        is_broken: Whether an ellipsis in the quote hides a denial or the end of a sentence.
     """
 
     start: int
@@ -455,13 +495,16 @@ class QuoteMatch(NamedTuple):
 def match_quote(effort: Effort, language: str, quote: str, context: str) -> QuoteMatch | None:
     """Find a quote in a context.
 
-    A quote that is not found is looked for again without the marks that models write around a quote
-    (`take_off_marks`). An ellipsis hides what matters if it hides a word that denies, the end of a sentence, or what
-    `hides_statement` says. None if the quote is not found, or if the quote and the text that was found for it do not
-    have the same negations: an alignment may pass over a "not".
+    A quote that is not found is looked for again without the marks that models write around quotes (`take_off_marks`). The
+    match is broken if an ellipsis in the quote hides a word that denies, the end of a sentence, or a statement
+    (`hides_statement`).
+
+    Returns:
+        None if the quote is not found. Also None if the quote and the text that matches it have different negations: the
+        search for a similar text may skip a "not".
 
     Raises:
-        EffortExceededError: Finding it takes more work than is left.
+        EffortExceededError: The search takes more work than `effort` has left.
     """
     pieces = find_quote(quote, context, effort)
     if not pieces:
@@ -480,7 +523,7 @@ def match_quote(effort: Effort, language: str, quote: str, context: str) -> Quot
         if not has_content(gap):
             continue  # the dots are the text's own
         hides_negation = _count_negations(gap, language) or _has_denial(gap, language)
-        hides_end = _ENDED.search(gap) or _ends_sentence(context, before.end, after.start)
+        hides_end = _SENTENCE_END.search(gap) or _ends_sentence(context, before.end, after.start)
         if (
             hides_negation
             or hides_end
@@ -496,14 +539,14 @@ def match_quote(effort: Effort, language: str, quote: str, context: str) -> Quot
 
 
 def _ends_sentence(context: str, start: int, end: int) -> bool:
-    """Whether the sentence that reaches one position of a context ends before another position."""
+    """Whether a sentence of a context ends between two positions."""
     sentence_ends = [span.end for span in split_context(context)]
     index = bisect_left(sentence_ends, start)
     return index < len(sentence_ends) and sentence_ends[index] <= end
 
 
 def _has_same_words(text: str, other: str) -> bool:
-    """Whether two texts hold the same words in the same order: also where white space stands before the marks of one."""
+    """Whether two texts hold the same words in the same order. White space and punctuation may differ."""
     return text == other or [word.key for word in tokenize(text)] == [
         word.key for word in tokenize(other)
     ]
@@ -528,13 +571,14 @@ def _has_denial(text: str, language: str) -> bool:
 
 
 def share_script(text: str, other: str) -> bool:
-    """Whether two texts are written in one script, or the first one has no letter."""
+    """Whether two texts are written in one script. A first text without letters shares any script."""
     return _find_script(text) in (None, _find_script(other))
 
 
 def _find_script(text: str) -> str | None:
     """Return the script of most letters of a text; None where it has no letter."""
-    counts = Counter(_get_script(letter) for letter in text[:_LONGEST_LOOKED_AT] if letter.isalpha())
+    letters = filter(str.isalpha, text[:_MAX_SCRIPT_CHARACTERS])
+    counts = Counter(map(_get_script, letters))
     return counts.most_common(1)[0][0] if counts else None
 
 
@@ -547,7 +591,7 @@ def _get_script(letter: str) -> str:
 
 def _guess_language(text: str, language: str) -> str:
     """Return the language whose stop words are most frequent in a text; the given language if none has more."""
-    words = [word.folded for word in tokenize(text[:_LONGEST_COMPARED])]
+    words = [word.folded for word in tokenize(text[:_MAX_QUOTE_CHARACTERS])]
 
     def count_stop_words(candidate: str) -> int:
         if candidate not in LISTS["stop"]:

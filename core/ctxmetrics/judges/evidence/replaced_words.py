@@ -14,10 +14,10 @@ from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
 # The share of the unit's other content words that a sentence has at least if it is about the same.
-_LEAST_SHARE = 0.5
+_MIN_SHARED_WORD_SHARE = 0.5
 # Letters that two forms of one name share.
-_LETTERS_OF_STEM = 4
-_SHORTEST_NAME = 3
+_STEM_LETTERS = 4
+_MIN_NAME_LETTERS = 3
 # Languages that write all nouns with a capital letter.
 _CAPITAL_NOUNS = frozenset({"de"})
 
@@ -51,7 +51,7 @@ def find_replaced_word(
         other_keys = content_keys - {fact.key}
         for words in sentences:
             shared_keys = other_keys.intersection(word.key for word in words)
-            if not shared_keys or len(shared_keys) < _LEAST_SHARE * len(other_keys):
+            if not shared_keys or len(shared_keys) < _MIN_SHARED_WORD_SHARE * len(other_keys):
                 continue
             replacement = _find_in_place(unit_words, position, words)
             if replacement is None or replacement.key in unit_keys:
@@ -105,9 +105,9 @@ def _is_plain_number(word: Token) -> bool:
 def _is_name(word: Token) -> bool:
     """Whether a word begins with a capital letter and goes on with small ones."""
     spelling = word.spelling
-    return word.kind == "word" and len(spelling) >= _SHORTEST_NAME and spelling.istitle()
+    return word.kind == "word" and len(spelling) >= _MIN_NAME_LETTERS and spelling.istitle()
 
 
 def _is_form_of(word: Token, other: Token) -> bool:
     """Whether two names may be forms of one, such as Porsche and Porsches."""
-    return word.kind == "word" and word.folded[:_LETTERS_OF_STEM] == other.folded[:_LETTERS_OF_STEM]
+    return word.kind == "word" and word.folded[:_STEM_LETTERS] == other.folded[:_STEM_LETTERS]

@@ -17,9 +17,9 @@ from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import get_word_list, list_keys, tokenize
 
 # The share of the unit's content words that the sentence holds at least.
-_LEAST_SHARE = 0.7
+_MIN_SHARED_WORD_SHARE = 0.7
 # Words behind a marker among which the word is looked for that it takes back.
-_SCOPE = 6
+_WORDS_IN_SCOPE = 6
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
 
@@ -68,7 +68,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     for text in evidence:
         words = tokenize(text)
         shared_count = len(content_keys.intersection(list_keys(words)))
-        if shared_count < _LEAST_SHARE * len(content_keys):
+        if shared_count < _MIN_SHARED_WORD_SHARE * len(content_keys):
             continue
         reservation = _find_in_sentence(words, markers, unit_words, content_keys, language)
         if reservation is None:
@@ -142,14 +142,14 @@ def _is_stated_elsewhere(words: Sequence[Token], position: int, content_keys: Co
 
 def _count_content_near(words: Sequence[Token], position: int, content_keys: Collection[str]) -> int:
     """Count the different content words of the unit near a position."""
-    neighbours = words[max(0, position - _SCOPE) : position + _SCOPE + 1]
+    neighbours = words[max(0, position - _WORDS_IN_SCOPE) : position + _WORDS_IN_SCOPE + 1]
     return len({word.key for word in neighbours if word.key in content_keys})
 
 
 def _find_content_word(words: Sequence[Token], start: int, language: str) -> int | None:
     """Return the position of the first content word from one on, in the same clause."""
     stop_words = get_word_list("stop", language)
-    for position in range(start, min(start + _SCOPE, len(words))):
+    for position in range(start, min(start + _WORDS_IN_SCOPE, len(words))):
         if position > start and words[position - 1].ends_clause:
             return None
         if words[position].folded not in stop_words:

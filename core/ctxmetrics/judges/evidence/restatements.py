@@ -23,11 +23,11 @@ from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 
 # The content words that a unit has at least: fewer stand in order by chance.
-_FEWEST_WORDS = 3
+_MIN_CONTENT_WORDS = 3
 # Characters of a context up to which its sentences are read.
-_LONGEST_READ = 20_000
+_MAX_CONTEXT_CHARACTERS = 20_000
 # Letters at the beginning of a word that its other forms share.
-_LETTERS_OF_STEM = 4
+_STEM_LETTERS = 4
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
@@ -43,7 +43,7 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     """
     claim = _read_unit(see(unit).text, language)
     text = see(context).text
-    if len(claim.keys) < _FEWEST_WORDS or len(text) > _LONGEST_READ:
+    if len(claim.keys) < _MIN_CONTENT_WORDS or len(text) > _MAX_CONTEXT_CHARACTERS:
         return None
     if claim.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
@@ -85,8 +85,8 @@ class _Unit:
                 continue
             self.content.append(word)
             spelling = word.spelling
-            if word.kind == "word" and spelling.isascii() and len(spelling) >= _LETTERS_OF_STEM:
-                self.beginnings.append(spelling[:_LETTERS_OF_STEM].casefold())
+            if word.kind == "word" and spelling.isascii() and len(spelling) >= _STEM_LETTERS:
+                self.beginnings.append(spelling[:_STEM_LETTERS].casefold())
         self.keys = frozenset(word.key for word in self.content)
 
 

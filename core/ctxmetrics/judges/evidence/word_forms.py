@@ -12,7 +12,7 @@ from ctxmetrics._internal.data_files import read_data
 
 # The word lists, by what they are for and by language.
 LISTS: Mapping[str, Any] = read_data("judges.evidence", "words.json")
-# Characters inside words that show nothing.
+# Invisible characters that may stand inside a word.
 INVISIBLE = "\u00ad\u200c\u200d"
 # Characters of a run of letters: a longer run is cut.
 LONGEST = 64
@@ -31,14 +31,14 @@ _UNSPACED = (
 _NUMBER = r"""
     (?:1\d|20)?\d0s(?![^\W_])                           # 1990s, 60s
     |(?:1\d|20)?\d0(?:er|-(?:х|е|ые|ых|ті|их))(?![^\W_]) # 1980er, 80-х
-    |\d+(?:st|nd|rd|th)(?![^\W_])
+    |\d+(?:st|nd|rd|th)(?![^\W_])                       # 1st, 22nd
     |\d+\+(?![\w+])                                      # 18+
     |\d{1,3}(?:[,']\d{3}){1,6}(?:\.\d+)?(?![.,]?\d)     # 1,234,567.8
     |\d{1,2}(?:,\d\d){1,5},\d{3}(?:\.\d+)?(?![.,]?\d)    # 12,34,567.8
     |\d{1,3}(?:\.\d{3}){1,6},\d+(?![.,]?\d)             # 1.234,56
     |\d+(?:\.\d+)+                                      # 3.14, 1.234.567
     |(?<![\d,])\d+,\d+(?!,?\d)                          # 3,14, but not a list 1,2,3
-    |\d+
+    |\d+                                                # 1990
 """
 # All marks stand there: the signs of Han and hangul between these blocks have none.
 _BLOCKS_WITH_MARKS = ((0x300, 0x3400), (0xA000, 0xAC00), (0xF900, 0x1F000))
@@ -106,10 +106,10 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(letters)) or word
 
 
-_HISSED = ("sses", "shes", "ches", "xes", "zes")
+_SIBILANT_PLURALS = ("sses", "shes", "ches", "xes", "zes")
 _VOWELS = frozenset("aeiouy")
-_SHORTEST_STEM = 3
-_SHORTEST_IES = 5  # ties, but cities
+_MIN_STEM_LETTERS = 3
+_MIN_LETTERS_WITH_IES = 5  # ties, but cities
 # By their last letter. Longer endings come first.
 _CYRILLIC_ENDINGS: dict[str, list[str]] = {}
 for _ending in LISTS["cyrillic_endings"]:
@@ -118,29 +118,29 @@ for _ending in LISTS["cyrillic_endings"]:
 
 def stem(word: str) -> str:
     """Drop the endings of English words; other languages lose little by it."""
-    if len(word) <= _SHORTEST_STEM or not word[-1].isascii():
+    if len(word) <= _MIN_STEM_LETTERS or not word[-1].isascii():
         return word
     if word.endswith("s"):
-        if word.endswith("ies") and len(word) >= _SHORTEST_IES:
+        if word.endswith("ies") and len(word) >= _MIN_LETTERS_WITH_IES:
             word = word[:-3] + "y"
-        elif word.endswith(_HISSED):
+        elif word.endswith(_SIBILANT_PLURALS):
             word = word[:-2]
         elif not word.endswith(("ss", "us", "is")):
             word = word[:-1]
     suffix = "ing" if word.endswith("ing") else "ed"
     if word.endswith(suffix):
         stem = word[: -len(suffix)]
-        if len(stem) >= _SHORTEST_STEM and not _VOWELS.isdisjoint(stem):
+        if len(stem) >= _MIN_STEM_LETTERS and not _VOWELS.isdisjoint(stem):
             double = stem[-1] == stem[-2] and stem[-1] not in "lsz"
             word = stem[:-1] if double else stem
-    return word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
+    return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM_LETTERS else word
 
 
 def stem_cyrillic(word: str) -> str:
     """Drop one ending (Russian; Ukrainian and Bulgarian share most of them) and the reflexive particle."""
-    if word.endswith(("ся", "сь")) and len(word) > _SHORTEST_STEM + 2:
+    if word.endswith(("ся", "сь")) and len(word) > _MIN_STEM_LETTERS + 2:
         word = word[:-2]
     for ending in _CYRILLIC_ENDINGS.get(word[-1:], ()):
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+        if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM_LETTERS:
             return word[: -len(ending)]
     return word

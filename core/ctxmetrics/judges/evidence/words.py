@@ -82,14 +82,14 @@ def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
     if remembered is not None:
         return remembered
     chunks = text.split()
-    pieces = [*map(find_plain_chunk, chunks)]
-    if None not in pieces:
-        words = [*chain.from_iterable(pieces)]
+    words_by_chunk = [*map(find_plain_chunk, chunks)]
+    if None not in words_by_chunk:
+        words = [*chain.from_iterable(words_by_chunk)]
         return words, [*map(_get_key, words)]  # a word without a number holds no other key
-    words = [*_read_numbers(text, chunks, pieces)]
+    words = [*_read_numbers(text, chunks, words_by_chunk)]
     words_and_keys = (words, list_keys(words))
-    if len(text) <= _LONGEST_REMEMBERED:
-        if len(_texts_with_numbers) >= _MOST_TEXTS:
+    if len(text) <= _MAX_CHARACTERS_REMEMBERED:
+        if len(_texts_with_numbers) >= _MAX_TEXTS_REMEMBERED:
             _texts_with_numbers.clear()
         _texts_with_numbers[text] = words_and_keys
     return words_and_keys
@@ -98,63 +98,71 @@ def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
 # The words and keys of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
 # find contradictions, and in other samples with the same context.
 _texts_with_numbers: dict[str, tuple[Sequence[Token], Sequence[str]]] = {}
-_LONGEST_REMEMBERED = 1_000
-_MOST_TEXTS = 2_048
+_MAX_CHARACTERS_REMEMBERED = 1_000
+_MAX_TEXTS_REMEMBERED = 2_048
 
 
-def _read_numbers(text: str, chunks: Sequence[str], pieces: list[Any]) -> Iterable[Token]:
+def _read_numbers(text: str, chunks: Sequence[str], words_by_chunk: list[Any]) -> Iterable[Token]:
     """Return the words of a text that may hold numbers.
 
     Args:
         text: The text.
-        chunks: Its pieces between white space.
-        pieces: The words of each that is known to hold no number, and None for the others. It is filled here.
+        chunks: The parts of the text between white space.
+        words_by_chunk: For each chunk its words if it is known to hold no number, else None. This function fills it.
     """
     if "\n" in text or "\t" in text:
         lines = (_CELL_END if "\t" in text else _LINE_END).split(text)
         if len(lines) > 1:
             return chain.from_iterable(map(tokenize, lines))
-    numbers: dict[int, type] = {}
-    for index, known_words in enumerate(pieces):
+    number_kinds: dict[int, type] = {}
+    for index, known_words in enumerate(words_by_chunk):
         if known_words is None:
-            pieces[index] = read_chunk(chunks[index])
-            kind = type(pieces[index])
+            words_by_chunk[index] = read_chunk(chunks[index])
+            kind = type(words_by_chunk[index])
             if kind is not tuple:
-                numbers[index] = kind
-    kinds = frozenset(numbers.values())
+                number_kinds[index] = kind
+    kinds = frozenset(number_kinds.values())
     if not kinds.isdisjoint(_KINDS_IN_WORDS):
-        in_digits = _write_in_digits(chunks, numbers)
+        in_digits = _write_in_digits(chunks, number_kinds)
         if in_digits != chunks:
             return tokenize(" ".join(in_digits))
         if ClockWords in kinds:
-            _replace_spoken_times(chunks, pieces, numbers)
-    _replace_stretches(chunks, pieces, numbers)
-    return chain.from_iterable(pieces)
+            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
+    _replace_stretches(chunks, words_by_chunk, number_kinds)
+    return chain.from_iterable(words_by_chunk)
 
 
 def _replace_stretches(
-    chunks: Sequence[str], pieces: list[tuple[Token, ...]], numbers: Mapping[int, type]
+    chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], number_kinds: Mapping[int, type]
 ) -> None:
-    """Put the words of each stretch with a number in its place, a quantity as one word."""
+    """Read each stretch of chunks around a number as a whole, so that a quantity becomes one word.
+
+    The words of a stretch are stored at its first chunk; its other chunks get no words.
+    """
     next_free = 0
-    for index, kind in numbers.items():
-        if index < next_free or (kind is NumberWords and not _is_measured(chunks, index)):
+    for index, kind in number_kinds.items():
+        if index < next_free:
+            continue  # it is a part of the stretch before
+        if kind is NumberWords and not _is_measured(chunks, index):
             continue
-        start, end = find_stretch(chunks, numbers, index, next_free)
-        if kind is PlainDigits and end - start == 1:
-            next_free = end
-            _join_code(chunks, pieces, index)
+        start, end = find_stretch(chunks, number_kinds, index, next_free)
+        next_free = end
+        chunk_count = end - start
+        if kind is PlainDigits and chunk_count == 1:
+            _join_code(chunks, words_by_chunk, index)
             continue
-        stretch = chunks[index] if end - start == 1 else " ".join(chunks[start:end])
+        stretch = chunks[index] if chunk_count == 1 else " ".join(chunks[start:end])
         words = _stretches.get(stretch)
         if words is None:
-            number_words = NumberWords in map(numbers.get, range(start, end))
-            words = _replace_quantities(stretch, read_quantities(stretch, number_words=number_words))
-        pieces[start:end] = (words, *[()] * (end - start - 1))
-        next_free = end
+            has_number_words = NumberWords in map(number_kinds.get, range(start, end))
+            quantities = read_quantities(stretch, number_words=has_number_words)
+            words = _replace_quantities(stretch, quantities)
+        words_by_chunk[start] = words
+        for other in range(start + 1, end):
+            words_by_chunk[other] = ()
 
 
-# The letters of a code that stands apart from its digits: BA 286 is BA286.
+# How many letters a code has that stands apart from its digits: BA 286 is BA286.
 _CODE_LETTERS = 2
 _CODE_NUMBER = re.compile(r"\d{2,3}|[03-9]\d{3}")  # no year
 _NO_CODES = frozenset(
@@ -162,113 +170,123 @@ _NO_CODES = frozenset(
 ).union(*LISTS["stop"].values())
 
 
-def _join_code(chunks: Sequence[str], pieces: list[tuple[Token, ...]], index: int) -> None:
+def _join_code(chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], index: int) -> None:
     """Make a number a part of the code whose letters stand before it, unless they are a word."""
     letters = chunks[index - 1] if index else ""
     if len(letters) != _CODE_LETTERS or not letters.isupper() or letters.lower() in _NO_CODES:
         return  # the usual case
-    token = pieces[index][0]
+    token = words_by_chunk[index][0]
     if letters.isalpha() and _CODE_NUMBER.fullmatch(token.key):
         code = letters.lower() + token.key
-        pieces[index] = (token._replace(key=code, parts=(token.key, *token.parts)),)
+        words_by_chunk[index] = (token._replace(key=code, parts=(token.key, *token.parts)),)
 
 
 _CELL_END = re.compile(r"[\t\n]")
-# Where no quantity goes on: the end of a paragraph; of a line between two numbers; of a short line, as lists of values have, unless
-# the next one begins with a small letter ("20\\neuros").
+# A line end over which no quantity continues.
 _LINE_END = re.compile(
     r"""
-    \n[ \r]*\n
-    | (?<=\d)[ \r]*\n(?=\s*\d)
+    \n[ \r]*\n                  # the end of a paragraph
+    | (?<=\d)[ \r]*\n(?=\s*\d)  # between two number_kinds
+    # Behind a line of less than 25 characters, as lists of values have; but "20\neuros" is one quantity.
     | (?<!.{25})\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])
     """,
     re.VERBOSE,
 )
 
 
-def _write_in_digits(chunks: Sequence[str], numbers: Mapping[int, type]) -> Sequence[str]:
-    """Return the pieces of a text; a number of several words, or in Chinese numerals, becomes digits."""
-    kinds = numbers.values()
+def _write_in_digits(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> Sequence[str]:
+    """Return the chunks with digits in the place of numbers of several words, or numbers in Chinese numerals.
+
+    Args:
+        chunks: The chunks of a text.
+        number_kinds: The index of each chunk that may hold a number, with the type that `read_chunk` gave it.
+    """
+    kinds = number_kinds.values()
+    # Chinese numerals stand within one chunk: each chunk is written in digits by itself.
     if HanNumbers in kinds:
-        return [*map(write_han_numbers, chunks)]
+        return [write_han_numbers(chunk) for chunk in chunks]
     if Decades in kinds:
-        return [
-            _write_decade(chunks[index - 1], chunk) if numbers.get(index) is Decades else chunk
-            for index, chunk in enumerate(chunks)
-        ]
-    return join_number_words(chunks) if _may_join(chunks, numbers) else chunks
+        written = [*chunks]
+        for index, kind in number_kinds.items():
+            if kind is Decades:
+                written[index] = _write_decade(chunks[index], previous=chunks[index - 1])
+        return written
+    return join_number_words(chunks) if _may_join(chunks, number_kinds) else chunks
 
 
-_BEHIND_FRACTION = frozenset(("of", "off"))
-_BEFORE_DECADE = frozenset(("the", "early", "late", "mid"))
+_WORDS_BEHIND_FRACTION = frozenset(("of", "off"))
+_WORDS_BEFORE_DECADE = frozenset(("the", "early", "late", "mid"))
 
 
-def _write_decade(before: str, chunk: str) -> str:
-    """Write a decade with its century behind "the": the 90s, but not "in her 90s"."""
+def _write_decade(chunk: str, *, previous: str) -> str:
+    """Write a decade with its century if the previous chunk is a word such as "the": the 90s, but not "in her 90s"."""
+    if previous.lower() not in _WORDS_BEFORE_DECADE:
+        return chunk
     word = chunk.strip(MARKS_AROUND)
-    is_decade = before.lower() in _BEFORE_DECADE
-    return chunk.replace(word, f"19{DECADES.get(word.lower(), word)}") if is_decade else chunk
+    return chunk.replace(word, f"19{DECADES.get(word.lower(), word)}")
 
 
 # Characters of the longest word for half or a quarter of a year, with a mark behind it.
-_LONGEST_HALF = max(map(len, (*HALVES, *QUARTERS))) + 1
+_MAX_HALF_LETTERS = max(map(len, (*HALVES, *QUARTERS))) + 1
 
 
-def _may_join(chunks: Sequence[str], numbers: Mapping[int, type]) -> bool:
+def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
     """Whether a number word stands beside another one, or with what joins tens and ones between them."""
     last = len(chunks) - 1
-    for index, kind in numbers.items():
+    for index, kind in number_kinds.items():
         if kind not in _JOINING_KINDS:
             continue
         # three-quarters, three of
-        if "-" in chunks[index] or (index < last and chunks[index + 1] in _BEHIND_FRACTION):
+        if "-" in chunks[index] or (index < last and chunks[index + 1] in _WORDS_BEHIND_FRACTION):
             return True
-        if kind is ClockWords or len(chunks[index]) <= _LONGEST_HALF:
+        if kind is ClockWords or len(chunks[index]) <= _MAX_HALF_LETTERS:
             word = chunks[index].strip(MARKS_AROUND).lower()
             if word in HALVES or word in QUARTERS:
                 return True
         if index and chunks[index - 1].lower() in _ONES_BEFORE:
             return True
-        if index < last and _is_joined(chunks, numbers, index + 1):
+        if index < last and _is_joined(chunks, number_kinds, index + 1):
             return True
     return False
 
 
-def _is_joined(chunks: Sequence[str], numbers: Mapping[int, type], place: int) -> bool:
+def _is_joined(chunks: Sequence[str], number_kinds: Mapping[int, type], place: int) -> bool:
     """Whether the word behind a number word makes one number with it: another one, or what stands before another one."""
-    if numbers.get(place) in _JOINING_KINDS or chunks[place] in TENS_JOINTS:
+    if number_kinds.get(place) in _JOINING_KINDS or chunks[place] in TENS_JOINTS:
         return True
     is_result = chunks[place] in RESULT_JOINTS and place + 1 < len(chunks)
     return is_result and is_nothing(chunks[place + 1])
 
 
 def _replace_spoken_times(
-    chunks: Sequence[str], pieces: list[tuple[Token, ...]], numbers: dict[int, type]
+    chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], number_kinds: dict[int, type]
 ) -> None:
     """Put a word in the place of each time in words, and drop its places from those that may be numbers."""
-    indexes = [index for index, kind in numbers.items() if kind is ClockWords]
+    indexes = [index for index, kind in number_kinds.items() if kind is ClockWords]
     next_free = 0
     for index in indexes:
-        time = find_spoken_time(chunks, index) if index in numbers else None
+        time = find_spoken_time(chunks, index) if index in number_kinds else None
         if time is None or time.begin < next_free:
-            if any(word.kind == "number" for word in pieces[index]):
-                numbers[index] = NumberWords
+            if any(word.kind == "number" for word in words_by_chunk[index]):
+                number_kinds[index] = NumberWords
             else:
-                numbers.pop(index, None)
+                number_kinds.pop(index, None)
             continue
         next_free = time.end
         spelling = " ".join(chunks[time.begin : time.end]).rstrip(MARKS_AROUND)
         ends_clause = not CLAUSE_END.isdisjoint(chunks[time.end - 1])
         for chunk_index in range(time.begin, time.end):
-            pieces[chunk_index] = ()
-            numbers.pop(chunk_index, None)
-        pieces[time.begin] = (
-            Token(time.key, time.key, "number", spelling, ends_clause, "time", (), _SPOKEN_SIZE),
+            words_by_chunk[chunk_index] = ()
+            number_kinds.pop(chunk_index, None)
+        words_by_chunk[time.begin] = (
+            Token(
+                time.key, time.key, "number", spelling, ends_clause, "time", (), _WORDS_OF_SPOKEN_TIME
+            ),
         )
 
 
 # As how many words a time in words counts: its hour and its minutes.
-_SPOKEN_SIZE = 2
+_WORDS_OF_SPOKEN_TIME = 2
 
 
 def _is_measured(chunks: Sequence[str], index: int) -> bool:
@@ -388,8 +406,8 @@ def find_equal_key(key: str) -> str:
 
     Of "3 times" it is the number, of "75 %" the fraction, of whole days in seconds the days.
     """
-    if key.endswith(_TIMES):
-        return key[: -len(_TIMES)]
+    if key.endswith(_TIMES_SUFFIX):
+        return key[: -len(_TIMES_SUFFIX)]
     duration = _DURATION.fullmatch(key)
     if duration is not None:
         number = int(duration[1])
@@ -399,7 +417,7 @@ def find_equal_key(key: str) -> str:
     return SHARES.get(key, "")
 
 
-_TIMES = " times"
+_TIMES_SUFFIX = " times"
 _DURATION = re.compile(r"(\d{1,9}) (s|day)")
 _SECONDS_OF_DAY = 86_400
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")

@@ -14,7 +14,7 @@ from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys, list_denying_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
-from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.phrase import ParsedText
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
 from ctxmetrics.judges.lexical.usefulness import find_literal, join_items, judge_usefulness
 from ctxmetrics.models.runtime.background import in_thread
@@ -25,7 +25,7 @@ LABEL = "Embedded lexical judge: compares words, does not understand them; measu
 # Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again.
 VERSION = "lexical-b11d41a0f35d"
 # Characters of the contexts up to which a request is answered at once, in the event loop.
-_MAX_AT_ONCE = 200_000
+_MAX_CHARACTERS_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,23 +56,30 @@ class LexicalJudge(Rules):
     frequencies from the retrieved contexts (`bm25_shares`). Only the answer counts, not the question. An answer of
     stop words only makes those contexts useful in which it stands word for word.
 
-    The verdicts' ``details`` hold what was measured. Units: ``score``; ``coverage`` (of the shown sentences),
-    ``missing_words`` (in none of them), ``missing_numbers`` and ``missing_names`` (in none of their contexts), as the unit spells
-    them;
-    ``contradiction`` (None, or kind and words); ``uncertain`` (a yes that is contradicted; its code is ``uncertain``),
-    ``smallest_k`` (the smallest k for which judging the first k contexts gives a yes, or None) and, for a no, ``nearest``
-    (the spans of the nearest sentences). A yes has evidence in every context that supports the unit alone (``whole``), and
-    in the parts that support it together before the first of them. Contexts: ``share``, ``relative``, ``matched_words``.
+    The ``details`` of a verdict about a unit:
+
+    - ``score``: the score above.
+    - ``coverage``: the coverage by the shown sentences.
+    - ``missing_words``: the unit's words that none of these sentences holds.
+    - ``missing_numbers``, ``missing_names``: those that none of the contexts of these sentences holds.
+    - ``contradiction``: its kind and words, or None.
+    - ``uncertain``: whether the verdict is a yes that is contradicted. Its code is then ``uncertain``, too.
+    - ``smallest_k``: the smallest k for which the first k contexts give a yes, or None.
+    - ``nearest``: only of a no, the spans of the nearest sentences.
+
+    A yes has evidence in every context that supports the unit alone (``whole``). If several contexts together support it
+    before the first of these, their parts are evidence too. The ``details`` of a verdict about a context: ``share``,
+    ``relative``, ``matched_words``.
 
     Attributes:
         max_sentences: Context sentences that may support a unit together.
-        min_coverage: The bar for support.
+        min_coverage: The minimum score of a supported unit.
         search_weight: The deduction for each sentence: this number times log2(n / 8), in words of the unit.
-        number_weight: The deduction when any number of the unit is missing.
-        name_weight: The deduction when all its names are missing; in proportion when some are.
-        min_share: The bar for a useful context.
-        min_relative: The bar for a useful context as a share of the best one.
-        contradiction: What becomes of a contradicted yes: ``"flag"`` leaves it a yes and flags it, ``"no"`` makes it a no.
+        number_weight: The deduction if any number of the unit is missing.
+        name_weight: The deduction if all names of the unit are missing. If some are missing, it is in proportion.
+        min_share: The minimum share of a useful context.
+        min_relative: The minimum share of a useful context, relative to the best context.
+        contradiction: How a contradicted yes is treated: ``"flag"`` keeps it and flags it, ``"no"`` makes it a no.
 
     Raises:
         ParameterError: A parameter is out of range.
@@ -115,11 +122,11 @@ class LexicalJudge(Rules):
         """The verdicts of `attribute`, one a unit."""
         index = shared_index(request, find_keys)
         contexts = request.contexts
-        units = [Phrase.of(text, request.language) for text in request.units]
+        units = [ParsedText.of(text, request.language) for text in request.units]
         index.look_for(frozenset().union(*(unit.find_forms() for unit in units)))
         verdicts = []
         for id_, unit in zip(request.unit_ids, units, strict=True):
-            if not unit.content:
+            if not unit.content_positions:
                 verdicts.append(_literal_verdict(id_, unit.text, contexts))
                 continue
             support = attribute(unit, index, self, contexts, request.language)
@@ -134,7 +141,7 @@ class LexicalJudge(Rules):
         # A dict keeps each key once, at its first place.
         distinct_contexts = tuple(dict.fromkeys(request.contexts))
         distinct_request = replace(request, contexts=distinct_contexts)
-        answer = Phrase.of(request.answer, request.language)
+        answer = ParsedText.of(request.answer, request.language)
         word_index = shared_index(distinct_request, find_keys)
         word_index.look_for(answer.find_forms())
         verdicts = judge_usefulness(answer, word_index, distinct_request, self)
@@ -152,11 +159,11 @@ class LexicalJudge(Rules):
 def find_keys(request: JudgeRequest) -> frozenset[str]:
     """Return the keys that a request looks for in its contexts: those of its texts, and of words that contradict them."""
     texts = (request.answer, *request.units)
-    phrases = [Phrase.of(text, request.language) for text in texts]
+    phrases = [ParsedText.of(text, request.language) for text in texts]
     keys = list_denying_keys(request.language)
     for phrase in phrases:
         keys |= phrase.find_forms()
-        keys |= list_contradicting_keys(phrase.visible, request.language) or frozenset()
+        keys |= list_contradicting_keys(phrase.visible_text, request.language) or frozenset()
     return keys
 
 
@@ -167,11 +174,11 @@ _call_or_remember: Any = lru_cache(maxsize=16)(operator.call)
 
 def _is_short(request: JudgeRequest) -> bool:
     """Whether the contexts are read at once: reading longer ones would hold up the event loop, so a worker thread does it."""
-    return sum(map(len, request.contexts)) <= _MAX_AT_ONCE
+    return sum(map(len, request.contexts)) <= _MAX_CHARACTERS_AT_ONCE
 
 
 def _build_unit_verdict(
-    id_: str, unit: Phrase, support: Support, index: WordIndex, contexts: Sequence[str]
+    id_: str, unit: ParsedText, support: Support, index: WordIndex, contexts: Sequence[str]
 ) -> Verdict:
     """Build the verdict about a unit from what the contexts hold of it."""
     is_supported = support.smallest_k is not None
@@ -189,13 +196,14 @@ def _build_unit_verdict(
             }
             for sentence in shown.sentences
         )
-    reasons = [f"{shown.word_bits.bit_count()} of {unit.size} words found"]
+    reasons = [f"{shown.word_bits.bit_count()} of {unit.content_word_count} words found"]
     for plural in ("words", "numbers", "names"):
         missing = details[f"missing_{plural}"]
         if missing:
             reasons.append(f"missing {plural}: {join_items(missing)}")
-    if support.doubt:
-        reasons.append(f"contradiction ({support.doubt})")
+    # All sentences that support the unit contradict it: the yes is then called uncertain.
+    if support.contradiction:
+        reasons.append(f"contradiction ({support.contradiction})")
     return Verdict(
         id=id_,
         value=is_supported,
@@ -223,7 +231,7 @@ def _list_evidence(support: Support, index: WordIndex, contexts: Sequence[str]) 
     return evidence
 
 
-def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
+def _measure(unit: ParsedText, support: Support) -> dict[str, Any]:
     """Return what was measured about a unit: the details of its verdict."""
     shown = support.shown
     not_in_sentences: list[str] = []
@@ -236,14 +244,17 @@ def _measure(unit: Phrase, support: Support) -> dict[str, Any]:
     missing_numbers = [key for key in unit.numbers if key in not_in_contexts]
     missing_names = [key for key in unit.names if key in not_in_contexts]
     missing_words = [key for key in not_in_sentences if key not in missing_numbers]
+    contradiction = None
+    if support.contradiction is not None:
+        contradiction = FrozenDict(support.contradiction._asdict())
     return {
         "score": support.score,
-        "coverage": shown.word_bits.bit_count() / unit.size,
+        "coverage": shown.word_bits.bit_count() / unit.content_word_count,
         "missing_words": unit.spelled(missing_words),
         "missing_numbers": unit.spelled(missing_numbers),
         "missing_names": unit.spelled(missing_names),
-        "contradiction": None if support.doubt is None else FrozenDict(support.doubt._asdict()),
-        "uncertain": support.smallest_k is not None and support.doubt is not None,
+        "contradiction": contradiction,
+        "uncertain": support.smallest_k is not None and support.contradiction is not None,
         "smallest_k": support.smallest_k,
     }
 

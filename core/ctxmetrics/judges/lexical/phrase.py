@@ -1,4 +1,4 @@
-"""A unit or an answer, read: its content words, numbers and names."""
+"""The parsed words of a unit or an answer: its content words, numbers and names."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.visible import see
 
-# Kinds of words that are content words, whatever they are.
-_ALWAYS_COUNTED = frozenset(("number", "characters"))
-_NOUNS_ARE_CAPITALISED = frozenset(("de", "lb"))
-# What an answer is called that was retrieved: the retrieved text, this document.
+# Every token of these kinds is a content word.
+_CONTENT_KINDS = frozenset(("number", "characters"))
+_LANGUAGES_WITH_CAPITALISED_NOUNS = frozenset(("de", "lb"))
+# How an answer names the retrieved text: "the retrieved text", "this document".
 _SOURCE = r"""
     (?:the[ ]|this[ ]|these[ ])?
     (?:(?:retrieved|provided|given|above|following|available)[ ])?
     (?:text|context|passage|document|source|article|information)s?
 """
-# How a sentence begins that names its source before it states anything, by language.
+# By language: the beginning of a sentence that names its source before it states anything.
 LEAD_INS: dict[str, re.Pattern[str]] = {
     "en": re.compile(
         rf"""
@@ -37,92 +37,96 @@ LEAD_INS: dict[str, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
-    """A unit or an answer, read.
+class ParsedText:
+    """The words of a unit or an answer.
 
     Attributes:
-        text: The text.
-        visible: What a reader sees of it: the words come from there.
-        tokens: All its words, stop words included; without those of a lead-in ("According to the retrieved text, ..")
-            and the marks of lists ("Step 1.").
-        content: Its content words by key, each with its first position among all words. The year of a date is one more.
-        bits: The bits that stand for each of them in a number: one, of a quantity as many as it has words.
-        sequence: The keys of its content words as they follow each other.
+        text: The text as it was given.
+        visible_text: What a reader sees of the text, without markup. The words are read from it.
+        tokens: All words, stop words included. The words of a lead-in ("According to the retrieved text, ..") and list marks
+            ("Step 1.") are left out.
+        content_positions: The key of each content word, with its first position in `tokens`. The year of a date also
+            counts as a content word.
+        bits: A bit mask for each content word, by its key. A word has one bit; a quantity has as many bits as words.
+        content_sequence: The keys of the content words in the order of the text, with repetitions.
         numbers: The keys that are numbers.
-        names: The keys that are names: capitalised words of two letters or more that begin no sentence.
-        sentences: How many sentences it has.
-        size: As how many words the content words count.
+        names: The keys that are names: capitalised words of at least two letters that do not begin a sentence.
+        sentence_count: The number of sentences.
+        content_word_count: The number of content words; a quantity counts as many words as it has.
     """
 
     text: str
-    visible: str
+    visible_text: str
     tokens: Sequence[Token]
-    content: Mapping[str, int]
+    content_positions: Mapping[str, int]
     bits: Mapping[str, int]
-    sequence: tuple[str, ...]
+    content_sequence: tuple[str, ...]
     numbers: tuple[str, ...]
     names: tuple[str, ...]
-    sentences: int
-    size: int
+    sentence_count: int
+    content_word_count: int
 
     @classmethod
-    def of(cls, text: str, language: str) -> Phrase:
+    def of(cls, text: str, language: str) -> ParsedText:
         """Read a text; the language chooses the stop words."""
-        visible = see(text).text
+        visible_text = see(text).text
         stop_words = get_word_list("stop", language)
-        has_names = not text.isupper() and base_language(language) not in _NOUNS_ARE_CAPITALISED
-        pattern = LEAD_INS.get(base_language(language))
-        lead_in = pattern.match(visible) if pattern else None
-        body = visible[lead_in.end() :] if lead_in else visible
-        spans = sentences(body)
-        words: list[Token] = []
-        content: dict[str, int] = {}
-        sequence: list[str] = []
+        has_capitalised_nouns = base_language(language) in _LANGUAGES_WITH_CAPITALISED_NOUNS
+        capitals_mark_names = not text.isupper() and not has_capitalised_nouns
+        lead_in_pattern = LEAD_INS.get(base_language(language))
+        lead_in = lead_in_pattern.match(visible_text) if lead_in_pattern else None
+        body = visible_text[lead_in.end() :] if lead_in else visible_text
+        sentence_spans = sentences(body)
+        tokens: list[Token] = []
+        content_positions: dict[str, int] = {}
+        content_sequence: list[str] = []
         names: dict[str, None] = {}
-        for start, end in spans:
-            first_of_sentence = len(words)
+        for start, end in sentence_spans:
+            first_of_sentence = len(tokens)
             sentence = body[start:end]
-            words += tokenize(sentence[skip_list_marks(sentence, language) :])
-            for position, token in enumerate(words[first_of_sentence:], first_of_sentence):
+            tokens += tokenize(sentence[skip_list_marks(sentence, language) :])
+            for position, token in enumerate(tokens[first_of_sentence:], first_of_sentence):
                 begins_sentence = position == first_of_sentence
-                is_name = has_names and not begins_sentence and _is_capitalised(token)
+                is_name = capitals_mark_names and not begins_sentence and _is_capitalised(token)
                 if not _is_content(token, stop_words, is_name=is_name):
                     continue
                 keys: Sequence[str] = (token.key,)
                 if token.parts:
-                    keys = _find_keys(token, is_last=position + 1 == len(words))
+                    keys = _find_keys(token, is_last=position + 1 == len(tokens))
                 for key in keys:
-                    content.setdefault(key, position)
-                    sequence.append(key)
+                    content_positions.setdefault(key, position)
+                    content_sequence.append(key)
                 if is_name and len(token.folded) > 1:  # one letter is an initial or a unit's symbol
                     names[keys[-1]] = None
-        numbers = tuple(key for key, position in content.items() if words[position].kind == "number")
+        numbers = tuple(
+            key for key, position in content_positions.items() if tokens[position].kind == "number"
+        )
+        # Each key gets a mask with one bit for each of its words. No two masks share a bit, so `|` of the masks of several
+        # sentences gives all words that these sentences hold together.
         bits: dict[str, int] = {}
         used_bits = 0
-        for key, position in content.items():
-            token = words[position]
+        for key, position in content_positions.items():
+            token = tokens[position]
             width = _count_words(token, key) if token.measures else token.size
-            # As many bits as the key counts as words, above the bits of the keys before: what several sentences hold together
-            # is then one `|`.
             all_ones = (1 << width) - 1
             bits[key] = all_ones << used_bits
             used_bits += width
         return cls(
             text,
-            visible,
-            words,
-            content,
+            visible_text,
+            tokens,
+            content_positions,
             bits,
-            tuple(sequence),
+            tuple(content_sequence),
             numbers,
             tuple(names),
-            len(spans),
+            len(sentence_spans),
             used_bits,
         )
 
     def find_forms(self) -> set[str]:
-        """Return the keys that are looked for in contexts: those of the content words, and other forms of dates and numbers."""
-        forms = set(self.content)
+        """Return the keys to look for in contexts: the keys of the content words, and other forms of dates and numbers."""
+        forms = set(self.content_positions)
         for key in self.numbers:
             _, forms_without_year, excluded_key = split_date(key)
             forms.update(forms_without_year)
@@ -134,16 +138,16 @@ class Phrase:
         """Return the words of these keys as the text writes them; overlapping pairs of characters are joined."""
         words: list[str] = []
         last_position = -1
-        content = self.content
-        for position in sorted({content[key] for key in keys}):
+        positions = {self.content_positions[key] for key in keys}
+        for position in sorted(positions):
             token = self.tokens[position]
             spelling = token.spelling
-            overlap = 0  # in characters
+            overlap_length = 0
             follows_last_word = position == last_position + 1
             if follows_last_word and words and token.kind == "characters":
-                overlap = _overlap(words[-1], spelling)
-            if overlap:
-                words[-1] += spelling[overlap:]
+                overlap_length = _measure_overlap(words[-1], spelling)
+            if overlap_length:
+                words[-1] += spelling[overlap_length:]
             else:
                 words.append(spelling)
             last_position = position
@@ -151,15 +155,18 @@ class Phrase:
 
 
 def _is_capitalised(token: Token) -> bool:
-    """Whether a word, no number, begins with a capital letter."""
+    """Whether a token is a word (not a number) that begins with a capital letter."""
     return token.kind == "word" and token.spelling[0].isupper()
 
 
 def _is_content(token: Token, stop_words: frozenset[str], *, is_name: bool) -> bool:
-    """Whether a word is a content word: no stop word, and no single letter that is neither a name nor outside of ASCII."""
+    """Whether a word is a content word.
+
+    A stop word is not, unless it is a name in capitals (US, WHO). A single ASCII letter is not, unless it is a name.
+    """
     if token.kind == "character":
         return False
-    if token.kind in _ALWAYS_COUNTED:
+    if token.kind in _CONTENT_KINDS:
         return True
     folded = token.folded
     is_long = len(folded) > 1
@@ -169,20 +176,21 @@ def _is_content(token: Token, stop_words: frozenset[str], *, is_name: bool) -> b
 
 
 def _count_words(quantity: Token, key: str) -> int:
-    """Return as how many words a key of a quantity counts: of a date its year is a word of its own."""
+    """Return how many words a key of a quantity counts for. The year of a date has a key of its own, which is one word."""
     is_year_of_date = quantity.measures == "date" and key.isdecimal()
     if is_year_of_date:
         return 1
     year, _, _ = split_date(key)
-    if year:  # a date with a year, which is counted as another key
+    if year:  # the year is counted under its own key
         return max(1, quantity.size - 1)
     return quantity.size
 
 
 def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
-    """Return the keys of a content word: of a date also its year, of a number that counts nothing that of any amount.
+    """Return the keys of a content word.
 
-    Of "2 out of 3" they are both numbers: a text may have other words between them.
+    A date has a second key, its year. "2 out of 3" has the keys 2 and 3, because a context may have other words between them.
+    A number that counts no noun has the keys of its parts, which any amount with this number shares.
     """
     if token.measures == "fraction" and " " in token.spelling:  # 2 out of 3
         numbers = tuple(part for part in token.parts if part.replace(".", "").isdecimal())
@@ -196,9 +204,9 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
     return (token.key,)
 
 
-def _overlap(left: str, right: str) -> int:
-    """Count the characters that one text begins with and the other ends with."""
-    for size in range(len(right), 0, -1):
-        if left.endswith(right[:size]):
-            return size
+def _measure_overlap(left: str, right: str) -> int:
+    """Return the length of the longest beginning of `right` with which `left` ends."""
+    for length in range(len(right), 0, -1):
+        if left.endswith(right[:length]):
+            return length
     return 0

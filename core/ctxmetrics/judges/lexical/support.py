@@ -20,10 +20,10 @@ from ctxmetrics.judges.evidence.contradiction import (
     list_contradicting_keys,
 )
 from ctxmetrics.judges.lexical.index import WordIndex
-from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.phrase import ParsedText
 
 TOLERANCE = 1e-9
-# With so many sentences to choose from, there is no deduction; with twice as many, that of one doubling.
+# The maximum number of sentences to choose from without a deduction. Each doubling of this number costs one deduction.
 _SENTENCES_WITHOUT_COST = 8
 Contradicted = Literal["flag", "no"]
 
@@ -63,13 +63,14 @@ class Support(NamedTuple):
 
     Attributes:
         score: The highest score.
-        smallest_k: The smallest k for which the first k contexts support the unit, None where all of them do not.
-            Every larger k supports it too.
-        whole: The contexts that alone support the unit, each with the sentences to quote.
-        parts: The same of those that support it together at `smallest_k`, where none does alone.
-        shown: The sentences to show: for a yes the fullest ones that do not contradict it, for a no the nearest.
-        doubt: The contradiction in the fullest sentences, where all sentences that support the unit
-            contradict it.
+        smallest_k: The smallest k for which the first k contexts support the unit. None if even all contexts do not. Every
+            larger k supports the unit, too.
+        whole: The contexts that support the unit alone, each with the sentences to quote.
+        parts: If the first `smallest_k` contexts support the unit only together: these contexts, with the sentences to quote.
+        shown: The sentences to show. For a yes: those with the highest score that do not contradict it. For a no: those with
+            the highest score.
+        contradiction: How the shown sentences contradict the unit. Only set if all sentences that support the unit
+            contradict it; else None.
     """
 
     score: float
@@ -77,50 +78,60 @@ class Support(NamedTuple):
     whole: Mapping[int, tuple[int, ...]]
     parts: Mapping[int, tuple[int, ...]]
     shown: Candidate
-    doubt: Contradiction | None
+    contradiction: Contradiction | None
 
 
 def attribute(
-    unit: Phrase, index: WordIndex, rules: Rules, contexts: Sequence[str], language: str
+    unit: ParsedText, index: WordIndex, rules: Rules, contexts: Sequence[str], language: str
 ) -> Support:
-    """Judge a unit against each context alone, and against the first k together for every k.
+    """Judge a unit against each context alone, and for every k against the first k contexts together.
 
     Args:
-        unit: The unit; it has at least one content word.
-        index: The contexts, in rank order.
-        rules: The weights and the bar.
-        contexts: Their texts.
+        unit: The unit. It has at least one content word.
+        index: The words of the contexts, in rank order.
+        rules: The weights and the minimum score.
+        contexts: The texts of the contexts.
         language: ISO 639 code of the unit.
     """
 
     @cache
     def find_contradiction_in(sentences: tuple[int, ...]) -> Contradiction | None:
         """Find how some sentences contradict the unit; None if they do not."""
-        keys = list_contradicting_keys(unit.visible, language)
+        keys = list_contradicting_keys(unit.visible_text, language)
         if keys is not None and not index.hold_any(sentences, keys):
             return None
         texts = [index.read(sentence, contexts) for sentence in sentences]
-        return None if texts == [unit.visible] else find_contradiction(unit.visible, texts, language)
+        return (
+            None
+            if texts == [unit.visible_text]
+            else find_contradiction(unit.visible_text, texts, language)
+        )
 
     unit_words = _UnitWords(unit, index, rules)
     alone, together, best = _find_candidates(unit_words, index)
     candidates = [*alone.values(), *together.values()]
-    reaching_bar = [candidate for candidate in candidates if candidate.score >= unit_words.bar]
-    reaching_bar.sort(key=_score, reverse=True)
+    reaching_threshold = [
+        candidate for candidate in candidates if candidate.score >= unit_words.threshold
+    ]
+    reaching_threshold.sort(key=_score, reverse=True)
     undisputed = next(
-        (candidate for candidate in reaching_bar if find_contradiction_in(candidate.sentences) is None),
+        (
+            candidate
+            for candidate in reaching_threshold
+            if find_contradiction_in(candidate.sentences) is None
+        ),
         None,
     )
     shown = best
     if undisputed is not None:
         shown = undisputed
-    elif reaching_bar:
-        shown = reaching_bar[0]
-    supporting = {*reaching_bar}
+    elif reaching_threshold:
+        shown = reaching_threshold[0]
+    supporting = {*reaching_threshold}
     if rules.contradiction == "no":  # sentences that contradict a unit do not support it
         supporting = {
             candidate
-            for candidate in reaching_bar
+            for candidate in reaching_threshold
             if find_contradiction_in(candidate.sentences) is None
         }
     whole = _get_sentences(alone, supporting)
@@ -132,14 +143,14 @@ def attribute(
         for sentence in several[last_needed]:
             context = index.owners[sentence]
             parts[context] = (*parts.get(context, ()), sentence)
-    is_disputed = bool(reaching_bar) and undisputed is None
+    is_disputed = bool(reaching_threshold) and undisputed is None
     return Support(
         score=best.score,
         smallest_k=None if last_needed is None else last_needed + 1,
         whole=whole,
         parts=parts,
         shown=shown,
-        doubt=find_contradiction_in(shown.sentences) if is_disputed else None,
+        contradiction=find_contradiction_in(shown.sentences) if is_disputed else None,
     )
 
 
@@ -179,7 +190,7 @@ def _find_candidates(
         sentences_here = sentences_so_far - index.first[context]
         cost = unit_words.find_cost(1, sentences_here)
         highest_possible = unit_words.score(context_bits, context_bits, cost)
-        if highest_possible > best.score or highest_possible >= unit_words.bar:
+        if highest_possible > best.score or highest_possible >= unit_words.threshold:
             alone[context] = unit_words.choose_best(bits_by_sentence, sentences_here)
             best = max(best, alone[context], key=_score)
         cost = unit_words.find_cost(2, sentences_so_far)
@@ -199,22 +210,22 @@ class _UnitWords:
     Attributes:
         contexts: For each context the bits of the unit's words in each sentence.
         context_bits: For each context the bits of the unit's words in it.
-        bar: The score that supports the unit.
+        threshold: The minimum score that supports the unit.
     """
 
-    def __init__(self, unit: Phrase, index: WordIndex, rules: Rules) -> None:
+    def __init__(self, unit: ParsedText, index: WordIndex, rules: Rules) -> None:
         bits = unit.bits
         self._number_bits = sum(bits[key] for key in unit.numbers)
         self._name_bits = sum(bits[key] for key in unit.names)
         self._rules = rules
         self._owners = index.owners
-        self._word_count = unit.size
-        self._free_sentences = unit.sentences - 1
-        self._most_sentences = max(rules.max_sentences, unit.sentences)
-        self._cost_of_doubling = rules.search_weight / unit.size
+        self._word_count = unit.content_word_count
+        self._free_sentences = unit.sentence_count - 1
+        self._most_sentences = max(rules.max_sentences, unit.sentence_count)
+        self._cost_of_doubling = rules.search_weight / unit.content_word_count
         self._costs: dict[int, float] = {}  # of one sentence, by the number of sentences to choose from
         self._deductions: dict[int, float] = {}  # by the bits of the words in some contexts
-        self.bar: float = rules.min_coverage - TOLERANCE
+        self.threshold: float = rules.min_coverage - TOLERANCE
         self.contexts: Mapping[int, Mapping[int, int]] = index.masks(bits)
         self.context_bits: dict[int, int] = {
             context: reduce(or_, bits_by_sentence.values())
@@ -225,9 +236,9 @@ class _UnitWords:
         """Return the score of some sentences.
 
         Args:
-            word_bits: The bits of the words that they hold.
-            context_bits: Of those that stand in their contexts.
-            cost: What is subtracted for them.
+            word_bits: The bits of the unit's words in the sentences.
+            context_bits: The bits of the unit's words in the contexts of the sentences.
+            cost: The deduction for the number of sentences.
         """
         deduction = self._deductions.get(context_bits)
         if deduction is None:
@@ -236,10 +247,10 @@ class _UnitWords:
         return word_bits.bit_count() / self._word_count - cost - deduction
 
     def _find_deduction(self, context_bits: int) -> float:
-        """Return what is subtracted for the numbers and names that do not stand in some contexts.
+        """Return the deduction for the unit's numbers and names that the contexts of the sentences do not hold.
 
         Args:
-            context_bits: The bits of the words that stand in them.
+            context_bits: The bits of the unit's words in these contexts.
         """
         missing_numbers = (self._number_bits & ~context_bits).bit_count()
         missing_names = (self._name_bits & ~context_bits).bit_count()
@@ -249,14 +260,15 @@ class _UnitWords:
         return deduction
 
     def find_cost(self, count: int, choices: int) -> float:
-        """Return what is subtracted for so many sentences: with more to choose from, more words are found by chance.
+        """Return the deduction for a number of chosen sentences.
 
-        A unit of several sentences counts as one, so its further sentences are free. A sentence that holds every word
-        supports the unit, however many there are to choose from.
+        It grows with the number of sentences to choose from, because then more words are found by chance. A unit of several
+        sentences may rest on as many sentences for the cost of one. A single sentence that holds every word always supports
+        the unit.
 
         Args:
-            count: How many sentences are chosen.
-            choices: How many there are to choose from.
+            count: The number of chosen sentences.
+            choices: The number of sentences to choose from.
         """
         cost = self._costs.get(choices)
         if cost is None:

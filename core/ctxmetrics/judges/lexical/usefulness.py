@@ -14,31 +14,31 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.lexical.index import WordIndex
-from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.phrase import ParsedText
 from ctxmetrics.judges.lexical.support import TOLERANCE, Rules, choose_fullest
 from ctxmetrics.text.character_spans import INSIDE_NUMBER, Span
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Verdict
 
 # The usual parameters of BM25.
-_K1 = 1.2
-_B = 0.75
+_BM25_K1 = 1.2
+_BM25_B = 0.75
 # How many words a reason lists.
-_LONGEST_LIST = 6
+_MAX_WORDS_LISTED = 6
 
 
 def join_items(items: Sequence[str]) -> str:
     """Join the first items, and say how many more there are."""
-    text = ", ".join(items[:_LONGEST_LIST])
-    more = len(items) - _LONGEST_LIST
+    text = ", ".join(items[:_MAX_WORDS_LISTED])
+    more = len(items) - _MAX_WORDS_LISTED
     return f"{text} and {more} more" if more > 0 else text
 
 
 def judge_usefulness(
-    answer: Phrase, index: WordIndex, request: JudgeRequest, rules: Rules
+    answer: ParsedText, index: WordIndex, request: JudgeRequest, rules: Rules
 ) -> tuple[Verdict, ...]:
     """Return one verdict for each context."""
-    if not answer.content:
+    if not answer.content_positions:
         return _judge_literally(answer.text, request)
     shares = bm25_shares(answer, index)
     bits_by_context = index.masks(answer.bits)
@@ -53,7 +53,7 @@ def judge_usefulness(
         context_bits = reduce(or_, bits_by_sentence.values(), 0)
         matched_keys = [key for key, bits in answer.bits.items() if context_bits & bits]
         matched_words = answer.spelled(matched_keys)
-        reason = f"{len(matched_keys)} of {len(answer.content)} words of the answer"
+        reason = f"{len(matched_keys)} of {len(answer.content_positions)} words of the answer"
         if matched_keys:
             reason += f": {join_items(matched_words)}"
         if matched_keys and not is_useful:
@@ -73,7 +73,7 @@ def judge_usefulness(
     return tuple(verdicts)
 
 
-def bm25_shares(answer: Phrase, index: WordIndex) -> list[float]:
+def bm25_shares(answer: ParsedText, index: WordIndex) -> list[float]:
     """Return for each context BM25 of the answer's words over what a context that is the answer itself would get.
 
     BM25 is ``sum(idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)))`` with ``idf = ln(1 + (n - df +
@@ -87,11 +87,11 @@ def bm25_shares(answer: Phrase, index: WordIndex) -> list[float]:
     damping = [_damping(length / mean_length) for length in index.lengths]
     # The answer as if it were a context: its length and how often it has each of its words.
     damping_of_answer = _damping(len(answer.tokens) / mean_length)
-    counts_in_answer = Counter(answer.sequence)
+    counts_in_answer = Counter(answer.content_sequence)
     owners = index.owners
     bm25 = [0.0] * context_count
     bm25_of_answer = 0.0
-    for key in answer.content:
+    for key in answer.content_positions:
         counts: dict[int, int] = {}  # how often each context has the word
         for sentence in index.sentences(key):
             owner = owners[sentence]
@@ -107,7 +107,7 @@ def bm25_shares(answer: Phrase, index: WordIndex) -> list[float]:
 
 def _damping(relative_length: float) -> float:
     """Return the term of BM25 by which a longer context needs more occurrences of a word."""
-    return _K1 * (1 - _B + _B * relative_length)
+    return _BM25_K1 * (1 - _BM25_B + _BM25_B * relative_length)
 
 
 def _judge_literally(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:

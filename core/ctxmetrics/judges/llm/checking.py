@@ -19,7 +19,7 @@ from ctxmetrics.judges.evidence.quotes import (
     DENIED,
     QuotedUnit,
     match_quote,
-    read_telling_words,
+    read_distinctive_words,
     stands_as_sentence,
 )
 from ctxmetrics.judges.evidence.restatements import find_restatement
@@ -40,9 +40,9 @@ from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import EMPTY_FORM, FLAGS, Evidence, Verdict
 
 # The share of a unit's words that a quote holds if it is about that unit.
-_LEAST_SHARE_OF_NEAREST = 0.5
+_MIN_SHARE_OF_NEAREST = 0.5
 # Characters of a sentence of a context that a reason shows.
-_LONGEST_SHOWN = 200
+_MAX_CHARACTERS_SHOWN = 200
 # The notes to the model when it is asked again, each with the codes of the ids that it is about.
 _NOTES: Sequence[Mapping[str, Any]] = read_data("judges.llm", "words.toml")["notes"]
 
@@ -402,7 +402,7 @@ def _describe_statement(unit: str, context: str, sentence: str | None) -> str | 
         return "it stands in a context word for word"
     if sentence is None:
         return None
-    return f"a context has all its words: {sentence[:_LONGEST_SHOWN]}"
+    return f"a context has all its words: {sentence[:_MAX_CHARACTERS_SHOWN]}"
 
 
 def _refuse_unproven(verdict: Verdict, reason: str) -> Decision:
@@ -498,16 +498,16 @@ def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Con
     another model, or with another value, makes no context useful. Negations are not looked at: in contexts that people called
     useful they stand as often as in useless ones.
     """
-    words = read_telling_words(" ".join(sentences), request_part.request.language)
+    words = read_distinctive_words(" ".join(sentences), request_part.request.language)
     nearest_unit = ""
     largest_share = 0.0
     for unit in _list_units(request_part):
-        unit_words = read_telling_words(unit, request_part.request.language)
+        unit_words = read_distinctive_words(unit, request_part.request.language)
         share = len(unit_words & words) / max(1, len(unit_words))
         if share > largest_share:
             nearest_unit = unit
             largest_share = share
-    if largest_share < _LEAST_SHARE_OF_NEAREST:
+    if largest_share < _MIN_SHARE_OF_NEAREST:
         return None
     quoted_unit = QuotedUnit(
         nearest_unit,

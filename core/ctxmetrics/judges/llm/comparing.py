@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence import quotes as evidence
-from ctxmetrics.judges.evidence.quotes import DENIED, read_telling_words, share_script
+from ctxmetrics.judges.evidence.quotes import DENIED, read_distinctive_words, share_script
 from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.llm.entries import ReplyEntry
 from ctxmetrics.judges.llm.splitting import RequestPart
@@ -34,7 +34,7 @@ UNDECIDED = "undecided"
 # All doubts that evidence may have.
 DOUBTS = evidence.DOUBTS | CONTRADICTING | {EMPTY_FORM, ANOTHER_SENTENCE, UNDECIDED}
 # Evidence that holds at least this share of the words that only another unit has belongs to that unit.
-_LEAST_SHARE_OF_ANOTHER = 0.5
+_MIN_SHARE_OF_OTHER_UNIT = 0.5
 # What a model writes where nothing is missing.
 _NOTHING = frozenset(read_data("judges.llm", "words.toml")["nothing"])
 # What may stand around such words.
@@ -91,8 +91,8 @@ def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> boo
         return True
     language = request_part.request.language
     text = request_part.units[id_]
-    words = read_telling_words(missing, language)
-    if words.isdisjoint(read_telling_words(text, language)) and share_script(missing, text):
+    words = read_distinctive_words(missing, language)
+    if words.isdisjoint(read_distinctive_words(text, language)) and share_script(missing, text):
         # A negation, or another word without a meaning of its own, may be missing.
         all_keys = {word.key for word in tokenize(text)}
         return any(word.key not in all_keys for word in tokenize(missing))
@@ -139,7 +139,7 @@ def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: Req
     nearness = _measure_nearness(
         " ".join(sentences), id_, request_part.units, request_part.request.language
     )
-    return any(own == 0 and other >= _LEAST_SHARE_OF_ANOTHER for own, other in nearness)
+    return any(own == 0 and other >= _MIN_SHARE_OF_OTHER_UNIT for own, other in nearness)
 
 
 def _measure_nearness(
@@ -151,10 +151,10 @@ def _measure_nearness(
         For each other unit: the share of the words that only the unit has which stand in the text, and the share of the
         words that only the other unit has.
     """
-    words = read_telling_words(text, language)
-    unit_words = read_telling_words(units[id_], language)
+    words = read_distinctive_words(text, language)
+    unit_words = read_distinctive_words(units[id_], language)
     for other_id, other_text in units.items():
-        other_words = read_telling_words(other_text, language)
+        other_words = read_distinctive_words(other_text, language)
         if other_id != id_ and other_words != unit_words:
             own_share = _measure_share(unit_words - other_words, words)
             yield own_share, _measure_share(other_words - unit_words, words)

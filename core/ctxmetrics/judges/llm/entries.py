@@ -20,9 +20,9 @@ from ctxmetrics.judges.llm.splitting import RequestPart, read_id
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 
-_LONGEST_MISSING = 500
+_MAX_MISSING_CHARACTERS = 500
 # A text of these alone is a form that was not filled in.
-_PLACEHOLDER = " .…\t\n"
+_PLACEHOLDER_CHARACTERS = " .…\t\n"
 
 
 class Quote(NamedTuple):
@@ -206,13 +206,13 @@ def _example_entries(pack: Pack, id_: str) -> tuple[ReplyEntry, ...]:
 def _repeats_example(entry: ReplyEntry, unit: str, request_part: RequestPart, pack: Pack) -> bool:
     """Whether an entry holds a placeholder, or a text of the prompt's example that is not in the data."""
     for quote in entry.quotes:
-        if not quote.text.strip(_PLACEHOLDER):
+        if not quote.text.strip(_PLACEHOLDER_CHARACTERS):
             return True
         copied = quote.text.strip().casefold() in pack.examples
         if copied and not any(stands_in(quote.text, text) for text in request_part.contexts.values()):
             return True
     missing = (entry.missing or "").casefold()
-    if missing and not missing.strip(_PLACEHOLDER):
+    if missing and not missing.strip(_PLACEHOLDER_CHARACTERS):
         return True
     return missing in pack.examples and missing not in unit.casefold()
 
@@ -246,7 +246,7 @@ def _read_entries(
                 entry.objection = None if objection is None else masked(objection)
         missing = _read_missing_words(cell.get("missing"))
         if entry.missing is None and missing:
-            entry.missing = masked(missing[:_LONGEST_MISSING])
+            entry.missing = masked(missing[:_MAX_MISSING_CHARACTERS])
         quotes = cell.get("evidence")
         if key == "useful":
             quotes = {"context": id_, "quote": cell.get("quote")}

@@ -177,9 +177,9 @@ class Exchange:
         return self._build_outcome(verdicts=FrozenDict(self._verdicts))
 
     def _build_missing(self, id_: str, text: str) -> Verdict:
-        """Build the verdict of an id that no reply decided."""
+        """Build a verdict without a value for an id that no reply decided."""
         code = self._last_failure.code
-        # A failure of the server is that of all ids; what was wrong with a reply may differ by id.
+        # If the server failed, all ids have this code. If a reply had a fault, each id may have a code of its own.
         if code in CONTENT_CODES:
             code = self._codes.get(id_, code)
         reason = self._last_failure.reason or _REASONS.get(code)
@@ -228,7 +228,7 @@ class Exchange:
 
     @property
     def _may_ask_again(self) -> bool:
-        """Whether another request may bring what is missing, within the limits of the exchange."""
+        """Whether another request may be sent: the last failure was one of content, and no limit is reached."""
         return (
             self._last_failure.code in CONTENT_CODES
             and self._failures <= self.max_repairs

@@ -293,11 +293,14 @@ def _plan(
     characters: int,
     joint: bool,
 ) -> tuple[Step, tuple[PromptedPart, ...]]:
-    """Choose the joint form, or that of the step alone, and return it with its questions, for every vote.
+    """Choose whether to ask both questions in one request, and build the questions for every vote.
+
+    Returns:
+        ``"joint"`` or the step alone, and its questions.
 
     Args:
         request: The request.
-        step: What is asked.
+        step: The question that must be answered.
         pack: The prompts' language.
         votes: How often each question is asked.
         per_context: Whether each context is asked about alone.
@@ -305,19 +308,20 @@ def _plan(
         joint: Whether both questions may be asked in one request.
     """
     split = partial(split_request, request, per_context=per_context, limit=characters, most_ids=MAX_IDS)
-    form: Step = "joint" if joint and request.units else step
-    parts = list(split(form))
-    # In parts with fewer units, the joint question would be asked about the contexts several times.
-    if form != step and any(len(request_part.units) != len(request.units) for request_part in parts):
-        form = step
-        parts = list(split(form))
+    asked_step: Step = "joint" if joint and request.units else step
+    parts = list(split(asked_step))
+    if asked_step != step:
+        has_split_units = any(len(part.units) != len(request.units) for part in parts)
+        # If the units are split over several requests, each joint request would ask about the same contexts again.
+        if has_split_units:
+            asked_step = step
+            parts = list(split(asked_step))
     questions = []
     for vote in range(votes):
-        questions += [
-            PromptedPart(request_part, render(pack, *describe_part(request_part), vote=vote))
-            for request_part in parts
-        ]
-    return form, tuple(questions)
+        for part in parts:
+            part_step, part_data = describe_part(part)
+            questions.append(PromptedPart(part, render(pack, part_step, part_data, vote=vote)))
+    return asked_step, tuple(questions)
 
 
 @lru_cache(maxsize=8)

@@ -20,7 +20,7 @@ MOST_QUOTES = 200
 # Characters of a long sentence that are read before and after a quote.
 _CHARACTERS_AROUND_QUOTE = 500
 # Characters of one context that are read about one unit.
-_MOST_CHARACTERS_READ = 8_000
+_MAX_CHARACTERS_READ = 8_000
 
 
 class LocatedQuote(NamedTuple):
@@ -157,7 +157,7 @@ def _read_quoted_sentences(context: str, spans: Sequence[Evidence]) -> Sequence[
     sentences: list[str] = []
     characters_read = 0
     for sentence_start, sentence_end in split_context(context):
-        if characters_read >= _MOST_CHARACTERS_READ:
+        if characters_read >= _MAX_CHARACTERS_READ:
             break
         inside = [span for span in spans if span.start < sentence_end and sentence_start < span.end]
         if not inside:

@@ -37,7 +37,7 @@ from ctxmetrics.judges.llm.splitting import read_id
 from ctxmetrics.prompts import Pack
 
 # The lists of a reply.
-_LISTS = ("sentences", "useful")
+_REPLY_LISTS = ("sentences", "useful")
 # The keys under which an object of a list names its id.
 _KEYS_OF_IDS = frozenset({"id", "sentence", "context", "unit"})
 _BETWEEN_IDS = re.compile(r"[\s,;&+]|\band\b")
@@ -102,7 +102,7 @@ _COUNT_IN_TEXT = re.compile(
     r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?:\w+\s+)?supported"
 )
 # How far a share of the sentences may be from a count of them, because it was rounded.
-_ROUNDING = 0.051
+_ROUNDING_TOLERANCE = 0.051
 # What is left out of the name of a list.
 _LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "list")
 
@@ -140,7 +140,7 @@ def find_other_verdicts(
     for key, value in islice(data.items(), MOST_KEYS):
         if key == "code" or ID.fullmatch(str(key)):
             continue  # what an id says about other ids is about both
-        if isinstance(value, Mapping) and key in _LISTS:
+        if isinstance(value, Mapping) and key in _REPLY_LISTS:
             letter = "s" if key == "sentences" else "c"
             names = [name for name in value if depth or str(name).strip() not in ids]
             yield from _read_list({name: value[name] for name in names}, ids, None, pack, letter)
@@ -149,7 +149,7 @@ def find_other_verdicts(
         yield from _read_listed_ids(str(key), value, ids, pack)
         objects = value if isinstance(value, (list, tuple)) else [_read_json(value)]
         for item in objects[:MOST_ITEMS]:
-            if isinstance(item, Mapping) and key not in _LISTS and depth < DEEPEST:
+            if isinstance(item, Mapping) and key not in _REPLY_LISTS and depth < DEEPEST:
                 if item is not value:
                     yield from _read_list(item, ids, str(key), pack)
                     yield from _read_patch(item, ids, str(key), pack)
@@ -245,7 +245,7 @@ def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, 
             yield str(key), value_as_count
         elif share is not None:
             count = round(share * total)
-            if abs(share * total - count) <= _ROUNDING * total:
+            if abs(share * total - count) <= _ROUNDING_TOLERANCE * total:
                 yield str(key), count
 
 

@@ -33,16 +33,16 @@ _DENYING_COMMENT = re.compile(
 )
 _CONTEXT_ID = re.compile(r"c\d+")
 # Characters of a reply that are read.
-_LONGEST_REPLY = 2_000_000
+_MAX_REPLY_CHARACTERS = 2_000_000
 # The most characters for json-repair: on some texts its time grows with their square.
-_LONGEST_REPAIRED = 16_000
+_MAX_REPAIRED_CHARACTERS = 16_000
 # The most braces of a reply at which reading an object is tried.
 _MAX_ATTEMPTS = 1000
 # The most braces at which it may fail.
 _MAX_FAILURES = 200
 # How deep a reply may stand within other objects, lists and texts, and how many of their values are looked at.
-_DEEPEST_WRAPPING = 5
-_MOST_WRAPPINGS = 200
+_MAX_WRAPPING_DEPTH = 5
+_MAX_WRAPPINGS = 200
 # Under these keys `parse` keeps what stands beside the object: JSON objects of another form, and text.
 OBJECTS_BESIDE = "objects beside the reply"
 TEXT_BESIDE = "text beside the reply"
@@ -94,7 +94,7 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
     if isinstance(data, str):
         if "END DATA" in data:
             data = _after_request(data, code)
-        data = _read_text(_without_quotes(data[:_LONGEST_REPLY]), keys, code)
+        data = _read_text(_without_quotes(data[:_MAX_REPLY_CHARACTERS]), keys, code)
     else:
         data = _lift_useful(data.model_dump() if hasattr(data, "model_dump") else data)
     if not _count_valid_keys(data, keys):
@@ -195,8 +195,8 @@ def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
                 found.append(content)
                 continue
             content = list(content.values())
-        if isinstance(content, list) and depth < _DEEPEST_WRAPPING:
-            values += [(inner, depth + 1) for inner in content[: _MOST_WRAPPINGS - len(values)]]
+        if isinstance(content, list) and depth < _MAX_WRAPPING_DEPTH:
+            values += [(inner, depth + 1) for inner in content[: _MAX_WRAPPINGS - len(values)]]
     return found[0] if found and all(reply == found[0] for reply in found) else None
 
 
@@ -383,7 +383,7 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
     start = text.find("{")
     end = text.rfind("}")
     is_one_object = start >= 0 and end == len(text) - 1  # else it is cut off, or followed by prose
-    if not is_one_object or end - start > _LONGEST_REPAIRED:
+    if not is_one_object or end - start > _MAX_REPAIRED_CHARACTERS:
         return None
     is_balanced = text.count("{") == text.count("}")
     unclosed_braces = _count_unclosed_braces(text)

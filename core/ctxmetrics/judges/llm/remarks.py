@@ -27,7 +27,7 @@ FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+)")
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 # A probability or a grade below this share says no.
-_LEAST_PROBABILITY = 0.5
+_MIN_YES_PROBABILITY = 0.5
 # What stands before the conclusion of a reason. Behind it "does not .." without a subject may be about a side issue.
 _BUT = re.compile(
     r"[,;.]\s*(?:but|however,?)\s+(?=no context|none of|the |this |it is not|there is no)"
@@ -104,8 +104,8 @@ _WITHOUT_SPACES = frozenset({"zh", "ja", "ko", "th"})
 # What ends the verdict of a text: "no, the year differs".
 _VERDICT_END = re.compile(r"[,;:(/–—]|\s-\s|\b(?:because|since)\b")
 # The fewest words of a text that may be a reason; the fewest characters in a script without spaces.
-_WORDS_OF_PHRASE = 3
-_CHARACTERS_OF_PHRASE = 6
+_MIN_REASON_WORDS = 3
+_MIN_REASON_CHARACTERS = 6
 # Keys of an object that are read.
 MOST_KEYS = 200
 # Characters of a value and of a text that are read, and that are repeated.
@@ -124,7 +124,7 @@ def find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
                 grades.append((id_, str(name), value))
                 best[str(name)] = max(value, best.get(str(name), value))
     for id_, name, value in grades:
-        if 0 <= value < _LEAST_PROBABILITY * best[name]:
+        if 0 <= value < _MIN_YES_PROBABILITY * best[name]:
             yield id_, f"{name}: {value}"
 
 
@@ -172,8 +172,8 @@ def _names_verdict(name: str, words: Collection[str]) -> bool:
 
 def _is_phrase(text: str) -> bool:
     """Whether a text has three words, or a script without spaces."""
-    return len(text.split()) >= _WORDS_OF_PHRASE or (
-        not text.isascii() and len(text) >= _CHARACTERS_OF_PHRASE
+    return len(text.split()) >= _MIN_REASON_WORDS or (
+        not text.isascii() and len(text) >= _MIN_REASON_CHARACTERS
     )
 
 
@@ -197,7 +197,7 @@ def has_fault(value: Any, pack: Pack) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() in pack.yes or _names_something(value)
     if isinstance(value, float):
-        return value > _LEAST_PROBABILITY
+        return value > _MIN_YES_PROBABILITY
     return isinstance(value, int) and value > 0
 
 
@@ -228,10 +228,10 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
         number = float(value.strip().replace(",", "."))
     if isinstance(number, (int, float)) and not isinstance(number, bool):
         if is_probability and not get_words("no_words").isdisjoint(words):
-            return _LEAST_PROBABILITY < number <= 1
-        is_low_percentage = name in get_words("percents") and 1 < number < 100 * _LEAST_PROBABILITY
+            return _MIN_YES_PROBABILITY < number <= 1
+        is_low_percentage = name in get_words("percents") and 1 < number < 100 * _MIN_YES_PROBABILITY
         is_zero = number == 0 and name in get_words("grades")
-        return is_low_percentage or is_zero or (is_probability and 0 <= number < _LEAST_PROBABILITY)
+        return is_low_percentage or is_zero or (is_probability and 0 <= number < _MIN_YES_PROBABILITY)
     is_grade = is_verdict or is_probability or name in get_words("grades")
     return is_grade and isinstance(value, str) and _is_low(value)
 
@@ -245,9 +245,9 @@ def _is_low(grade: str) -> bool:
         return True
     fraction = FRACTION.fullmatch(text)
     if fraction is not None:
-        return float(fraction[1]) < _LEAST_PROBABILITY * float(fraction[2])
+        return float(fraction[1]) < _MIN_YES_PROBABILITY * float(fraction[2])
     percent = PERCENT.fullmatch(text)
-    return percent is not None and float(percent[1]) < 100 * _LEAST_PROBABILITY
+    return percent is not None and float(percent[1]) < 100 * _MIN_YES_PROBABILITY
 
 
 def _names_something(text: str) -> bool:

@@ -23,9 +23,9 @@ from ctxmetrics.verdicts import FLAGS, Verdict
 
 # Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
 # one of them.
-_OVERLAP = 400
+_OVERLAP_CHARACTERS = 400
 # A context of fewer characters is not cut in two: the halves would be little shorter.
-_LEAST = 3 * _OVERLAP
+_MIN_CUT_CHARACTERS = 3 * _OVERLAP_CHARACTERS
 # How models spell the ids: s1, [s1], s01, Sentence 1, sentence_1, 1.
 _SPELLINGS: Mapping[str, re.Pattern[str]] = {
     "s": re.compile(
@@ -41,7 +41,7 @@ _LIKE_ID = str.maketrans(
     {"\u0455": "s", "\u0441": "c", **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff")}
 )
 # The request of a part that shows nothing: claims are asked for by a text alone.
-_NOTHING = JudgeRequest(units=(), contexts=(), answer="")
+_EMPTY_REQUEST = JudgeRequest(units=(), contexts=(), answer="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class RequestPart:
     contexts: Mapping[str, str]
     places: Mapping[str, tuple[int, int]] = EMPTY
     rated: tuple[str, ...] = ()
-    request: JudgeRequest = _NOTHING
+    request: JudgeRequest = _EMPTY_REQUEST
 
 
 def read_id(name: object, letter: str) -> str:
@@ -143,9 +143,9 @@ def halves(request_part: RequestPart) -> tuple[RequestPart, RequestPart] | None:
     if len(contexts) > 1:
         middle = _middle(contexts)
         return build(units, contexts[:middle]), build(units, contexts[middle:])
-    if contexts and len(contexts[0].text) > _LEAST:
+    if contexts and len(contexts[0].text) > _MIN_CUT_CHARACTERS:
         index, start, text = contexts[0]
-        first, second, *_ = _cut_at_space(index, text, len(text) // 2 + _OVERLAP, start)
+        first, second, *_ = _cut_at_space(index, text, len(text) // 2 + _OVERLAP_CHARACTERS, start)
         rest = _Piece(index, second.start, text[second.start - start :])
         return build(units, [first]), build(units, [rest])
     if len(units) > 1 and not request_part.rated:
@@ -200,7 +200,7 @@ def _cut_at_space(index: int, text: str, limit: int, offset: int = 0) -> Iterato
         if break_position > 0:
             end = break_position
         yield _Piece(index, offset + start, text[start:end])
-        start = end - _OVERLAP
+        start = end - _OVERLAP_CHARACTERS
     yield _Piece(index, offset + start, text[start:])
 
 

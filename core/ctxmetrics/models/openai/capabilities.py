@@ -22,9 +22,9 @@ from ctxmetrics.models.server_words import PATTERNS, WORDS
 
 Form = Literal["json_schema", "json_object", "text"]
 
-# How a reply can be asked for, best first.
+# The forms in which a reply can be requested, the strictest first.
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
-# Seconds to wait while another request finds out: a server that has not refused by then is answering.
+# Seconds to wait while another request finds out what the server takes. A server that has not refused by then is answering.
 _DISCOVERY_SECONDS = 1.0
 # Names of models that take no temperature and count tokens as ``max_completion_tokens``.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
@@ -40,20 +40,20 @@ class Capabilities:
 
     Attributes:
         refused: Names of parameters that are not sent; ``"system"`` for messages of that role.
-        smallest_refused: By form, the size of the smallest schema that was refused in it; 0 if the form itself was refused.
-            The refusal of a large schema says nothing about smaller ones.
-        bounded: Whether requests may limit the tokens of a reply to those of a complete one. Not for a model that thinks, and
-            not after its server refused such a limit.
+        smallest_refused: By reply form, the size in characters of the smallest schema that was refused. 0 if the form was
+            refused with any schema. The refusal of a large schema says nothing about smaller ones.
+        bounded: Whether requests may limit the number of reply tokens. False for a reasoning model, and after the server
+            refused such a limit.
         settled: Whether the server has accepted a request.
     """
 
     def __init__(self, model: str) -> None:
         self._model = model
-        thinks = _REASONING.search(model) is not None
+        is_reasoning_model = _REASONING.search(model) is not None
         self.refused: set[str] = set()
-        if thinks:
+        if is_reasoning_model:
             self.refused |= {"temperature", "max_tokens"}
-        self.bounded: bool = not thinks
+        self.bounded: bool = not is_reasoning_model
         self.smallest_refused: dict[str, int] = {}
         self.settled: bool = False
         self._discovery = asyncio.Lock()
@@ -75,17 +75,22 @@ class Capabilities:
         self.settled = True  # so that no request is sent alone first to find this out again
 
     def form(self, wanted: Form | Literal["auto"], size: int = 0) -> Form:
-        """Return how to ask for a reply whose schema has this size, in characters."""
+        """Return the best form of reply that was not refused with a schema of this size.
+
+        Args:
+            wanted: A form that the caller insists on, or ``"auto"``.
+            size: Characters of the schema.
+        """
         if wanted != "auto":
             return wanted
         for form in FORMS:
-            smallest = self.smallest_refused.get(form)
-            if smallest is None or size < smallest:
+            smallest_refused_size = self.smallest_refused.get(form)
+            if smallest_refused_size is None or size < smallest_refused_size:
                 return form
         return "text"
 
     def refuse_form(self, form: str, size: int) -> None:
-        """Remember that a form was refused with a schema of this size; 0: with any."""
+        """Remember that the server refused a form with a schema of this size; size 0 means with any schema."""
         if size < self.smallest_refused.get(form, size + 1):
             self.smallest_refused[form] = size
             self._log_refusal(f"{form} of {size} characters or more" if size else form)
@@ -141,57 +146,65 @@ class Capabilities:
 
 
 def names_bound(error: BaseException) -> bool:
-    """Whether a refusal is about the size of the limit of the reply's tokens."""
-    param = getattr(error, "param", None)
-    if param in WORDS["reply_bounds"]:
-        return PATTERNS["refused"].search(str(error).lower()) is None
-    text = str(error).lower()
-    too_large = PATTERNS["bound"].search(text) or PATTERNS["with_reply"].search(text)
-    return param is None and too_large is not None
+    """Whether a refusal says that the limit on reply tokens is too large."""
+    parameter = getattr(error, "param", None)
+    message = str(error).lower()
+    if parameter in WORDS["reply_bounds"]:
+        # The parameter itself is refused if the message says so; else only its value.
+        return PATTERNS["refused"].search(message) is None
+    says_too_large = PATTERNS["bound"].search(message) or PATTERNS["with_reply"].search(message)
+    return parameter is None and says_too_large is not None
 
 
 def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:
-    """Return the form that was sent and the form to try next, after a refusal that was not understood.
+    """Return the reply form that was sent and the next form to try, after a refusal whose text was not understood.
 
-    The schema of the reply may be the cause. If the refusal names another parameter, it is not: then both are None.
+    The cause of the refusal may be the schema of the reply. If the refusal names another parameter as its cause, no other
+    form is tried: both values are None.
 
     Args:
         error: The refusal.
-        sent: The body that was refused.
+        sent: The request body that was refused.
     """
-    form = sent.get("response_format")
-    param = str(getattr(error, "param", None) or "")
-    if not isinstance(form, dict) or param.partition(".")[0] in {"model", "messages", *_PARAMETERS}:
+    response_format_sent = sent.get("response_format")
+    parameter = str(getattr(error, "param", None) or "").partition(".")[0]
+    names_other_parameter = parameter in {"model", "messages", *_PARAMETERS}
+    if not isinstance(response_format_sent, dict) or names_other_parameter:
         return None, None
-    position = FORMS.index(form["type"])
+    position = FORMS.index(response_format_sent["type"])
     return FORMS[position], FORMS[position + 1]
 
 
 def _refuses_form(error: BaseException) -> bool:
-    """Whether a refusal is of the form itself, with any schema."""
-    param = str(getattr(error, "param", None) or "").lower()
-    return PATTERNS["refused_form"].search(str(error).lower()) is not None and "schema" not in param
+    """Whether a server refuses the form itself, whatever the schema."""
+    parameter = str(getattr(error, "param", None) or "").lower()
+    says_form_refused = PATTERNS["refused_form"].search(str(error).lower()) is not None
+    return says_form_refused and "schema" not in parameter
 
 
 def _find_refused(error: BaseException, sent: Mapping[str, Any]) -> str | None:
-    """Find what a server refuses of a request: a parameter, the form of the reply, or the role ``system``; None if unclear."""
-    param = str(getattr(error, "param", None) or "").lower()
-    text = f"{param} {getattr(error, 'code', None) or ''} {error}".lower()
-    is_refusal = PATTERNS["refused"].search(text) is not None
+    """Find the part of a request that a server refuses.
+
+    Returns:
+        The name of a parameter, the type of the reply form, ``"system"`` for that role, or None if it is unclear.
+    """
+    parameter = str(getattr(error, "param", None) or "").lower()
+    message = f"{parameter} {getattr(error, 'code', None) or ''} {error}".lower()
+    is_refusal = PATTERNS["refused"].search(message) is not None
     sent_parameters = [name for name in _PARAMETERS if name in sent]
-    if is_refusal and param in sent_parameters:
-        return param
-    form = sent.get("response_format")
-    about_form = param.startswith("response_format") or PATTERNS["form"].search(text)
-    if isinstance(form, dict) and about_form:
-        return str(form["type"])
+    if is_refusal and parameter in sent_parameters:
+        return parameter
+    form_sent = sent.get("response_format")
+    is_about_form = parameter.startswith("response_format") or PATTERNS["form"].search(message)
+    if isinstance(form_sent, dict) and is_about_form:
+        return str(form_sent["type"])
     for name in sent_parameters:
-        if is_refusal and re.search(rf"\b{name}\b", text):
+        if is_refusal and re.search(rf"\b{name}\b", message):
             return name
-    about_roles = PATTERNS["role_rules"].search(text)
-    if is_refusal and not about_roles:
-        about_roles = PATTERNS["role"].search(text)
-    if about_roles and sent["messages"][0]["role"] == "system":
+    is_about_roles = PATTERNS["role_rules"].search(message)
+    if is_refusal and not is_about_roles:
+        is_about_roles = PATTERNS["role"].search(message)
+    if is_about_roles and sent["messages"][0]["role"] == "system":
         return "system"
     return None
 

@@ -44,15 +44,15 @@ _building = make_lock()
 _CLOSING_SECONDS = 2.0
 # More connections than any run has requests in flight: a request that waits for a connection uses up
 # its timeout.
-_MOST_CONNECTIONS = 100_000
+_MAX_CONNECTIONS = 100_000
 # Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
 # Characters of a reply that its run keeps, to show how one begins that cannot be read.
-_BEGINNING = 2_000
+_REPLY_CHARACTERS_KEPT = 2_000
 # The first status that is no success.
-_FAILED = 300
+_FIRST_FAILURE_STATUS = 300
 # Bytes of an error's body that are read; the status decides, the rest is for the message.
-_MOST_ERROR_BYTES = 64_000
+_MAX_ERROR_BYTES = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,10 @@ class Client:
             await response.aclose()
         # JSON is UTF-8, to some servers after its mark; a codec that the server names could decompress the text once more.
         text = content.decode("utf-8-sig", errors="replace")
-        current_run().last_reply = ServerReply(time.perf_counter() - began, text[:_BEGINNING])
-        if response.status_code < _FAILED:
+        current_run().last_reply = ServerReply(
+            time.perf_counter() - began, text[:_REPLY_CHARACTERS_KEPT]
+        )
+        if response.status_code < _FIRST_FAILURE_STATUS:
             return text
         from openai import APIStatusError
 
@@ -160,7 +162,7 @@ def _http_client() -> Any:
     import openai
 
     limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
-        max_connections=_MOST_CONNECTIONS, max_keepalive_connections=_MOST_CONNECTIONS
+        max_connections=_MAX_CONNECTIONS, max_keepalive_connections=_MAX_CONNECTIONS
     )
     # aiohttp knows no SOCKS proxies.
     if not any(proxy.startswith("socks") for proxy in getproxies().values()):
@@ -195,8 +197,8 @@ async def _read_body(response: Any) -> bytes:
     Raises:
         JudgeError: The response is a success, and its body is too long or cannot be decompressed.
     """
-    is_error = response.status_code >= _FAILED  # then the body is only for the message
-    most_bytes = _MOST_ERROR_BYTES if is_error else MOST_BYTES
+    is_error = response.status_code >= _FIRST_FAILURE_STATUS  # then the body is only for the message
+    most_bytes = _MAX_ERROR_BYTES if is_error else MOST_BYTES
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):
         if is_error:

@@ -30,7 +30,7 @@ from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer
 
 # Endings of names that a provider may give to another model later.
-_MOVING = ("-latest", "-preview")
+_MOVING_NAME_ENDINGS = ("-latest", "-preview")
 # Fields of the usage with which a server says that it did not read the whole request.
 _CUT_FIELDS = ("truncated", "state_tokens_dropped", "truncated_questions")
 
@@ -139,7 +139,7 @@ class DecisionAPI:
     @property
     def moves(self) -> bool:
         """Whether the provider may give the name to another model."""
-        return self.model.endswith(_MOVING)
+        return self.model.endswith(_MOVING_NAME_ENDINGS)
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Ask the server; see `ctxmetrics.DecisionModel`.

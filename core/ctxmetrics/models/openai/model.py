@@ -56,11 +56,11 @@ _PROVIDER_WITHOUT_KEY = {"OpenAIModel": "vllm", "DecisionAPI": "systemone"}
 # Parameters with these values are no part of the identity.
 _USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
 # The most requests for one reply: no more parts can be left out.
-_MOST_REQUESTS = 8
+_MAX_REQUESTS_FOR_REPLY = 8
 # The counts of tokens that every server gives.
 _PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
 # Statuses of a server that refuses something that a request holds.
-_REFUSED = (400, 422)
+_REFUSAL_STATUSES = (400, 422)
 # Fields of a request that ``extra`` may not change.
 _OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
 
@@ -240,14 +240,14 @@ class OpenAIModel:
                 try:
                     answer = await self._post(body)
                 except _RefusedError as error:
-                    if calls < _MOST_REQUESTS and learner.learn(error, body, bounded=bounded):
+                    if calls < _MAX_REQUESTS_FOR_REPLY and learner.learn(error, body, bounded=bounded):
                         continue
                     problem = learner.refusal or error.problem
                 else:
                     if learner.doubted is not None:
                         capabilities.refuse_form(learner.doubted, schema_size(schema))
                     capabilities.settled = True
-                    if bounded and calls < _MOST_REQUESTS and thinks(answer):
+                    if bounded and calls < _MAX_REQUESTS_FOR_REPLY and thinks(answer):
                         capabilities.bounded = False
                         continue
                     return read_answer(answer, prompt, calls)
@@ -273,7 +273,9 @@ class OpenAIModel:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
             problem: Exception = _read_reply_failure(error) or classify(error, seconds)
-            if getattr(error, "status_code", None) in _REFUSED and isinstance(problem, JudgeError):
+            if getattr(error, "status_code", None) in _REFUSAL_STATUSES and isinstance(
+                problem, JudgeError
+            ):
                 problem = _RefusedError(error, problem)
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
@@ -515,15 +517,15 @@ def check_address(address: str, owner: str) -> str:
 
 
 def check_names(model: str, address: str, owner: str) -> None:
-    """Check that a model's name and a server's address hold no key: both are logged and stored.
+    """Check that a model's name and a server's address hold no API key: both are logged and stored.
 
     Args:
-        model: The model's name; one with a slash may begin as keys do.
+        model: The model's name. The name of a model may begin like a key (``sk-..``) if it has a slash.
         address: The server's address.
-        owner: The class that was given them.
+        owner: The name of the class that was given them, for the message.
 
     Raises:
-        ParameterError: There is one.
+        ParameterError: The name or the address seems to hold a key.
     """
     parts = urlsplit(address)
     if looks_like_key(model) and ("/" not in model or hide_keys(model) != model):

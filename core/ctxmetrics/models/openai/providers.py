@@ -65,7 +65,7 @@ def _read_providers(kind: str) -> Mapping[str, Provider]:
 
 PROVIDERS = _read_providers("language")
 # The end of the address of every resource at Azure.
-_AZURE = ".openai.azure.com"
+_AZURE_HOST_ENDING = ".openai.azure.com"
 # The providers of decision models.
 DECISION_PROVIDERS = _read_providers("decision")
 
@@ -81,7 +81,7 @@ def get_batch_terms(base_url: str) -> tuple[BatchForm | None, float | None]:
         between = _VARIABLE.split(known)[::2]  # the names of variables stand between these
         pattern = r"[\w-]+".join(map(re.escape, between))
         if name == "azure":  # the whole host is a variable
-            pattern = rf".+{re.escape(_AZURE)}"
+            pattern = rf".+{re.escape(_AZURE_HOST_ENDING)}"
         if not provider.local and re.fullmatch(pattern, host):
             return provider.batches, provider.batch_price
     return "openai", None

@@ -31,7 +31,7 @@ FILE_NAME = "verdicts.sqlite3"
 # Bytes of the file above which the oldest judgements are dropped.
 MAX_BYTES = 2 * 1024**3
 # The smallest limit that a user may set.
-_LEAST_BYTES = 1024**2
+_MIN_BYTES_LIMIT = 1024**2
 # Seconds to wait while another process writes.
 _BUSY_SECONDS = 10.0
 # Seconds for which a cache that failed is not used.
@@ -39,17 +39,17 @@ _REST_SECONDS = 10.0
 # The version of the table; SQLite keeps it in the file as ``user_version``.
 _VERSION = 2
 # The table of judgements; a higher number is a younger judgement.
-_TABLE = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
+_CREATE_VERDICTS = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
 # Write a judgement.
-_PUT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_INSERT_VERDICT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 # The table of claims: which process asks for a judgement now, and until when (seconds since 1970) its claim holds.
-_CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, process INTEGER NOT NULL, until REAL NOT NULL)"
+_CREATE_CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, process INTEGER NOT NULL, until REAL NOT NULL)"
 # Seconds for which a claim holds at most.
 _CLAIM_SECONDS = 600.0
 # Seconds between the first two looks at the claim of another process; the pause is doubled each time ..
-_FIRST_PAUSE = 0.02
+_FIRST_PAUSE_SECONDS = 0.02
 # .. up to this.
-_LONGEST_PAUSE = 0.5
+_MAX_PAUSE_SECONDS = 0.5
 # Drop the oldest quarter of the judgements.
 _DROP_OLDEST = (
     "DELETE FROM verdicts WHERE number <= (SELECT number FROM verdicts ORDER BY number LIMIT 1 "
@@ -124,10 +124,10 @@ class RunCache:
         """
         import asyncio
 
-        pause = _FIRST_PAUSE
+        pause = _FIRST_PAUSE_SECONDS
         while self._claims is not None and not self._claims.claim(key):
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
         try:
             # Another process may have asked meanwhile, and written the judgement.
             judgement = look_up()
@@ -188,9 +188,9 @@ class VerdictCache:
     """
 
     def __init__(self, directory: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> None:
-        if not isinstance(max_bytes, int) or max_bytes < _LEAST_BYTES:
+        if not isinstance(max_bytes, int) or max_bytes < _MIN_BYTES_LIMIT:
             raise ParameterError(
-                f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_LEAST_BYTES}."
+                f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_MIN_BYTES_LIMIT}."
             )
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
@@ -219,7 +219,7 @@ class VerdictCache:
     def put(self, key: str, value: str) -> None:
         """Keep a value, instead of what was there."""
         value = value.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
-        self._run(lambda connection: connection.execute(_PUT, (key, value)))
+        self._run(lambda connection: connection.execute(_INSERT_VERDICT, (key, value)))
         self._unchecked_bytes += len(value)
         if self._unchecked_bytes > self._max_bytes // 64:
             self._unchecked_bytes = 0
@@ -457,11 +457,11 @@ def _make_table(connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         columns = [row[1] for row in connection.execute("PRAGMA table_info(verdicts)")]
         if not columns and version in (0, _VERSION):
-            connection.execute(_TABLE)
+            connection.execute(_CREATE_VERDICTS)
             connection.execute(f"PRAGMA user_version = {_VERSION}")
         elif columns != ["number", "key", "value"] or version != _VERSION:
             raise _OtherVersionError(f"holds a table of another version ({version}, not {_VERSION})")
-        connection.execute(_CLAIMS)
+        connection.execute(_CREATE_CLAIMS)
 
 
 def _is_running(process: int) -> bool:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from ctxmetrics.models.server_words import PATTERNS, WORDS
 
 # The status of a request that is too large.
-_TOO_LARGE = 413
+_TOO_LARGE_STATUS = 413
 # Statuses whose texts are about something else, whatever they name.
 _OTHER_STATUSES = frozenset({401, 402, 403, 404})
 # The status of a server that asks for fewer requests.
-_OVERLOAD = 429
+_OVERLOAD_STATUS = 429
 # How deep fields of an error may stand in others.
-_DEEPEST = 4
+_MAX_DEPTH = 4
 
 
 def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -> bool:
@@ -32,14 +32,14 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
         _error_names(error_object).intersection(WORDS["too_long_codes"])
         for error_object in error_objects
     )
-    if status == _TOO_LARGE or has_code:
+    if status == _TOO_LARGE_STATUS or has_code:
         return True
     is_about_reply = any(
         error_object.get("param") in WORDS["reply_bounds"] for error_object in error_objects
     )
     if status in _OTHER_STATUSES or is_about_reply:
         return False
-    pattern_name = "too_long_for_minute" if status == _OVERLOAD else "too_long"
+    pattern_name = "too_long_for_minute" if status == _OVERLOAD_STATUS else "too_long"
     return PATTERNS[pattern_name].search(_simplify_message(text)) is not None
 
 
@@ -71,7 +71,7 @@ def _list_objects(details: Iterable[object], depth: int = 0) -> Iterator[Mapping
             yield {"code": detail}
         if isinstance(detail, Mapping):
             yield detail
-            if depth < _DEEPEST:
+            if depth < _MAX_DEPTH:
                 inner_values = [detail.get(name) for name in WORDS["inner_fields"]]
                 inner_objects = [value for value in inner_values if isinstance(value, Mapping)]
                 yield from _list_objects(inner_objects, depth + 1)

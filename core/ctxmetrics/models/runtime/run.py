@@ -43,7 +43,7 @@ ATTEMPTS = 6
 # ten, one sample in a thousand would be lost.
 TIMEOUT_ATTEMPTS = 4
 # The most connections that a client keeps for later: that of the ``openai`` package keeps a hundred.
-_MOST_KEPT_CONNECTIONS = 100
+_MAX_KEPT_CONNECTIONS = 100
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
 
@@ -148,15 +148,17 @@ class Run:
         if errors:
             raise errors[0]
 
-    async def send_again(self, first: JudgeError | None, send: Callable[[], Awaitable[Any]]) -> Any:
-        """Continue after a first request that failed: send it again where that may help.
+    async def send_again(
+        self, first_error: JudgeError | None, send: Callable[[], Awaitable[Any]]
+    ) -> Any:
+        """Send a request again after its first attempt failed, as long as that may help.
 
         Args:
-            first: How it failed.
-            send: Sends it once (`send`).
+            first_error: How the first attempt failed. None if the request was not sent yet.
+            send: A function that sends the request once.
 
         Returns:
-            What was returned; its usage counts what failed, too.
+            The reply. Its usage also counts the failed attempts.
 
         Raises:
             JudgeError: There is no answer; ``lost`` says what was spent.
@@ -196,16 +198,18 @@ class Run:
         async for attempt in retrying:
             with attempt:
                 try:
-                    if first is not None:
-                        first_problem = first
-                        first = None  # it is raised once, as if this call had sent the first request
+                    if first_error is not None:
+                        first_problem = first_error
+                        first_error = (
+                            None  # it is raised once, as if this call had sent the first request
+                        )
                         raise first_problem
                     reply = await send()
                     return replace(reply, usage=reply.usage + lost)
                 except JudgeError as problem:
                     uses_kept_connection = (
                         isinstance(problem, KeptConnectionError)
-                        and kept_connections < _MOST_KEPT_CONNECTIONS
+                        and kept_connections < _MAX_KEPT_CONNECTIONS
                     )
                     if uses_kept_connection:
                         kept_connections += 1

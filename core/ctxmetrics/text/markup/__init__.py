@@ -50,7 +50,7 @@ _LINE_MARK = re.compile(
 _CUT_WORDS = (("-", re.compile(r"-[ \t\r]*\n")), ("‐", re.compile(r"‐[ \t\r]*\n")))
 _HEADING_NAMES = ("h1.", "h2.", "h3.", "h4.", "h5.", "h6.")
 _FIRST_LINE_MARKS = ("#", ">", "=", *_HEADING_NAMES)
-_RARE = re.compile(
+_RARE_CHARACTERS = re.compile(
     "[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【│┃║]"
 )
 
@@ -71,13 +71,13 @@ def may_hold_markup(text: str) -> bool:
         for hyphen, cut in _CUT_WORDS:
             if hyphen in text and cut.search(text):
                 return True
-    return not text.isascii() and _RARE.search(text) is not None
+    return not text.isascii() and _RARE_CHARACTERS.search(text) is not None
 
 
 def count_marks(text: str) -> int:
     """Count the characters at which markup may begin: what reading a text takes is in proportion to them."""
     count = text.count("\n") + sum(text.count(mark) for mark in (*_MARKS, *_PAIRS))
-    return count if text.isascii() else count + len(_RARE.findall(text))
+    return count if text.isascii() else count + len(_RARE_CHARACTERS.findall(text))
 
 
 def find_markup(text: str) -> tuple[Edit, ...]:

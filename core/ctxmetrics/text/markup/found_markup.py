@@ -22,13 +22,13 @@ BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 class Edit(NamedTuple):
-    """A stretch of a text that is no visible text.
+    """A stretch of a text that a reader does not see as it is written.
 
     Attributes:
-        start: Its first character.
-        end: One past its last.
-        text: What is seen in its place.
-        partner: Where the mark stands that closes what this one opens, or opens what it closes; -1: there is none.
+        start: The position of its first character.
+        end: The position behind its last character.
+        text: What a reader sees in its place.
+        partner: The position of the other mark of a pair, such as the closing one of an opening mark; -1 if there is none.
         is_hidden: Whether the stretch states nothing: a comment, a script, struck text.
     """
 
@@ -40,15 +40,15 @@ class Edit(NamedTuple):
 
 
 class FoundMarkup:
-    """A text, and what was found in it so far.
+    """A text, and the markup that was found in it so far. Stretches are stored by the position of their first character.
 
     Attributes:
         text: The text.
-        taken: One byte a character: 1 where it is markup or code, in which nothing else is looked for.
-        edits: What was found, by its place: its end, and what is seen instead.
-        covered: The stretches that are taken with all that was found in them, by their place: their end, and whether they state nothing.
-        partners: For a mark of a pair the place of the other.
-        blank_lines: Where blank lines stand: no pair of marks crosses one.
+        taken: One byte for each character. It is 1 if the character is known to be markup or code: it is not read again.
+        edits: The stretches that are not seen as they are written: the end of each, and the text that is seen instead.
+        covered: The stretches that are dropped with all edits in them: the end of each, and whether it states nothing.
+        partners: For each mark of a pair, the position of the other mark.
+        blank_lines: The positions of blank lines. No pair of marks crosses a blank line.
     """
 
     __slots__ = ("_absent", "blank_lines", "covered", "edits", "partners", "taken", "text")
@@ -79,7 +79,7 @@ class FoundMarkup:
             self.taken[start:end] = b"\1" * (end - start)
 
     def drop_with_blank(self, start: int, end: int) -> None:
-        """Take a stretch that is not seen, with the blank before it where another blank or a mark follows."""
+        """Drop a stretch that is not seen. The blank before it is dropped too if a blank or a punctuation mark follows."""
         self.drop(self._with_blank(start, end), end)
 
     def hide(self, start: int, end: int) -> None:
@@ -93,12 +93,12 @@ class FoundMarkup:
         self.covered[start] = (end, states_nothing)
 
     def _with_blank(self, start: int, end: int) -> int:
-        """Return where a stretch begins with the blank before it, if a blank or a mark follows."""
+        """Return the start of a stretch, one earlier if a blank stands before it and a blank or a punctuation mark follows."""
         is_apart = self.character_before(start) == " " and self.text[end : end + 1] in _BEHIND_DROPPED
         return start - 1 if is_apart else start
 
     def drop_pair(self, opening: tuple[int, int], closing: tuple[int, int]) -> None:
-        """Take two marks, the one that opens and the one that closes; both or none."""
+        """Drop an opening and a closing mark, or neither if one of them is taken."""
         if self.is_free(*opening) and self.is_free(*closing):
             self.drop(*opening)
             self.drop(*closing)
@@ -114,7 +114,10 @@ class FoundMarkup:
         return bisect_left(self.blank_lines, start) != bisect_left(self.blank_lines, end)
 
     def find_mark(self, mark: str, start: int) -> int:
-        """Find the next place of a mark, or -1; the rest of a text is searched once for a mark that is not there."""
+        """Return the next position of a mark, or -1.
+
+        A mark that was not found once is not looked for again, because the search would read the rest of the text each time.
+        """
         if mark in self._absent:
             return -1
         place = self.text.find(mark, start)
@@ -130,7 +133,7 @@ class FoundMarkup:
         return self._merge_covered(edits) if self.covered else tuple(edits)
 
     def _merge_covered(self, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-        """Return some edits with the covered stretches in the place of those that they hold."""
+        """Merge edits with the covered stretches. An edit inside a covered stretch is dropped."""
         covering_edits = [
             Edit(start, end, is_hidden=is_hidden) for start, (end, is_hidden) in self.covered.items()
         ]
@@ -139,7 +142,7 @@ class FoundMarkup:
         for edit in sorted([*edits, *covering_edits]):
             if edit.start >= covered_until:
                 merged.append(edit)
-            elif edit.end > covered_until:
+            elif edit.end > covered_until:  # it overlaps: keep the rest
                 merged.append(edit._replace(start=covered_until))
             covered_until = max(covered_until, edit.end)
         return tuple(merged)

@@ -73,9 +73,9 @@ _HIDING_ATTRIBUTE = re.compile(
 _SHOWN_PARAMETER = 'ac:name="title"'
 # Characters before a tag that are looked at, and the most characters of a closing tag of raised text.
 _CHARACTERS_BEFORE = 40
-_LONGEST_CLOSING_TAG = 20
+_MAX_CLOSING_TAG_CHARACTERS = 20
 # The most elements of one name within each other that are read to find the end of one.
-_DEEPEST = 20
+_MAX_DEPTH = 20
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _POWER = re.compile(r"[+−-]?\d{1,3}")
 _NOTE_MARK = re.compile(
@@ -260,7 +260,7 @@ def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
             depth += 1
         if depth == 0:
             return match.end()
-        if depth > _DEEPEST and first_end:
+        if depth > _MAX_DEPTH and first_end:
             break
     return first_end or tag.end()
 
@@ -274,7 +274,7 @@ def _read_superscript(markup: FoundMarkup, start: int, end: int) -> int:
         closing = text.find("</", closing + 2, limit)
     if closing < 0:
         return 0
-    element_end = text.find(">", closing, closing + _LONGEST_CLOSING_TAG) + 1
+    element_end = text.find(">", closing, closing + _MAX_CLOSING_TAG_CHARACTERS) + 1
     if not element_end:
         return 0
     raised_text = unescape(_ANY_TAG.sub("", text[end:closing])).strip()

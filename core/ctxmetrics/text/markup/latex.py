@@ -39,8 +39,8 @@ _SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
 _TEX_QUOTES = re.compile(r"``(?=[^`\s])([^`']{1,300}+)''")
 _FORMULA = re.compile(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\})){1,40}+(?![a-z_])")
 _INDEX = re.compile(r"_(?:\{(\d{1,3})\}|(?=\d))")
-_SHORTEST_COMMAND = 3
-_LONGEST_FORMULA = 800
+_MIN_COMMAND_LETTERS = 3
+_MAX_FORMULA_CHARACTERS = 800
 
 
 def find_tex(markup: FoundMarkup) -> None:
@@ -108,41 +108,51 @@ def find_formulas(markup: FoundMarkup) -> None:
 
 
 def _find_mathematics(markup: FoundMarkup) -> list[tuple[int, int]]:
-    r"""Find mathematics between ``$``, ``$$``, ``\\(`` and ``\\[``, take the marks, and return what stands between them."""
+    r"""Drop the marks of mathematics (``$``, ``$$``, ``\(`` and ``\[``), and return the spans between them."""
     text = markup.text
-    # Where each begins and ends, and how many characters its mark has.
-    candidates: list[tuple[int, int, int]] = []
-    if "$" in text:
-        candidates += [
-            (*match.span(), 2 if match[1] else 1) for match in match_marks(_DOLLARS, text, "$")
-        ]
-    for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
-        start = text.find(opening)
-        while start >= 0:
-            end = markup.find_mark(closing, start + 2)
-            if end < 0:
-                break
-            read_until = start + 2
-            if end - start > _LONGEST_FORMULA:
-                read_until = end
-            elif not markup.crosses_blank_line(start, end):
-                read_until = end + 2
-                candidates.append((start, read_until, 2))
-            start = text.find(opening, read_until)
     regions = []
-    for start, end, size in sorted(candidates):
-        opening_mark = (start, start + size)
-        closing_mark = (end - size, end)
-        content = text[opening_mark[1] : closing_mark[0]].strip()
-        is_formula = _MATHEMATICS.search(content) or (size == 1 and _SYMBOL.fullmatch(content))
-        if is_formula and markup.is_free(*opening_mark) and markup.is_free(*closing_mark):
-            markup.drop_pair(opening_mark, closing_mark)
-            regions.append((opening_mark[1], closing_mark[0]))
+    for start, end, mark_length in sorted(_list_marked_texts(markup)):
+        content_start = start + mark_length
+        content_end = end - mark_length
+        content = text[content_start:content_end].strip()
+        # A single symbol is a formula only between single dollars: $x$.
+        is_symbol = mark_length == 1 and _SYMBOL.fullmatch(content)
+        is_formula = _MATHEMATICS.search(content) or is_symbol
+        if not is_formula:
+            continue
+        if markup.is_free(start, content_start) and markup.is_free(content_end, end):
+            markup.drop_pair((start, content_start), (content_end, end))
+            regions.append((content_start, content_end))
     return regions
 
 
+def _list_marked_texts(markup: FoundMarkup) -> list[tuple[int, int, int]]:
+    """List the start and the end of each text that may be a formula, with its marks, and the length of one mark."""
+    text = markup.text
+    candidates: list[tuple[int, int, int]] = []
+    if "$" in text:
+        for match in match_marks(_DOLLARS, text, "$"):
+            start, end = match.span()
+            candidates.append((start, end, 2 if match[1] else 1))
+    for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
+        mark_length = len(opening)
+        start = text.find(opening)
+        while start >= 0:
+            closing_start = markup.find_mark(closing, start + mark_length)
+            if closing_start < 0:
+                break
+            read_until = start + mark_length
+            if closing_start - start > _MAX_FORMULA_CHARACTERS:
+                read_until = closing_start
+            elif not markup.crosses_blank_line(start, closing_start):
+                read_until = closing_start + mark_length
+                candidates.append((start, read_until, mark_length))
+            start = text.find(opening, read_until)
+    return candidates
+
+
 def _find_tables(markup: FoundMarkup) -> list[tuple[int, int]]:
-    """Find tables and formulas of several lines, drop the mark of their beginning, and return the places of what stands in them."""
+    r"""Find tables and formulas of several lines, drop their ``\begin`` marks, and return the spans of their contents."""
     text = markup.text
     regions: list[tuple[int, int]] = []
     for match in match_marks(_TABLE, text, "\\begin{"):
@@ -156,19 +166,26 @@ def _find_tables(markup: FoundMarkup) -> list[tuple[int, int]]:
 _ACCENT = re.compile(
     r"""
     \\(?:
+        # \'{e}, \'e
         (?P<mark>['`"^~])(?:\{\\?(?P<braced>[A-Za-z])\}|\\?(?P<bare>[A-Za-z]))
+        # \c{c}, \c c
         |(?P<command>[cHvukr=.])(?:\{\\?(?P<letter>[A-Za-z])\}|(?<=[cHvukr])[ ](?P<spaced>[A-Za-z]))
+        # \ss, \o{}
         |(?P<special>ss|aa|AA|ae|AE|oe|OE|o|O|l|L|i|j)(?![A-Za-z])(?:\{\}|[ ](?=[a-z]))?
     )
     """,
     re.VERBOSE,
 )
-# An accent that is no escaped quotation mark or apostrophe: in braces, within a word, or on the last letter of one.
+# A mark that is certainly an accent, and not an escaped quotation mark or apostrophe.
 _CERTAIN_ACCENT = re.compile(
     r"""
-    \\['`"^~cHvukr=.]\{\\?[A-Za-z]\} | \{\\['`"^~][A-Za-z]\}
-    | (?<=[A-Za-z])\\(?:[`"^~][aeiouyncAEIOUN](?=[A-Za-z])|[`^~][aeiou])
-    | (?<=[A-Za-z]{3})\\'[aeiou](?![A-Za-z])
+    \\['`"^~cHvukr=.]\{\\?[A-Za-z]\}                       # \'{e}
+    | \{\\['`"^~][A-Za-z]\}                                # {\'e}
+    | (?<=[A-Za-z])\\(?:
+        [`"^~][aeiouyncAEIOUN](?=[A-Za-z])                 # Z\"urich
+        | [`^~][aeiou]                                     # citt\`a
+    )
+    | (?<=[A-Za-z]{3})\\'[aeiou](?![A-Za-z])               # caf\'e
     """,
     re.VERBOSE,
 )
@@ -239,7 +256,7 @@ def _read_command(
         open_groups.append(_Group(start, brace + 1, _SEPARATORS.get(command, "")))
         return brace + 1
     if command in _TEX_CHARACTERS:
-        is_long = len(command) >= _SHORTEST_COMMAND and not text.startswith("\\", end)
+        is_long = len(command) >= _MIN_COMMAND_LETTERS and not text.startswith("\\", end)
         if in_mathematics or (is_long and _stands_alone(markup.character_before(start))):
             markup.drop(start, end, _TEX_CHARACTERS[command])
     return end

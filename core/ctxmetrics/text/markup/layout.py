@@ -21,7 +21,7 @@ _QUOTATION = re.compile(r"^[ \t]{0,3}(?:>[ \t]?){1,3}+(?=[^\W\d]|[\"'“‘«(*_
 
 
 # Characters at the end of a heading among which its closing marks are looked for.
-_LONGEST_HEADING_END = 100
+_MAX_HEADING_END_CHARACTERS = 100
 
 
 def find_line_marks(markup: FoundMarkup) -> None:
@@ -36,7 +36,7 @@ def find_line_marks(markup: FoundMarkup) -> None:
             line_end = text.find("\n", match.end())
             if line_end < 0:
                 line_end = len(text)
-            search_start = max(match.end(), line_end - _LONGEST_HEADING_END)
+            search_start = max(match.end(), line_end - _MAX_HEADING_END_CHARACTERS)
             heading_end = _HEADING_END.search(text, search_start)
             if heading_end and heading_end.end() == line_end:
                 markup.drop(*heading_end.span())
@@ -114,7 +114,7 @@ _DRAWN_LINE = re.compile(r"[ \t]*+[┌┐└┘├┤┬┴┼─━┏┓┗┛
 _DRAWN_BAR = re.compile(r"[ \t]*+[│┃║][ \t]*+")
 _BLANKS = frozenset(" \t\r")
 # The fewest bars of a row in a block without a separator line.
-_FEWEST_BARS = 3
+_MIN_BARS_IN_ROW = 3
 
 
 def find_tables(markup: FoundMarkup) -> None:
@@ -171,7 +171,7 @@ def _read_table(markup: FoundMarkup, lines: Sequence[tuple[int, int]], *, has_fe
         fenced_lines = {span for span in lines if text.startswith("|", span[0])}
     bar_counts = {text[start:end].count(" | ") for start, end in lines}
     have_equal_bars = len(lines) > 1 and len(bar_counts) == 1
-    is_grid = have_equal_bars and max(bar_counts) >= _FEWEST_BARS - 1
+    is_grid = have_equal_bars and max(bar_counts) >= _MIN_BARS_IN_ROW - 1
     for start, end in lines:
         line = text[start:end].strip()
         if (start, end) in separator_lines:
@@ -192,7 +192,7 @@ def _is_row(line: str, *, is_alone: bool) -> bool:
     if is_alone and not (line.startswith("| ") and line.endswith(" |")):
         return False
     has_outer_bars = line[0] == "|" and line[-1] == "|"
-    return has_outer_bars and line.count("|") >= _FEWEST_BARS
+    return has_outer_bars and line.count("|") >= _MIN_BARS_IN_ROW
 
 
 def _find_bars(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -247,10 +247,10 @@ _LINE_END = re.compile(r"[-\u00ad‐][ \t\r]*\n[ \t]*(?=[^\W\d_])")
 _UNCUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?![-\u00ad‐][ \t\r]*\n)")
 _SENTENCE_ENDS = tuple(".!?;:…。！？।”\"'»)|")
 # Characters of a line that is long enough to be a part of a text, not of a list of values.
-_LONG_LINE = 25
+_MIN_LONG_LINE_CHARACTERS = 25
 # Characters of a line before a page number that are read, and of a word before a hyphen.
-_LONGEST_LINE_READ = 200
-_LONGEST_WORD = 40
+_MAX_LINE_CHARACTERS = 200
+_MAX_WORD_CHARACTERS = 40
 
 
 def find_breaks(markup: FoundMarkup) -> None:
@@ -290,7 +290,7 @@ def _find_cut_words(markup: FoundMarkup) -> None:
     uncut_words: set[str] | None = None
     for match in _LINE_END.finditer(text):
         start, end = match.span()
-        beginning = LAST_WORD.search(text[max(0, start - _LONGEST_WORD) : start])
+        beginning = LAST_WORD.search(text[max(0, start - _MAX_WORD_CHARACTERS) : start])
         if beginning is None or not beginning[0][-1].islower() or not text[end].islower():
             continue
         if uncut_words is None:
@@ -315,14 +315,14 @@ def _continues(text: str, start: int, end: int, *, is_number_alone: bool) -> boo
     after = text[end]
     if before in _SENTENCE_ENDS:
         return False
-    search_start = max(0, start - _LONGEST_LINE_READ)
-    line_start = max(0, text.rfind("\n", search_start, start) + 1, start - _LONGEST_LINE_READ)
+    search_start = max(0, start - _MAX_LINE_CHARACTERS)
+    line_start = max(0, text.rfind("\n", search_start, start) + 1, start - _MAX_LINE_CHARACTERS)
     line = text[line_start:start].strip()
-    is_long_line = len(line) >= _LONG_LINE
+    is_long_line = len(line) >= _MIN_LONG_LINE_CHARACTERS
     if after.islower():
         return not is_number_alone or (is_long_line and " " in line)
     if _is_unspaced_letter(before) and _is_unspaced_letter(after):
-        return len(line) >= _LONG_LINE // 2
+        return len(line) >= _MIN_LONG_LINE_CHARACTERS // 2
     if is_number_alone or not is_long_line or not after.isalnum():
         return False
     return before.islower() or before == ","

@@ -225,10 +225,16 @@ def _read_bracket(
         if (name in definitions or has_number) and not label[1].startswith("^"):
             markup.drop_pair(opening, (closing, label.end()))
             return label.end()
-    external = _EXTERNAL.match(text, content_start, min(closing, content_start + _LONGEST_ADDRESS))
+    external = _EXTERNAL.match(
+        text, content_start, min(closing, content_start + _MAX_ADDRESS_CHARACTERS)
+    )
     if external is not None:
         markup.drop_pair((start, external.end()), (closing, end))
-    elif len(content) <= _LONGEST_MARK and not is_picture and _is_note(markup, start, end, content):
+    elif (
+        len(content) <= _MAX_MARK_CHARACTERS
+        and not is_picture
+        and _is_note(markup, start, end, content)
+    ):
         markup.drop_with_blank(start, end)
     return closing
 
@@ -236,8 +242,8 @@ def _read_bracket(
 # Links that lead to another place of the page, or change it.
 _LINKS_WITHOUT_TEXT = ("↑", "↩", "^", "edit")
 # Characters of an address in brackets, and of the mark of a note.
-_LONGEST_ADDRESS = 2_000
-_LONGEST_MARK = 60
+_MAX_ADDRESS_CHARACTERS = 2_000
+_MAX_MARK_CHARACTERS = 60
 
 
 def _read_wiki_mark(markup: FoundMarkup, opening: tuple[int, int], closing: int) -> int:
@@ -262,34 +268,43 @@ def _read_wiki_mark(markup: FoundMarkup, opening: tuple[int, int], closing: int)
 def _read_marked_text(
     markup: FoundMarkup, opening: tuple[int, int], closing: int, content: str
 ) -> bool:
-    """Take the note or the link of which the mark or the address stands right before the brackets, if it is one."""
+    """Take brackets that have the mark of a note, or the address of a link, right before them; return whether they have."""
     text = markup.text
-    start = opening[0]
-    before = markup.character_before(start)
+    opening_start, opening_end = opening
+    before = markup.character_before(opening_start)
     is_wordy = content[:1].isalpha() or " " in content
     if not before or before.isspace() or not is_wordy:
         return False
-    if text.endswith("footnote:", 0, start):
-        markup.drop_with_blank(start - len("footnote:"), closing + 1)
+    # AsciiDoc: footnote:[Since May 2020.], kbd:[Ctrl+C], btn:[OK]
+    if text.endswith("footnote:", 0, opening_start):
+        markup.drop_with_blank(opening_start - len("footnote:"), closing + 1)
         return True
-    if text.endswith(("kbd:", "btn:"), 0, start):
-        markup.drop_pair((start - len("kbd:"), opening[1]), (closing, closing + 1))
+    if text.endswith(("kbd:", "btn:"), 0, opening_start):
+        mark_start = opening_start - len("kbd:")
+        markup.drop_pair((mark_start, opening_end), (closing, closing + 1))
         return True
-    if before == "^" and " " in content and _ENDS_WORD.search(text, max(0, start - 5), start - 1):
-        markup.drop(start - 1, closing + 1)  # a note of Pandoc: ^[Since May 2020.]
-        return True
-    target = _TARGET_BEFORE.search(text, max(0, start - LONGEST_NOTE), start)
+    # Pandoc: ^[Since May 2020.]
+    caret = opening_start - 1
+    if before == "^" and " " in content:
+        word_end = _ENDS_WORD.search(text, max(0, caret - _MAX_WORD_END_CHARACTERS), caret)
+        if word_end:
+            markup.drop(caret, closing + 1)
+            return True
+    # AsciiDoc: https://example.org[the page]
+    link_target = _TARGET_BEFORE.search(text, max(0, opening_start - LONGEST_NOTE), opening_start)
     if (
-        target is None
+        link_target is None
         or text.startswith("(", closing + 1)
-        or is_word(markup.character_before(target.start()))
+        or is_word(markup.character_before(link_target.start()))
     ):
         return False
-    markup.drop_pair((target.start(), opening[1]), (closing, closing + 1))
+    markup.drop_pair((link_target.start(), opening_end), (closing, closing + 1))
     return True
 
 
+# The end of a word of at least three letters, of a word and a mark, or of a text without blanks.
 _ENDS_WORD = re.compile(r"[^\W\d_]{3}\Z|[^\W\d_]{2}[.,;!?”»)]\Z|[\u0e00-\U0010ffff]\Z")
+_MAX_WORD_END_CHARACTERS = 4
 
 
 def _is_link(target: re.Match[str], before: str, content: str, *, is_picture: bool) -> bool:

@@ -21,7 +21,7 @@ _TICKS = re.compile(r"`+")
 _ROLE = re.compile(
     r"(?:(?<=\\)\ |(?<![\w:])):[a-z]{1,12}(?::[a-z]{2,12})?:\Z|\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z"
 )
-_LONGEST_ROLE = 30
+_MAX_ROLE_CHARACTERS = 30
 # The target behind the text of a role: :ref:`the fees <fees>`
 _ROLE_TARGET = re.compile(r"\s*+<[^<>`\n]{1,300}+>\Z")
 # Of a name with a wave only the last part is seen: :meth:`~pump.Pump.start`
@@ -74,7 +74,7 @@ def _read_ticks(markup: FoundMarkup, opening: tuple[int, int], closing: tuple[in
     """Take two runs of ticks, with the role before them; what they hold stays as it is."""
     start = opening[1]
     end = closing[0]
-    role = _ROLE.search(markup.text, max(0, opening[0] - _LONGEST_ROLE), opening[0])
+    role = _ROLE.search(markup.text, max(0, opening[0] - _MAX_ROLE_CHARACTERS), opening[0])
     if role is not None:
         _read_role(markup, role, start, end)
     has_one_tick = opening[1] - opening[0] == 1

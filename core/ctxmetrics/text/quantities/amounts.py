@@ -67,7 +67,7 @@ _MIXED = re.compile(
 )
 # What may stand behind the first digits of a number that has more.
 _MAY_GO_ON = re.compile(rf"[,.'/]\d|[,.]-|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
-_MOST_DIGITS = 20
+_MAX_DIGITS = 20
 _POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 # A number in thousands or with a fraction of three digits, which is not known.
@@ -154,7 +154,7 @@ def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Val
     if named is not None:
         named_unit, unit_end = named
         is_unit = _is_unit_of(text, place, unit_end) and currency in {None, named_unit}
-        if is_unit and named_unit.kind == _TIMES:
+        if is_unit and named_unit.kind == _TIMES_KIND:
             is_unit = _is_occasion(text, place, unit_end)
         if is_unit:
             unit, place = named
@@ -209,7 +209,7 @@ _BELOW_ZERO = re.compile(rf"[ ](?:{alternatives('below_zero')})(?![^\W_])", re.I
 _THOUSANDS = re.compile(r"k(?![^\W_])")
 # Between a scale and a currency: 2 milliards d'euros.
 _OF_MONEY = re.compile(r"[ ](?:d'|de[ ]|di[ ])")
-_TIMES = "times"
+_TIMES_KIND = "times"
 _NEXT_FACTOR = re.compile(r"[ ]\d")
 
 
@@ -220,7 +220,7 @@ def _is_occasion(text: str, start: int, end: int) -> bool:
 
 def _is_certain(number: str) -> bool:
     """Whether a number has one value: ``1.200`` may be in thousands, ``3.11.2`` is a version."""
-    if number.isdecimal() and len(number) <= _MOST_DIGITS:
+    if number.isdecimal() and len(number) <= _MAX_DIGITS:
         return True  # the usual case
     return _DECIMAL.fullmatch(number) is not None and _UNCERTAIN.fullmatch(number) is None
 
@@ -250,7 +250,7 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
     if _is_certain(number):
         amount = write_number(Decimal(number) * unit.factor)
     parts: tuple[str, ...] = (f"{number}~",)
-    if unit.kind == _TIMES:
+    if unit.kind == _TIMES_KIND:
         parts = (number, *parts)  # what happened three times may be counted as three
     elif unit.kind == "%" and f"{amount} %" in SHARES:
         parts = (SHARES[f"{amount} %"], *parts)
@@ -287,7 +287,7 @@ def _read_digits(text: str, start: int) -> tuple[str, int] | None:
     if digits is None:
         part = _PART_OF_ONE.match(text, start)
         return _read_worded(text, start) if part is None else (f"0{part[0]}", part.end())
-    if not _MAY_GO_ON.match(text, digits.end()) and digits.end() - start <= _MOST_DIGITS:
+    if not _MAY_GO_ON.match(text, digits.end()) and digits.end() - start <= _MAX_DIGITS:
         return digits[0], digits.end()  # the usual case
     fraction = _FRACTION.match(text, start)
     if fraction is not None:
@@ -312,7 +312,7 @@ _GROUP_SCALES = {
 }
 _SCALES = "".join((*_PART_SCALES, *_GROUP_SCALES))
 # More than any scale.
-_LARGEST = 10**16
+_ABOVE_ALL_SCALES = 10**16
 # A part; behind a blank it has a scale or three digits, and it is no year.
 _PART = re.compile(
     rf"""
@@ -328,7 +328,7 @@ def _read_east_asian(text: str, start: int) -> tuple[str, int] | None:
     """Return a number of several parts, each with a smaller scale than the one before it, and where it ends; None for another one."""
     number = group = count = 0
     place = start
-    smallest_part = smallest_group = _LARGEST
+    smallest_part = smallest_group = _ABOVE_ALL_SCALES
     while match := _PART.match(text, place):
         part_scale = _PART_SCALES[match["part"]]
         group_scale = _GROUP_SCALES[match["group"]]
@@ -340,7 +340,7 @@ def _read_east_asian(text: str, start: int) -> tuple[str, int] | None:
             number += group * group_scale
             group = 0
             smallest_group = group_scale
-            smallest_part = _LARGEST
+            smallest_part = _ABOVE_ALL_SCALES
         count += 1
         place = match.end()
     return (str(number + group), place) if count > 1 else None

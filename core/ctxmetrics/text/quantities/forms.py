@@ -59,10 +59,10 @@ class Value(NamedTuple):
 
 LISTS: Mapping[str, Any] = read_data("text.quantities", "forms.json")
 # The first characters of the digits of other scripts: Arabic, Persian, Devanagari, Bengali, full width.
-_ZEROS = "٠۰०০０"
-# Characters that are read as another one; each stays one character, so that places stay the same.
+_ZEROS_OF_SCRIPTS = "٠۰०০０"
+# Characters that are read as another character. Each is replaced by one character, so that positions stay the same.
 FORMS: Mapping[int, str] = {
-    **{ord(zero) + digit: str(digit) for zero in _ZEROS for digit in range(10)},
+    **{ord(zero) + digit: str(digit) for zero in _ZEROS_OF_SCRIPTS for digit in range(10)},
     **dict.fromkeys(map(ord, "‐‑‒–−－"), "-"),
     **dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " "),
     **dict.fromkeys(map(ord, "’‘"), "'"),
@@ -80,16 +80,16 @@ FORMS: Mapping[int, str] = {
 }
 
 
-# Letters of a symbol whose capitals count: MB, kW and Hz differ from mb, kw and hz.
-_LONGEST_SYMBOL = 2
+# The length up to which a name is a symbol, whose case matters: MB, kW and Hz differ from mb, kw and hz.
+_MAX_SYMBOL_LETTERS = 2
 
 
 def _by_form(words: Iterable[str], entry: Any) -> dict[str, Any]:
-    """Return an entry by each of its forms; a long word also in small letters."""
+    """Map each form of a word to one entry. A word that is longer than a symbol is also listed in lower case."""
     table = {}
     for word in words:
         table[word] = entry
-        if len(word) > _LONGEST_SYMBOL:
+        if len(word) > _MAX_SYMBOL_LETTERS:
             table[word.lower()] = entry
     return table
 
@@ -126,7 +126,10 @@ _NO_LETTER_FOLLOWS = r"(?![^\W_])"
 
 
 def alternatives(*names: str) -> str:
-    """Return the pattern of the words of lists, the longest first; a word with letters at its end ends there."""
+    """Return a pattern that finds any word of some lists, the longest first.
+
+    No letter may follow a word that ends in a letter, so that "min" is not found in "mint".
+    """
     words = sorted({word for name in names for word in LISTS[name]}, key=len, reverse=True)
     patterns = []
     for word in words:
@@ -138,7 +141,7 @@ def alternatives(*names: str) -> str:
 
 
 def skip_mark(text: str, place: int, mark: str) -> int:
-    """Return the next place of a text where a mark stands at a place; else the same place."""
+    """Return the place behind a mark if the mark stands at this place of a text; else the place itself."""
     return place + 1 if text.startswith(mark, place) else place
 
 
@@ -148,64 +151,80 @@ def is_month(word: str) -> bool:
     return name in MONTHS and (word[:1].isupper() or name not in _CAPITALISED_MONTHS)
 
 
-_NAME = re.compile(
+# One word of the name of a unit, a currency or a scale.
+_NAME_WORD = re.compile(
     r"""
-    °[ ]?[CFcf](?![^\W_])
-    |[A-Z]{0,3}[$€£¥₽₹₩₴₺¢]
-    |[\u2e80-\U0010ffff]{1,8}
+    °[ ]?[CFcf](?![^\W_])                               # °C, ° F
+    |[A-Z]{0,3}[$€£¥₽₹₩₴₺¢]                             # US$, €
+    |[\u2e80-\U0010ffff]{1,8}                           # 公里
     |[\u0904-\u0939\u0958-\u0961][\u0900-\u0963]{0,24}  # Devanagari, with its marks
-    |[^\W\d_\u2e80-\U0010ffff][^\W_\u2e80-\U0010ffff]{0,24}[²³]?(?:/[^\W\d_\u2e80-\U0010ffff]{1,9})?
-    |[%٪‰°℃℉]
+    |[^\W\d_\u2e80-\U0010ffff][^\W_\u2e80-\U0010ffff]{0,24}[²³]?(?:/[^\W\d_\u2e80-\U0010ffff]{1,9})?  # metres, m², km/h
+    |[%٪‰°℃℉]                                           # 5 %
     """,
     re.VERBOSE,
 )
+_FIRST_EAST_ASIAN = "\u2e80"
+_MAX_EAST_ASIAN_NAME = 7
+# "kilometres per hour" is the longest name.
+_MAX_NAME_WORDS = 3
 
 
 _NAMES = [*MEASURES, *SCALES, *SHORT_SCALES]
-_FIRST_WORDS = frozenset(name.split()[0] for name in _NAMES)
-_FIRST_OF_SEVERAL = frozenset(name.split()[0].rstrip(".") for name in _NAMES if " " in name)
+_FIRST_WORDS_OF_ALL_NAMES = frozenset(name.split()[0] for name in _NAMES)
+_FIRST_WORDS_OF_LONG_NAMES = frozenset(name.split()[0].rstrip(".") for name in _NAMES if " " in name)
 
 
 def name_at(text: str, start: int, table: Mapping[str, Any]) -> tuple[Any, int] | None:
-    """Return the entry of the words at a place, behind one blank or hyphen or none, and where they end."""
+    """Return the table's entry of the name that begins at a place, and where the name ends.
+
+    One blank or one hyphen may stand before the name.
+    """
     if text[start : start + 1] in {" ", "-"}:
         start += 1
-    match = _NAME.match(text, start)
+    match = _NAME_WORD.match(text, start)
     if match is None:
         return None
     word = match[0]
     end = match.end()
-    if word[0] >= "\u2e80":
-        for size in range(min(len(word), 7), 0, -1):
-            if word[:size] in table:
-                return table[word[:size]], start + size
+    if word[0] >= _FIRST_EAST_ASIAN:
+        # No blank ends the name: try the longest beginning first.
+        for length in range(min(len(word), _MAX_EAST_ASIAN_NAME), 0, -1):
+            if word[:length] in table:
+                return table[word[:length]], start + length
         return None
-    folded = word.lower()
-    if word in _FIRST_OF_SEVERAL or folded in _FIRST_OF_SEVERAL:
-        return _several_at(text, start, end, table)
-    if word not in _FIRST_WORDS and folded not in _FIRST_WORDS:
+    lower_word = word.lower()
+    if word in _FIRST_WORDS_OF_LONG_NAMES or lower_word in _FIRST_WORDS_OF_LONG_NAMES:
+        return _find_longest_name(text, start, end, table)
+    if word not in _FIRST_WORDS_OF_ALL_NAMES and lower_word not in _FIRST_WORDS_OF_ALL_NAMES:
         return None  # the usual case
-    entry = _get(table, word)
+    entry = _get_entry(table, word)
     return None if entry is None else (entry, end)
 
 
-def _several_at(text: str, start: int, end: int, table: Mapping[str, Any]) -> tuple[Any, int] | None:
-    """Return the entry of up to three words, the most of them that have one."""
-    ends = [end]
-    while len(ends) < 3:  # noqa: PLR2004 - "kilometres per hour" is the longest
-        place = end + 1 if text.startswith(".", end) else end
-        match = _NAME.match(text, place + 1) if text.startswith(" ", place) else None
+def _find_longest_name(
+    text: str, start: int, first_word_end: int, table: Mapping[str, Any]
+) -> tuple[Any, int] | None:
+    """Return the entry of the longest name, of at most three words, that starts here, and where the name ends."""
+    end = first_word_end
+    word_ends = [end]
+    while len(word_ends) < _MAX_NAME_WORDS:
+        blank_position = skip_mark(text, end, ".")
+        has_blank = text.startswith(" ", blank_position)
+        match = _NAME_WORD.match(text, blank_position + 1) if has_blank else None
         if match is None:
             break
         end = match.end()
-        ends.append(end)
-    for last in reversed(ends):
-        entry = _get(table, text[start:last])
+        word_ends.append(end)
+    for name_end in reversed(word_ends):
+        entry = _get_entry(table, text[start:name_end])
         if entry is not None:
-            return entry, last
+            return entry, name_end
     return None
 
 
-def _get(table: Mapping[str, Any], name: str) -> Any:
+def _get_entry(table: Mapping[str, Any], name: str) -> Any:
+    """Return the entry of a name, or of the name in lower case if it is longer than a symbol; else None."""
     entry = table.get(name)
-    return table.get(name.lower()) if entry is None and len(name) > _LONGEST_SYMBOL else entry
+    if entry is None and len(name) > _MAX_SYMBOL_LETTERS:
+        return table.get(name.lower())
+    return entry

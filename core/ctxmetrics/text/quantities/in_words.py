@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
 
-_MARKS = ".,;:!?()[]\"'“”„‘’«»…"
-_HOURS = 12
-_MINUTES = 60
+_MARKS_AROUND_WORD = ".,;:!?()[]\"'“”„‘’«»…"
+_HOURS_ON_CLOCK = 12
+_MINUTES_OF_HOUR = 60
 _LAST_HOUR = 24
 # At night, the hours up to this one are those of the morning.
 _LAST_EARLY_HOUR = 5
@@ -52,11 +52,11 @@ class _Phrase(NamedTuple):
 
 def _rate(word: str) -> int:
     """Return how seldom a word is: numbers are rarer than the words that join them to an hour, and long words than short ones."""
-    return _RARE if word.partition("-")[0] in NUMBER_WORDS else len(word)
+    return _ABOVE_ANY_JOINT_LENGTH if word.partition("-")[0] in NUMBER_WORDS else len(word)
 
 
 # More letters than a word has that joins minutes to an hour.
-_RARE = 16
+_ABOVE_ANY_JOINT_LENGTH = 16
 
 
 def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
@@ -111,7 +111,7 @@ def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
             continue
         hour = _read_hour(chunks[hour_index], phrase.hours)
         if hour is not None and not _counts_unit(chunks, hour_index):
-            minutes = hour * _MINUTES + phrase.minutes
+            minutes = hour * _MINUTES_OF_HOUR + phrase.minutes
             return _write_time(chunks, begin, hour_index + 1, minutes)
     for phrase in _BEHIND.get(mark, ()):
         hour_index = index - phrase.mark - 1
@@ -123,13 +123,13 @@ def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
         is_in_words = not chunks[hour_index][0].isdecimal()
         if phrase.minutes or is_in_words:
             end = hour_index + 1 + len(phrase.words)
-            return _write_time(chunks, hour_index, end, hour * _MINUTES + phrase.minutes)
+            return _write_time(chunks, hour_index, end, hour * _MINUTES_OF_HOUR + phrase.minutes)
     return None
 
 
 def _counts_unit(chunks: Sequence[str], index: int) -> bool:
     """Whether a unit follows a number: "at five to ten percent" is no time."""
-    return chunks[index][-1] not in _MARKS and _is_unit(chunks, index + 1)
+    return chunks[index][-1] not in _MARKS_AROUND_WORD and _is_unit(chunks, index + 1)
 
 
 def _is_sum(phrase: _Phrase) -> bool:
@@ -160,23 +160,23 @@ def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
 
 def _write_time(chunks: Sequence[str], begin: int, end: int, time: int) -> SpokenTime:
     """Return a time of so many minutes, with what says behind it that it is after noon."""
-    noon = _HOURS * _MINUTES
+    noon = _HOURS_ON_CLOCK * _MINUTES_OF_HOUR
     for size in (1, 2, 3):
         day_part = " ".join(map(_strip_marks, chunks[end : end + size]))
         if end + size <= len(chunks) and day_part in _DAY_PARTS:
             end += size
-            is_after_early_hours = time % noon > _LAST_EARLY_HOUR * _MINUTES
+            is_after_early_hours = time % noon > _LAST_EARLY_HOUR * _MINUTES_OF_HOUR
             is_late = day_part in _EVENING or (day_part in _NIGHT and is_after_early_hours)
             time = time % noon + (noon if is_late else 0)
             break
-    if time < _MINUTES:  # before one o'clock is after twelve
+    if time < _MINUTES_OF_HOUR:  # before one o'clock is after twelve
         time += noon
-    return SpokenTime(begin, end, f"{time // _MINUTES:02}:{time % _MINUTES:02}")
+    return SpokenTime(begin, end, f"{time // _MINUTES_OF_HOUR:02}:{time % _MINUTES_OF_HOUR:02}")
 
 
 def _strip_marks(chunk: str) -> str:
     """Return a piece of a text in small letters without the marks around it."""
-    return chunk.strip(_MARKS).lower()
+    return chunk.strip(_MARKS_AROUND_WORD).lower()
 
 
 _ONES: dict[str, str] = {
@@ -251,12 +251,14 @@ JOINED_WORDS = frozenset(
 )
 # What stands between the two numbers of a result whose second one is nothing: drei zu null.
 RESULT_JOINTS = frozenset(LISTS["ranges"])
-_NOTHING = frozenset(("null", "nul", *(name for name, number in NUMBER_WORDS.items() if number == "0")))
+_ZERO_NAMES = frozenset(
+    ("null", "nul", *(name for name, number in NUMBER_WORDS.items() if number == "0"))
+)
 
 
 def is_nothing(chunk: str) -> bool:
     """Whether a word is the nothing of a result."""
-    return chunk.rstrip(_MARKS).lower() in _NOTHING
+    return chunk.rstrip(_MARKS_AROUND_WORD).lower() in _ZERO_NAMES
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -278,7 +280,7 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 
 def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
     """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
-    first = chunks[index].lstrip(_MARKS).lower()
+    first = chunks[index].lstrip(_MARKS_AROUND_WORD).lower()
     number = _read_quarter(chunks, index, first) if first in _ORDINALS_OF_QUARTERS else None
     if number is None and first in _FIRST_OF_SUM:
         number = _read_sum(chunks, index)
@@ -346,9 +348,9 @@ def _iterate_words(chunks: Sequence[str], index: int) -> Iterator[tuple[int, str
     """Yield the words from an index on, each with its index, up to the first with a mark behind it."""
     for position in range(index, len(chunks)):
         chunk = chunks[position]
-        word = chunk.lstrip(_MARKS) if position == index else chunk
-        yield position, word.rstrip(_MARKS).lower()
-        if chunk[-1] in _MARKS:
+        word = chunk.lstrip(_MARKS_AROUND_WORD) if position == index else chunk
+        yield position, word.rstrip(_MARKS_AROUND_WORD).lower()
+        if chunk[-1] in _MARKS_AROUND_WORD:
             return
 
 
@@ -424,10 +426,10 @@ def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
 
 def _read_joined_parts(chunks: Sequence[str], index: int, first: str) -> Sequence[str]:
     """Read two number words with a hyphen between them: three-quarters, three-nil."""
-    one, _, part = first.rstrip(_MARKS).partition("-")
+    one, _, part = first.rstrip(_MARKS_AROUND_WORD).partition("-")
     if one in _ONES and part == "all":
         return [_write_number(chunks, index, index, f"{_ONES[one]}-{_ONES[one]}")]
-    if one in _ONES and part in _NOTHING:
+    if one in _ONES and part in _ZERO_NAMES:
         return [_write_number(chunks, index, index, f"{_ONES[one]}-0")]
     if one in _ONES and part in _FRACTION_PARTS:
         return [_write_number(chunks, index, index, f"{_ONES[one]}/{_FRACTION_PARTS[part]}")]
@@ -449,7 +451,7 @@ def _read_fraction(
 ) -> tuple[int, Sequence[str]]:
     """Read a fraction: two thirds; "a third" is one in "a third of" and "a third off" only."""
     part = _look_up(chunks, index + 1, _FRACTION_PARTS)
-    word = chunks[index + 1].rstrip(_MARKS).lower() if part else ""
+    word = chunks[index + 1].rstrip(_MARKS_AROUND_WORD).lower() if part else ""
     is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
     behind = chunks[index + 2 : index + 4]
     is_fraction = first in _ONES or behind[:1] in (["of"], ["off"])
@@ -489,7 +491,7 @@ def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tupl
             if not behind_unit:
                 return end, [sum_in_digits]
             last_chunk = chunks[end - 1]
-            marks_behind = last_chunk[len(last_chunk.rstrip(_MARKS)) :]
+            marks_behind = last_chunk[len(last_chunk.rstrip(_MARKS_AROUND_WORD)) :]
             return end, [sum_in_digits, chunks[unit_index] + marks_behind]
     return index + 1, ()
 
@@ -503,15 +505,17 @@ def _is_unit(chunks: Sequence[str], index: int) -> bool:
 
 def _look_up(chunks: Sequence[str], index: int, table: dict[str, str]) -> str:
     """Return what a table has of the word at an index; an empty text for nothing."""
-    return table.get(chunks[index].rstrip(_MARKS).lower(), "") if index < len(chunks) else ""
+    return (
+        table.get(chunks[index].rstrip(_MARKS_AROUND_WORD).lower(), "") if index < len(chunks) else ""
+    )
 
 
 def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> str:
     """Write a number with the marks before its first word and behind its last."""
     opening = chunks[first]
     closing = chunks[last]
-    before = opening[: len(opening) - len(opening.lstrip(_MARKS))]
-    return before + number + closing[len(closing.rstrip(_MARKS)) :]
+    before = opening[: len(opening) - len(opening.lstrip(_MARKS_AROUND_WORD))]
+    return before + number + closing[len(closing.rstrip(_MARKS_AROUND_WORD)) :]
 
 
 # --- Chinese numerals before what they count: 六点, 三千元, 百分之五 ---

@@ -190,7 +190,7 @@ _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
 # The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches, years and months.
-_COMPOSED = frozenset(("s", "in", "month", "oz"))
+_UNITS_OF_COMPOSED_AMOUNTS = frozenset(("s", "in", "month", "oz"))
 # By the base and factor of the larger unit: the pattern of the smaller one without its name, and its factor.
 _SMALLER_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
     ("s", 3600): (_SHORT_MINUTES, 60),
@@ -209,7 +209,11 @@ def read_composed(text: str, value: Value) -> Value:
             amount, base = value.key.split()
             total = Decimal(amount) + int(match["number"]) * factor
             return value._replace(end=match.end(), key=f"{write_number(total)} {base}")
-    while value.unit is not None and value.unit.base in _COMPOSED and value.unit.factor > 1:
+    while (
+        value.unit is not None
+        and value.unit.base in _UNITS_OF_COMPOSED_AMOUNTS
+        and value.unit.factor > 1
+    ):
         joint = _AND_MINUTES.match(text, value.end)
         smaller_value = read_number(text, joint.end()) if joint else None
         if smaller_value is None or not _is_smaller_part(smaller_value, value):

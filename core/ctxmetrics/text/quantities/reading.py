@@ -95,20 +95,22 @@ _WITHIN = frozenset(
     ]
 )
 # Marks before and behind a word.
-_MARKS = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
-_MOST_AHEAD = 3
+_MARKS_AROUND_WORD = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
+_MAX_WORDS_AHEAD = 3
 # The first character of the scripts of Chinese, Japanese and Korean.
 _FIRST_EAST_ASIAN = "\u2e80"
 _FEET = frozenset(("ft", "ft.", "feet", "foot"))
 # How many chunks before the end of a stretch the feet stand whose inches are its end.
-_INCHES_BEHIND = 3
-_MOST_WITHIN = 16
+_CHUNKS_FROM_FEET_TO_END = 3
+_MAX_WORDS_WITHIN = 16
 
 
 _DIGITS = re.compile(rf"[0-9]+|[{FRACTIONS}]")
 _DIGITS_OR_WORDED = re.compile(rf"[0-9]+|[{FRACTIONS}]|{WORDED.pattern}", re.IGNORECASE)
 # A plain number, marks, and the word behind a blank.
-_PLAIN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?(?:st|nd|rd|th|s)?([.,;:!?)\]\"']*)(?:\s+|\Z)(\S*)")
+_PLAIN_NUMBER = re.compile(
+    r"\d+(?:,\d{3})*(?:\.\d+)?(?:st|nd|rd|th|s)?([.,;:!?)\]\"']*)(?:\s+|\Z)(\S*)"
+)
 _OPENING = frozenset(" \n\t(\"'[")
 # The same in Chinese and Japanese, where no blank stands before a sign: 气温为-5度
 _BEFORE_SIGN = _OPENING | frozenset("为為是约約达達は")
@@ -177,16 +179,16 @@ def find_stretch(
         earliest: The first one that may belong to it.
     """
     begin = index
-    lowest = max(earliest, index - _MOST_AHEAD)
+    lowest = max(earliest, index - _MAX_WORDS_AHEAD)
     while begin > lowest and _may_lead(chunks[begin - 1]):
         begin -= 1
     end = index + 1
-    highest = min(len(chunks), end + _MOST_WITHIN)
+    highest = min(len(chunks), end + _MAX_WORDS_WITHIN)
     while end < highest and (end in numbers or _may_follow(chunks[end])):
         end += 1
     while end - 1 > index and chunks[end - 1].lower() in _LINKS:
-        is_long = end - index > _INCHES_BEHIND
-        if is_long and chunks[end - _INCHES_BEHIND] in _FEET:  # 6 ft 2 in
+        is_long = end - index > _CHUNKS_FROM_FEET_TO_END
+        if is_long and chunks[end - _CHUNKS_FROM_FEET_TO_END] in _FEET:  # 6 ft 2 in
             break
         end -= 1
     return begin, end
@@ -195,7 +197,11 @@ def find_stretch(
 @lru_cache(maxsize=1 << 14)
 def _may_lead(chunk: str) -> bool:
     """Whether a piece of a text may stand before the number of a quantity."""
-    return chunk.strip(_MARKS).lower() in _AHEAD or chunk in DAY_PARTS_BEFORE or chunk[-1] in MONEY
+    return (
+        chunk.strip(_MARKS_AROUND_WORD).lower() in _AHEAD
+        or chunk in DAY_PARTS_BEFORE
+        or chunk[-1] in MONEY
+    )
 
 
 @lru_cache(maxsize=1 << 14)
@@ -203,13 +209,13 @@ def _may_follow(chunk: str) -> bool:
     """Whether a piece of a text may stand inside a quantity behind its number."""
     if chunk[0] in _CONTINUING or chunk[0] >= _FIRST_EAST_ASIAN:
         return True
-    word = chunk.strip(_MARKS).lower()
+    word = chunk.strip(_MARKS_AROUND_WORD).lower()
     return word.partition("-")[0] in _WITHIN or word.startswith(("d'", "d’"))
 
 
 def is_continued(word: str) -> bool:
     """Whether a word after a number may be part of its quantity: a unit, a month, a word of ranges."""
-    return word.rstrip(_MARKS).lower() in _BEHIND or word[:1] >= "\u2000"
+    return word.rstrip(_MARKS_AROUND_WORD).lower() in _BEHIND or word[:1] >= "\u2000"
 
 
 def _skip_code(text: str, end: int) -> int:
@@ -222,7 +228,7 @@ def _is_plain(text: str, earliest: int, start: int) -> bool:
     """Whether a number stands alone: no unit, currency or date around it. A quick check for the usual case."""
     if start > earliest and text[start - 1] not in _NOT_JOINED:
         return False
-    match = _PLAIN.match(text, start)
+    match = _PLAIN_NUMBER.match(text, start)
     if match is None or (match[1] == ")" and TELEPHONE.match(text, start - 1)):
         return False
     if match[2] and match[1] in {"", ".", ","} and _may_continue(text, match):
@@ -231,14 +237,14 @@ def _is_plain(text: str, earliest: int, start: int) -> bool:
         return True
     word_start = text.rfind(" ", earliest, start - 1) + 1
     word = text[max(word_start, earliest) : start - 1]
-    return word.strip(_MARKS).lower() not in _AHEAD and word[-1:] not in MONEY
+    return word.strip(_MARKS_AROUND_WORD).lower() not in _AHEAD and word[-1:] not in MONEY
 
 
 def _may_continue(text: str, match: re.Match[str]) -> bool:
     """Whether the word after a number may be part of a quantity, as in "5 km", or "of" in "5 of May"; "de" always may."""
     word = match[2]
     if word == "of":
-        next_words = text[match.end() : match.end() + _LONGEST_WORD].split()
+        next_words = text[match.end() : match.end() + _MAX_WORD_CHARACTERS].split()
         return bool(next_words) and is_continued(next_words[0])
     return word[0] in _CONTINUING or word == "de" or is_continued(word.partition("-")[0])
 
@@ -327,7 +333,7 @@ def _is_minus_of_money(text: str, earliest: int, place: int) -> bool:
     return place == earliest or text[place - 1] in _OPENING
 
 
-_LONGEST_WORD = 16
+_MAX_WORD_CHARACTERS = 16
 _LAST_WORD = re.compile(r"(?:[A-Z]{0,3}[$€£¥₽₹₩₺₴₿]|[^\W\d_][^\W\d_.']*\.?)\Z")
 
 
@@ -335,7 +341,7 @@ def _find_word_before(text: str, earliest: int, end: int) -> tuple[int, str]:
     """Return the word before a place, behind one blank or none, and where it begins."""
     if end > earliest and text[end - 1] == " ":
         end -= 1
-    lowest = max(earliest, end - _LONGEST_WORD)
+    lowest = max(earliest, end - _MAX_WORD_CHARACTERS)
     match = _LAST_WORD.search(text, lowest, end)
     if match is None:
         return end, ""

@@ -47,7 +47,7 @@ NOON = 12
 LAST_HOUR = 24
 _LAST_MINUTE = 59
 # At night, the hours up to this one are those of the morning.
-_EARLY = 5
+_LAST_EARLY_HOUR = 5
 
 
 def read_time(text: str, start: int, word_before: str) -> Value | None:
@@ -83,7 +83,7 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
             end = day_part.end()
             is_clock = True
         if day_part["part"]:
-            is_late_night = day_part["night"] and _EARLY < hour < NOON
+            is_late_night = day_part["night"] and _LAST_EARLY_HOUR < hour < NOON
             is_evening = bool(day_part["evening"] or is_late_night)
     if not is_clock:
         return None
@@ -101,7 +101,7 @@ def _build_time(match: re.Match[str], end: int, hour: int, minute: int, word_bef
     if not match["minute_behind"]:
         return Value(end, "time", key)
     duration = f"{(hour * 60 + minute) * 60} s"
-    if hour <= _LONGEST_DURATION and word_before not in _LEADS:
+    if hour <= _MAX_DURATION_HOURS and word_before not in _LEADS:
         return Value(end, "s", duration, (key,))
     return Value(end, "time", key, (duration,))
 
@@ -112,7 +112,7 @@ _LEADS = frozenset(
     for word in LISTS[name]
 )
 # The most hours of 6h30 as a duration: most films, trips and opening times divide there.
-_LONGEST_DURATION = 6
+_MAX_DURATION_HOURS = 6
 
 
 def _read_military(text: str, start: int, word_before: str) -> Value | None:

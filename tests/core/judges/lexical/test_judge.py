@@ -22,7 +22,7 @@ from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 from ctxmetrics.judges.lexical import LABEL, LexicalJudge, index
 from ctxmetrics.judges.lexical.index import MAX_SENTENCE
 from ctxmetrics.judges.lexical.judge import find_keys
-from ctxmetrics.judges.lexical.phrase import Phrase
+from ctxmetrics.judges.lexical.phrase import ParsedText
 from ctxmetrics.text.sentences import split_sentences
 
 
@@ -370,7 +370,7 @@ def test_weights_are_parameters():
     ],
 )
 def test_what_is_a_name(text, language, names):
-    found = Phrase.of(text, language)
+    found = ParsedText.of(text, language)
     assert set(found.names) == names
 
 
@@ -665,7 +665,7 @@ def test_reading_grows_with_the_text(script):
 
         sys.setprofile(count)
         try:
-            Phrase.of(text, "en")
+            ParsedText.of(text, "en")
         finally:
             sys.setprofile(None)
         events.append(counted)

@@ -9,7 +9,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.llm.splitting import _LEAST, halves, merge, split_request
+from ctxmetrics.judges.llm.splitting import _MIN_CUT_CHARACTERS, halves, merge, split_request
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Evidence, Verdict
 
@@ -148,5 +148,5 @@ def test_halves_of_four_equal_contexts_hold_two_each():
 
 
 def test_short_context_of_one_unit_is_not_cut():
-    assert halves(whole_part("word " * (_LEAST // 5))) is None
-    assert halves(whole_part("word " * (_LEAST // 5) + "more")) is not None
+    assert halves(whole_part("word " * (_MIN_CUT_CHARACTERS // 5))) is None
+    assert halves(whole_part("word " * (_MIN_CUT_CHARACTERS // 5) + "more")) is not None
