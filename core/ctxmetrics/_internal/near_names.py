@@ -11,7 +11,7 @@ from ctxmetrics._internal.display import to_letters
 
 # How alike two names are at least, from 0 to 1, where one may be the other misspelt.
 _MIN_SIMILARITY = 0.75
-# The most files of a folder that are looked at.
+# The maximum number of files of a folder that are looked at.
 _MAX_FILES_SEARCHED = 10_000
 
 

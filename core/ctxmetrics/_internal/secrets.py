@@ -37,7 +37,7 @@ _LONG_KEY = re.compile(r"(?i)\b(?:sk|pk|rk|gsk|hf|xai)[-_](?=[^\s/@]*\d)[A-Za-z0
 _WINDOW_LENGTH = 8
 # A key that is shorter than a window is masked as a whole word, if it has at least so many characters.
 _MIN_KEY_CHARACTERS = 4
-# The most keys that are remembered.
+# The maximum number of keys that are remembered.
 _MAX_KEYS_REMEMBERED = 256
 # A character as a URL, JSON, Python or HTML writes it.
 _ESCAPE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-# The most characters of a line of a table.
+# The maximum number of characters of a line of a table.
 WIDTH = 80
 # The characters of a bar.
 _BAR_WIDTH = 10

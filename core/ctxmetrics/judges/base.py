@@ -59,7 +59,7 @@ class Judgement:
     """The answer of a judge.
 
     Attributes:
-        verdicts: Exactly one a unit (`Judge.attribute`) or a context (`Judge.rate`), in order.
+        verdicts: Exactly one for each unit (`Judge.attribute`) or each context (`Judge.rate`), in order.
         usage: What it cost.
         prompt: Version of the prompt that was used.
         raw: The replies as they came, where the judge was told to keep them.

@@ -49,7 +49,7 @@ def read_judge(
         text: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, ``nli/PRESET``, or ``MODULE:NAME``: a judge in a Python module of
             one's own, which is imported.
         base_url: The address of the model's server.
-        max_characters: The most characters in one request.
+        max_characters: The maximum number of characters in one request.
         api_key: The model's key. Without it the environment has the key.
         options: Parameters of the judge that asks a model, or of the library's own client of the model, by their names.
         place: Where the text stands, for messages: ``--judge`` on the command line.

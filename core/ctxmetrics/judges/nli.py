@@ -61,7 +61,7 @@ class NLIJudge:
     revision of its model on the hub. `ctxmetrics.judges.nli_presets` has what each is asked and its published figure. Its model
     reads a context in pieces of about 500 tokens, and is asked about units alone, not about the question and the answer.
 
-    ``predict`` returns a list, a NumPy array or a tensor of numbers from 0 to 1, one a pair and in order, such as those of
+    ``predict`` returns a list, a NumPy array or a tensor of numbers from 0 to 1, one for each pair and in order, such as those of
     ``CrossEncoder.predict`` of a model with one output. Of a model with several outputs it returns the one of entailment.
 
     When ``predict`` raises, or returns something else, a batch of several samples is asked again sample by sample; what

@@ -58,7 +58,7 @@ class UnitProbabilities(NamedTuple):
     """One unit and all contexts.
 
     Attributes:
-        cells: One a context.
+        cells: One for each context.
         together: Several contexts together, if a judge asked about them. It counts if no context states the unit alone.
         spans: The sentences of the contexts in `together`.
     """
@@ -103,7 +103,7 @@ def find_failure_or_likeliest(cells: Iterable[ProbabilityCell]) -> ProbabilityCe
 def judge_units(ids: Sequence[str], rows: Sequence[UnitProbabilities], bar: Bar) -> tuple[Verdict, ...]:
     """Judge which units the contexts support.
 
-    ``details`` of a verdict: ``probability`` (what is compared with the bar) and ``probabilities`` (one a context).
+    ``details`` of a verdict: ``probability`` (what is compared with the bar) and ``probabilities`` (one for each context).
     """
     return tuple(_judge_unit(id_, row, bar) for id_, row in zip(ids, rows, strict=True))
 

@@ -186,7 +186,7 @@ class Metric(Definition, ABC):
 
         Raises:
             MissingFieldError: Names the sample, the fields and the metric.
-            SampleError: Sources are asked for, and the ids are not one a context.
+            SampleError: Sources are asked for, and the ids are not one for each context.
         """
         missing = [name for name in self.requires if not sample.has(name)]
         if missing:

@@ -34,7 +34,7 @@ _COUNT_TYPES: Mapping[str, Any] = {
 }
 # The largest count that is accepted; NaN is not.
 _MAX_TOKEN_COUNT = 1_000_000_000
-# The most characters of a model's name that a server gives.
+# The maximum number of characters of a model's name that a server gives.
 _MAX_NAME_CHARACTERS = 200
 # How servers say that a reply was cut off.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})

@@ -86,7 +86,7 @@ class Tokenizer:
 
 
 def _tokens_by_script(text: str) -> dict[str, float]:
-    """Estimate the fewest tokens of a text, by script."""
+    """Estimate the minimum number of tokens of a text, by script."""
     letters = " ".join(_LETTERS.findall(text))
     tokens = {"digits": sum(map(len, _DIGITS.findall(text))) / DIGITS_A_TOKEN}
     for script, (letters_a_token, pattern) in _SCRIPTS.items():

@@ -45,7 +45,7 @@ class Pack:
 
     Attributes:
         language: ISO 639 code.
-        texts: The fixed part of the prompt, one a step; without ``relevance``, that is asked in English.
+        texts: The fixed part of the prompt, one for each step; without ``relevance``, that is asked in English.
         version: One number a step, or one for all; raised whenever a text changes: it is part of the provenance and of
             every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.

@@ -31,7 +31,7 @@ _TEXT_PATHS = (
     *_KEYS["text_paths"],
     *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
 )
-# The most characters of a title, how much longer a text is at least, and how sentences end.
+# The maximum number of characters of a title, how much longer a text is at least, and how sentences end.
 _MAX_TITLE_CHARACTERS = 80
 _MIN_TEXT_LENGTH_IN_TITLES = 2
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！", "।")

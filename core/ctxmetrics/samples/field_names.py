@@ -18,7 +18,7 @@ _USUAL: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
 # The length of a name, and in how many letters a name of at least this length may differ from a field's
 # and still count as close.
 _MAX_DIFFERENCES_BY_LENGTH = ((8, 2), (5, 1))
-# The most options of the command line that a message offers.
+# The maximum number of options of the command line that a message offers.
 _MAX_OPTIONS_OFFERED = 4
 
 

@@ -38,14 +38,14 @@ _TEXT_FIELDS = ("user_input", "response", "reference")
 _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
 # All fields of a sample, without values.
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
-# The most levels of lists and mappings of a field.
+# The maximum number of levels of lists and mappings of a field.
 _MAX_DEPTH = 100
 # Types of what holds nothing else.
 _FLAT = frozenset({str, int, float, bool, type(None)})
 _TEXT = frozenset({str})
-# The most characters of a text: a longer one is no chunk, but a whole file.
+# The maximum number of characters of a text: a longer one is no chunk, but a whole file.
 MAX_CHARACTERS = 10_000_000
-# The most texts of one field, and the most units of one answer: more are no sample, but a corpus, and each unit is compared
+# The maximum number of texts of one field, and the maximum number of units of one answer: more are no sample, but a corpus, and each unit is compared
 # with each context.
 MAX_TEXTS = 50_000
 MAX_UNITS = 10_000

@@ -52,7 +52,7 @@ _MEDIA_TYPES = _WORDS["media_types"]
 _TEXTS = _WORDS["texts"]
 # The keys with which a mapping may say that it is no text.
 _MARKS = frozenset({"kind", "type", *_MEDIA_TYPES})
-# The most characters of a placeholder in a message.
+# The maximum number of characters of a placeholder in a message.
 _MAX_CHARACTERS_SHOWN = 60
 # The words of placeholders that stand where a text or a picture was.
 _PLACEHOLDER_WORDS = read_data("samples", "placeholders.json")

@@ -19,7 +19,7 @@ from ctxmetrics._internal.data_files import read_data
 
 # Whether a text is a refusal, may be one, or is none.
 Refusal = Literal["refusal", "unsure", ""]
-# The most characters of a text that is read.
+# The maximum number of characters of a text that is read.
 LONGEST = 600
 
 # A refusal is a sentence of certain parts in a certain order, such as a source, a negation, a verb of holding and a word for an

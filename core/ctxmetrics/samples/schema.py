@@ -37,7 +37,7 @@ from ctxmetrics.samples.documents import (
 )
 from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
 
-# The most names that a message lists.
+# The maximum number of names that a message lists.
 _MAX_NAMES_LISTED = 12
 # The most of the usual names of a field that a message lists: it has 300 characters.
 _MAX_USUAL_NAMES_LISTED = 4

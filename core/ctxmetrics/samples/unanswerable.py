@@ -25,7 +25,7 @@ _COLUMNS = {
 _VALUES = {**dict.fromkeys(_WORDS["yes"], True), **dict.fromkeys(_WORDS["no"], False)}
 # The kinds of references that name no fact; empty for a reference that may name one. See `phrase_kind`.
 Kind = Literal["refusal", "mark", "unsure", "yes_no", ""]
-# The most characters of a reference that ``refusals.json`` lists as a whole, with its punctuation.
+# The maximum number of characters of a reference that ``refusals.json`` lists as a whole, with its punctuation.
 _MAX_PHRASE_CHARACTERS = 80
 
 

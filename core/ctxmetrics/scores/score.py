@@ -75,7 +75,7 @@ class Score:
             was judged for that reason.
         threshold: The pass mark on the score's own scale, or None.
         band: The convention's wording for the value, where it has one.
-        verdicts: One a unit, context or id, in order.
+        verdicts: One for each unit, context or id, in order.
         signals: The convention's own result object, where it has one.
         metadata: What the convention or the judge adds.
         provenance: Judge, prompt, splitter, formula, convention, version, warnings.

@@ -9,13 +9,13 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
-# The most characters of a quote in a line.
+# The maximum number of characters of a quote in a line.
 _MAX_QUOTE_CHARACTERS = 80
-# The most characters of a unit or a context in a line.
+# The maximum number of characters of a unit or a context in a line.
 TEXT = 100
-# The most characters of a judge's reason in a line.
+# The maximum number of characters of a judge's reason in a line.
 _MAX_REASON_CHARACTERS = 200
-# The most characters of a message in a line.
+# The maximum number of characters of a message in a line.
 MESSAGE = 500
 # What judged recalls count: these are expected, so that a no is a miss.
 _UNITS = frozenset({"sentence", "claim", "fact"})
@@ -23,7 +23,7 @@ _UNITS = frozenset({"sentence", "claim", "fact"})
 _MAX_SPANS_SHOWN = 4
 # How many ids a list shows.
 _MAX_IDS_SHOWN = 5
-# The most characters of an id in a list.
+# The maximum number of characters of an id in a list.
 _MAX_ID_CHARACTERS = 20
 # "noes": the reason of a no, by the code of the verdict. "doubts": what is written about a flagged yes, by the code of its doubt.
 _WORDS: Mapping[str, Mapping[str, str]] = read_data("scores", "verdicts.json")

@@ -81,7 +81,7 @@ _KANA = re.compile(r"[\u3040-\u309f]")
 # them, the time would grow with the square of a sentence of many pieces.
 _TAIL_CHARACTERS = 40
 _HEAD_CHARACTERS = 20
-# The most pieces that are put together to one sentence: no bibliography is a sentence.
+# The maximum number of pieces that are put together to one sentence: no bibliography is a sentence.
 _MAX_PIECES_JOINED = 10
 # Characters of ASCII at which the splitter may begin a sentence in a language of Latin script.
 _SENTENCE_END = re.compile(r"[\n!.?)]")
@@ -95,7 +95,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _NOT_FOR_SPLITTER = re.compile(
     "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
-# The most characters that the splitter gets at once.
+# The maximum number of characters that the splitter gets at once.
 _BLOCK_CHARACTERS = 8_000
 # The same in Chinese and Japanese, whose sentences have a quarter of the characters, and for which the splitter is slowest.
 _SMALL_BLOCK_CHARACTERS = 500

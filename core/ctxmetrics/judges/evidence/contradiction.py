@@ -282,7 +282,9 @@ def _find_other_values(
     quantity = unit.tokens[position]
     forms = _find_forms(quantity)
     texts_without_value: list[ComparedText] = []
-    shared_with_value = 0  # the most other words of the unit beside its value
+    shared_with_value = (
+        0  # the most words of the unit, beside its value, that a text with the value shares
+    )
     for text in evidence:
         has_value = not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
         if has_value:

@@ -23,7 +23,7 @@ _NUMBER = re.compile(
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _PIECE = re.compile(r"[^\W_]+|[,;]")
 _BRACKETS = ((",", ","), ("(", ")"), ("—", "—"), ("–", "–"), ("[", "]"))
-# The most words of a subject that stands before its verb, and the most characters of a gap that are read.
+# The maximum number of words of a subject that stands before its verb, and the maximum number of characters of a gap that are read.
 _MAX_SUBJECT_WORDS = 5
 _MAX_GAP_CHARACTERS = 2_000
 # The characters beside a gap in which the nearest word is looked for.

@@ -62,7 +62,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     content_keys = {
         word.key for word in unit_words if word.kind != "character" and word.folded not in stop_words
     }
-    # The most content words of the unit in a sentence without a reservation.
+    # The maximum number of content words of the unit in a sentence without a reservation.
     most_shared_freely = 0
     reservations: list[tuple[int, Contradiction]] = []
     for text in evidence:

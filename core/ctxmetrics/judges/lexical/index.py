@@ -55,7 +55,7 @@ class WordIndex:
 
     Attributes:
         starts: First character of each sentence, in its context.
-        ends: One past its last.
+        ends: The position behind its last character.
         first: For each context its first sentence; one more entry for the end.
         owners: For each sentence its context.
         lengths: Words a context has.

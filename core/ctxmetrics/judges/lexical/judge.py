@@ -119,7 +119,7 @@ class LexicalJudge(Rules):
         return Judgement(verdicts=verdicts, served_model=VERSION)
 
     def support(self, request: JudgeRequest) -> tuple[Verdict, ...]:
-        """The verdicts of `attribute`, one a unit."""
+        """The verdicts of `attribute`, one for each unit."""
         index = shared_index(request, find_keys)
         contexts = request.contexts
         units = [ParsedText.of(text, request.language) for text in request.units]
@@ -134,7 +134,7 @@ class LexicalJudge(Rules):
         return tuple(verdicts)
 
     def usefulness(self, request: JudgeRequest) -> tuple[Verdict, ...]:
-        """The verdicts of `rate`, one a context.
+        """The verdicts of `rate`, one for each context.
 
         A context that stands several times is judged once: else its words would be frequent, and worth nothing.
         """

@@ -304,7 +304,7 @@ def _plan(
         pack: The prompts' language.
         votes: How often each question is asked.
         per_context: Whether each context is asked about alone.
-        characters: The most characters of data in one question.
+        characters: The maximum number of characters of data in one question.
         joint: Whether both questions may be asked in one request.
     """
     split = partial(split_request, request, per_context=per_context, limit=characters, most_ids=MAX_IDS)

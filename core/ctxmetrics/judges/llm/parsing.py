@@ -34,11 +34,11 @@ _DENYING_COMMENT = re.compile(
 _CONTEXT_ID = re.compile(r"c\d+")
 # Characters of a reply that are read.
 _MAX_REPLY_CHARACTERS = 2_000_000
-# The most characters for json-repair: on some texts its time grows with their square.
+# The maximum number of characters for json-repair: on some texts its time grows with their square.
 _MAX_REPAIRED_CHARACTERS = 16_000
-# The most braces of a reply at which reading an object is tried.
+# The maximum number of braces of a reply at which reading an object is tried.
 _MAX_ATTEMPTS = 1000
-# The most braces at which it may fail.
+# The maximum number of braces at which it may fail.
 _MAX_FAILURES = 200
 # How deep a reply may stand within other objects, lists and texts, and how many of their values are looked at.
 _MAX_WRAPPING_DEPTH = 5

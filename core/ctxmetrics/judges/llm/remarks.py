@@ -103,7 +103,7 @@ _SPACED = re.compile(r"[^\s\d.,;:!?()\[\]{}<>\"“”„«»'’‘`*/|…。、
 _WITHOUT_SPACES = frozenset({"zh", "ja", "ko", "th"})
 # What ends the verdict of a text: "no, the year differs".
 _VERDICT_END = re.compile(r"[,;:(/–—]|\s-\s|\b(?:because|since)\b")
-# The fewest words of a text that may be a reason; the fewest characters in a script without spaces.
+# The minimum number of words of a text that may be a reason; the minimum number of characters in a script without spaces.
 _MIN_REASON_WORDS = 3
 _MIN_REASON_CHARACTERS = 6
 # Keys of an object that are read.

@@ -55,7 +55,7 @@ NO_KEY = "no-key"
 _PROVIDER_WITHOUT_KEY = {"OpenAIModel": "vllm", "DecisionAPI": "systemone"}
 # Parameters with these values are no part of the identity.
 _USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
-# The most requests for one reply: no more parts can be left out.
+# The maximum number of requests for one reply: no more parts can be left out.
 _MAX_REQUESTS_FOR_REPLY = 8
 # The counts of tokens that every server gives.
 _PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})

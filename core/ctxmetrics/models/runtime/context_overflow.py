@@ -44,7 +44,7 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
 
 
 def stated_limit(text: str, details: Iterable[object] = ()) -> int | None:
-    """Return the most tokens that the model takes, where the server states it."""
+    """Return the maximum number of tokens that the model takes, where the server states it."""
     for error_object in _list_objects(details):
         for name in WORDS["limit_fields"]:
             limit = error_object.get(name)

@@ -42,7 +42,7 @@ ATTEMPTS = 6
 # How often one request is sent at most when no answer comes in time. With three attempts and one unanswered request in
 # ten, one sample in a thousand would be lost.
 TIMEOUT_ATTEMPTS = 4
-# The most connections that a client keeps for later: that of the ``openai`` package keeps a hundred.
+# The maximum number of connections that a client keeps for later: that of the ``openai`` package keeps a hundred.
 _MAX_KEPT_CONNECTIONS = 100
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
@@ -85,7 +85,7 @@ class Run:
     Attributes:
         breakers: Those of its models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
-        token_limits: The most tokens that a model takes, by the model's identity, where its server stated it.
+        token_limits: The maximum number of tokens that a model takes, by the model's identity, where its server stated it.
         question_limits: The most questions that a decision model takes in one request, by its identity, where it refused more.
         tokenizers: What short requests show about the models' tokenizers, by the models' identities.
         last_reply: The last reply of a server, where our own client read it.

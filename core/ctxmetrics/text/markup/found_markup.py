@@ -12,7 +12,7 @@ from ctxmetrics._internal.data_files import read_data
 # The word lists, by what they are for.
 LISTS: Mapping[str, Any] = read_data("text.markup", "markup.json")
 
-# The most characters of a note's mark or of a raised text.
+# The maximum number of characters of a note's mark or of a raised text.
 LONGEST_NOTE = 300
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 # The word that a text ends with.

@@ -71,10 +71,10 @@ _HIDING_ATTRIBUTE = re.compile(
 )
 # Confluence shows the title of a status.
 _SHOWN_PARAMETER = 'ac:name="title"'
-# Characters before a tag that are looked at, and the most characters of a closing tag of raised text.
+# Characters before a tag that are looked at, and the maximum number of characters of a closing tag of raised text.
 _CHARACTERS_BEFORE = 40
 _MAX_CLOSING_TAG_CHARACTERS = 20
-# The most elements of one name within each other that are read to find the end of one.
+# The maximum number of elements of one name within each other that are read to find the end of one.
 _MAX_DEPTH = 20
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _POWER = re.compile(r"[+−-]?\d{1,3}")

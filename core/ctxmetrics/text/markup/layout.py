@@ -113,7 +113,7 @@ _WIKI_HEAD_MARK = re.compile(r"[ ]!![ ]")
 _DRAWN_LINE = re.compile(r"[ \t]*+[┌┐└┘├┤┬┴┼─━┏┓┗┛┣┫┳┻╋╔╗╚╝╠╣╦╩╬═╞╡╪╭╮╰╯]{3,}+[ \t\r]*+(?=\n|\Z)")
 _DRAWN_BAR = re.compile(r"[ \t]*+[│┃║][ \t]*+")
 _BLANKS = frozenset(" \t\r")
-# The fewest bars of a row in a block without a separator line.
+# The minimum number of bars of a row in a block without a separator line.
 _MIN_BARS_IN_ROW = 3
 
 

@@ -15,7 +15,7 @@ class Quantity(NamedTuple):
 
     Attributes:
         start: Its first character.
-        end: One past its last.
+        end: The position behind its last character.
         kind: What it measures: ``time``, ``date``, ``ratio``, ``money``, ``code``, or the base of its unit. Two quantities
             of one kind can contradict each other.
         key: Its value; equal for equal values.

@@ -111,7 +111,7 @@ _LEADS = frozenset(
     for name in ("clock_leads", "sure_clock_leads", "hour_leads", "range_leads", "military_leads")
     for word in LISTS[name]
 )
-# The most hours of 6h30 as a duration: most films, trips and opening times divide there.
+# The maximum number of hours of 6h30 as a duration: most films, trips and opening times divide there.
 _MAX_DURATION_HOURS = 6
 
 
