@@ -50,7 +50,7 @@ def test_languages_of_negations_and_of_latin_script() -> None:
 
 
 def test_controls_are_rarely_failed_by_an_honest_judge() -> None:
-    assert (summary._RARE_SHARE, summary._RARE_SHARE_OF_HALVES) == (1 / 50_000, 1 / 5_000)
+    assert (summary._MAX_CHANCE, summary._MAX_CHANCE_OF_HALVES) == (1 / 50_000, 1 / 5_000)
     assert "in at most one of 50,000 runs, for a half in one of 5,000" in read_page("trust")
 
 

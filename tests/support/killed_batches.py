@@ -127,7 +127,7 @@ def run_and_kill(form: Form, number: int, folder: Path) -> KilledRun:
         patch.object(rounds, "get_batch_terms", lambda _: (form.name, 0.5)),
         patch.object(client, "MOST_BYTES", small),
         patch.object(provider, "MOST_BYTES", small),
-        patch.object(provider, "_LONGEST_LINE", small + small // 2),
+        patch.object(provider, "_MAX_LINE_BYTES", small + small // 2),
         FakeOpenAIServer(faulty_reply, batches=batches) as server,
     ):
         ordinary = values_of(run(server, samples))

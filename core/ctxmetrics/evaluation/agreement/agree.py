@@ -73,7 +73,16 @@ from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
 
 # The figures of a report as plain data.
-_FIGURES = ("judge", "agreements", "corrections", "systems", "rankings", "people", "clusters", "bars")
+_JSON_FIGURES = (
+    "judge",
+    "agreements",
+    "corrections",
+    "systems",
+    "rankings",
+    "people",
+    "clusters",
+    "bars",
+)
 # Keys of the metadata that name the run of a sample.
 _RUN_KEYS = ("run_id", "run", "run_tag")
 
@@ -193,7 +202,7 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return plain_fields(self, _FIGURES)
+        return plain_fields(self, _JSON_FIGURES)
 
 
 def _number_names(names: Sequence[str]) -> list[str]:

@@ -31,13 +31,13 @@ from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
 
 # The most bytes of a card: those of about 100,000 labelled samples.
-_LARGEST = 10_000_000
+_MAX_CARD_BYTES = 10_000_000
 # What to do about a card that cannot be used.
-_AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
+_HOW_TO_WRITE_AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
 # What a card names its metric by.
-_METRIC = "metric and unit"
+_METRIC_KEY_NAME = "metric and unit"
 # The figures of agreement that a card shows to its reader.
-_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
+_SHOWN_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _Value = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -106,7 +106,9 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         if is_future or is_too_old:
             future = ", a day to come" if age < 0 else ""
             oldest = "" if max_age is None else f", and may be {plural(max_age, 'day')} old"
-            raise InputFileError(f"it is from {self.date:%Y-%m-%d}{future}{oldest}. {_AGAIN}")
+            raise InputFileError(
+                f"it is from {self.date:%Y-%m-%d}{future}{oldest}. {_HOW_TO_WRITE_AGAIN}"
+            )
         names_of_card = {item.metric.partition("(")[0] for item in self.metrics}
         metrics_of_card = [metric for metric in metrics if metric.base_name in names_of_card]
         if not metrics_of_card:  # then the check of the metrics fails, with the names of all
@@ -114,7 +116,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         _check_run("judge", [judge], [self.judge])
         _check_run("convention", [metric.convention for metric in metrics_of_card], [self.convention])
         _check_run(
-            _METRIC,
+            _METRIC_KEY_NAME,
             [f"{metric.name} ({metric.counted_words[0]})" for metric in metrics_of_card],
             [f"{item.metric} ({item.unit})" for item in self.metrics],
         )
@@ -125,7 +127,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
                 highest = max(highest, judge_value, people_value)
         if highest > scale:
             raise InputFileError(
-                f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_AGAIN}"
+                f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_HOW_TO_WRITE_AGAIN}"
             )
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
@@ -189,7 +191,11 @@ def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> N
     """
     only_in_run = set(of_run) - set(of_card)
     if only_in_run:
-        fix = "Score what it is about: --metric NAME." if subject == _METRIC else _AGAIN
+        fix = (
+            "Score what it is about: --metric NAME."
+            if subject == _METRIC_KEY_NAME
+            else _HOW_TO_WRITE_AGAIN
+        )
         raise InputFileError(
             f"its {subject} is {_join_names(of_card)}, that of this run is {_join_names(only_in_run)}. {fix}"
         )
@@ -245,7 +251,7 @@ def write_card(path: Path, report: AgreementReport) -> None:
         compared = compared_by_metric[correction.metric]
         label = compared[0].label
         figures = correction.to_dict()
-        for rate in _RATES:
+        for rate in _SHOWN_RATES:
             figures[rate] = rates_by_label[label][rate]
         figures["bar"] = bars_by_label.get(label)
         metrics.append(
@@ -291,7 +297,7 @@ def read_card(path: Path) -> Card:
     """
     try:
         with path.open("rb") as file:
-            card = Card.model_validate_json(file.read(_LARGEST))
+            card = Card.model_validate_json(file.read(_MAX_CARD_BYTES))
     except OSError as error:
         raise InputFileError(
             f"it cannot be read: {error.strerror or error}.{suggest_file(path)}"
@@ -301,12 +307,14 @@ def read_card(path: Path) -> Card:
         location = ".".join(str(key) for key in first_problem["loc"])
         field = visible(location)[:80] or "the file"
         raise InputFileError(
-            f"it is damaged, or no card: {field}: {first_problem['msg']}. {_AGAIN}"
+            f"it is damaged, or no card: {field}: {first_problem['msg']}. {_HOW_TO_WRITE_AGAIN}"
         ) from None
     counts = [len(item.labelled) for item in card.metrics]
     stated_counts = [item.labels for item in card.metrics]
     if card.digest != card.digested() or counts != stated_counts:
-        raise InputFileError(f"it is damaged, or was changed: its digest does not fit. {_AGAIN}")
+        raise InputFileError(
+            f"it is damaged, or was changed: its digest does not fit. {_HOW_TO_WRITE_AGAIN}"
+        )
     fewest = min(counts, default=0)
     if fewest < FEWEST:
         raise InputFileError(f"it rests on {fewest} labelled samples, too few. Label {FEWEST} or more.")

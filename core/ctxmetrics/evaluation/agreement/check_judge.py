@@ -235,7 +235,7 @@ def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = Non
 # --- counting ---
 
 # The first letter of the ids of sentences and of contexts.
-_LETTERS = {UNITS: "s", CONTEXTS: "c"}
+_ID_LETTER_BY_KIND = {UNITS: "s", CONTEXTS: "c"}
 
 
 def _list_verdicts(labelled: Sequence[LabelledSample], results: Results) -> list[VerdictsById]:
@@ -257,7 +257,7 @@ def _count_agreements(
     for labelled, verdicts in judged:
         ids_by_group: dict[str, list[str]] = {}
         for id_ in labelled.truth:
-            if id_[0] == _LETTERS[label]:
+            if id_[0] == _ID_LETTER_BY_KIND[label]:
                 ids_by_group.setdefault(group(labelled, id_), []).append(id_)
         for name, ids in ids_by_group.items():
             compared = Compared(

@@ -132,13 +132,13 @@ class SystemFigures(Plain):
 # --- a bar for the embedded judge, and for judges that give probabilities ---
 
 # The bars that are tried for the embedded judge.
-_COVERAGES = np.arange(0.3, 0.951, 0.01)
+_COVERAGE_BARS = np.arange(0.3, 0.951, 0.01)
 # The bars that are tried for probabilities.
-_PROBABILITIES = np.arange(0.05, 0.991, 0.01)
+_PROBABILITY_BARS = np.arange(0.05, 0.991, 0.01)
 # The parts of the labelled samples in cross-validation.
-_FOLDS = 10
+_FOLD_COUNT = 10
 # The draws of the bootstrap.
-_DRAWS = 1_000
+_BOOTSTRAP_DRAWS = 1_000
 _Flags = NDArray[np.bool_]
 _Numbers = NDArray[np.float64]
 
@@ -210,7 +210,7 @@ def propose_bar(
     has_two_samples = groups.max() >= 1
     if not has_both_labels or not has_two_samples:
         return None
-    bars = _COVERAGES if measure == "score" else _PROBABILITIES
+    bars = _COVERAGE_BARS if measure == "score" else _PROBABILITY_BARS
     answers = measured[:, None] >= bars - 1e-9
     held_out_answers = _predict_held_out(answers, human, groups)
     is_right = np.stack([held_out_answers == human, judge_answers == human], axis=1)
@@ -231,7 +231,7 @@ def _predict_held_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) 
         human: People's labels.
         groups: The index of each label's sample.
     """
-    folds = groups % min(_FOLDS, groups.max() + 1)
+    folds = groups % min(_FOLD_COUNT, groups.max() + 1)
     held_out_answers = np.empty_like(human)
     for fold in range(folds.max() + 1):
         in_fold = folds == fold
@@ -242,7 +242,7 @@ def _predict_held_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) 
 
 def _bootstrap_gain(is_right: _Flags, human: _Flags, groups: NDArray[np.intp]) -> tuple[float, float]:
     """Return the 95 % interval of the gain, by a bootstrap over samples; the arguments are those of `_compute_gains`."""
-    draws = draw_samples([1] * int(groups.max() + 1), _DRAWS)
+    draws = draw_samples([1] * int(groups.max() + 1), _BOOTSTRAP_DRAWS)
     gains = [_compute_gains(is_right, human, drawn[:, groups].astype(np.float64)) for drawn in draws]
     return percentile_interval(np.concatenate(gains))
 

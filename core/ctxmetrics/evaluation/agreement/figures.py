@@ -22,9 +22,9 @@ from ctxmetrics.scores.wording import format_p, plural
 # The four kinds of answers, each as what people and the judge say: both say yes, only the judge, only people, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
 # The figures that are given with an interval.
-_WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
+_FIGURES_WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
 # The figures of an agreement as plain data.
-_FIGURES = (
+_JSON_FIGURES = (
     "label",
     "samples",
     "answers",
@@ -45,9 +45,9 @@ _FIGURES = (
 # Balanced accuracy of a judge that guesses.
 CHANCE = 0.5
 # Values of a figure for which all draws may be equal although the figure is not certain.
-_WITHOUT_SPREAD = (-1.0, -0.5, 0.0, 0.5, 1.0)
+_CERTAIN_LOOKING_VALUES = (-1.0, -0.5, 0.0, 0.5, 1.0)
 # From which kappa on an agreement is called so; see `Agreement.conclusion`.
-_STRENGTHS = (
+_KAPPA_STRENGTHS = (
     (0.8, "almost perfect"),
     (0.6, "substantial"),
     (0.4, "moderate"),
@@ -159,7 +159,7 @@ class Agreement:
         interval = (self.intervals or {}).get("balanced_accuracy")
         if interval is None or interval[0] <= CHANCE:
             return "not shown to be better than chance"
-        word = next(word for lowest_kappa, word in _STRENGTHS if self.kappa >= lowest_kappa)
+        word = next(word for lowest_kappa, word in _KAPPA_STRENGTHS if self.kappa >= lowest_kappa)
         return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+.2f}"
 
     def cell(self, name: str, sign: str = "") -> str:
@@ -168,7 +168,7 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
-        return {**plain_fields(self, _FIGURES), "intervals": plain(self.intervals or {})}
+        return {**plain_fields(self, _JSON_FIGURES), "intervals": plain(self.intervals or {})}
 
 
 def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
@@ -219,7 +219,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     """
     import numpy as np
 
-    intervals: dict[str, tuple[float, float] | None] = dict.fromkeys(_WITH_INTERVAL)
+    intervals: dict[str, tuple[float, float] | None] = dict.fromkeys(_FIGURES_WITH_INTERVAL)
     size = len(tables)
     if size < 2:  # noqa: PLR2004 - one sample says nothing about the spread
         return intervals
@@ -232,7 +232,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
         resampled = [drawn @ counts for drawn in draw_samples([1] * size)]
         sets_of_draws.insert(0, _make_tables(np.vstack(resampled)))
     agreement = Agreement("", 0, *totals.tolist())
-    for name in _WITH_INTERVAL:
+    for name in _FIGURES_WITH_INTERVAL:
         value = getattr(agreement, name)
         if value is not None:
             low, high = percentile_interval(_choose_draws(sets_of_draws, name, value))
@@ -254,7 +254,7 @@ def _choose_draws(sets_of_draws: Sequence[Sequence[Agreement]], name: str, value
     for agreements in sets_of_draws:
         values = [getattr(agreement, name) for agreement in agreements]
         is_defined = None not in values
-        shows_no_spread = value in _WITHOUT_SPREAD and all(drawn == value for drawn in values)
+        shows_no_spread = value in _CERTAIN_LOOKING_VALUES and all(drawn == value for drawn in values)
         if is_defined and not shows_no_spread:
             return values
     raise AssertionError("the posterior defines every figure")
@@ -283,7 +283,7 @@ def format_with_interval(
 
 # --- several judges, and people among themselves ---
 
-_LONGEST = 20
+_MAX_NAME_CHARACTERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,9 +355,9 @@ _JUDGE_COLUMNS: Sequence[Column[Agreement]] = (
 def _short(judge: str) -> str:
     """Shorten a judge's name in its middle, because judges differ in the settings and numbers at its end."""
     name = visible(judge)
-    if len(name) <= _LONGEST:
+    if len(name) <= _MAX_NAME_CHARACTERS:
         return name
-    half = _LONGEST // 2
+    half = _MAX_NAME_CHARACTERS // 2
     beginning = name[:half]
     end = name[-(half - 1) :]
     return f"{beginning}…{end}"

@@ -16,7 +16,7 @@ from ctxmetrics.evaluation.agreement.correction import SystemFigures
 from ctxmetrics.evaluation.statistics.corrected_means import weighted_mean
 from ctxmetrics.scores.wording import plural
 
-_LONGEST = 24
+_MAX_NAME_CHARACTERS = 24
 
 
 class RankedScore(NamedTuple):
@@ -99,7 +99,7 @@ class Ranking(Plain):
         return (
             f"{self.systems} systems ranked by the judge and by people: {self.agreement}; "
             f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+.2f} "
-            f"({visible(low_name)[:_LONGEST]}) to {high:+.2f} ({visible(high_name)[:_LONGEST]}): a difference between "
+            f"({visible(low_name)[:_MAX_NAME_CHARACTERS]}) to {high:+.2f} ({visible(high_name)[:_MAX_NAME_CHARACTERS]}): a difference between "
             f"systems below {high - low:.2f} may be the judge's"
         )
 

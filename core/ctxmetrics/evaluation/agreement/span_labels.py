@@ -30,9 +30,9 @@ from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.scores.wording import clean, plural
 
 # How many places of a text a message shows.
-_MOST_SHOWN = 3
+_MAX_PLACES_SHOWN = 3
 # Where a chunk's id is looked for; LlamaIndex writes ``id_``.
-_CHUNK_IDS = (*ID_KEYS, "chunk_id", "id_")
+_CHUNK_ID_KEYS = (*ID_KEYS, "chunk_id", "id_")
 
 
 def label_spans(
@@ -103,7 +103,7 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
         )
     spans: dict[str, str] = {}
     for number, chunk in enumerate(chunks, 1):
-        name = own_id(chunk, _CHUNK_IDS)
+        name = own_id(chunk, _CHUNK_ID_KEYS)
         span = span_of(chunk)
         if name is None or span is None:
             missing = "id" if name is None else "source and start (source, start_index)"
@@ -272,8 +272,8 @@ def _describe_spans(spans: Sequence[Span]) -> str:
     """Describe where a quote stands in the sources."""
     if not spans:
         return "not found"
-    first = ", ".join(write_span(*span) for span in spans[:_MOST_SHOWN])
-    ending = f" and {len(spans) - _MOST_SHOWN} more" if len(spans) > _MOST_SHOWN else ""
+    first = ", ".join(write_span(*span) for span in spans[:_MAX_PLACES_SHOWN])
+    ending = f" and {len(spans) - _MAX_PLACES_SHOWN} more" if len(spans) > _MAX_PLACES_SHOWN else ""
     return f"stands in {first}{ending}"
 
 
@@ -287,11 +287,11 @@ def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
 # --- where chunks stand in their sources ---
 
 # Characters of the pieces by which a chunk is looked up.
-_PIECE = 12
+_PIECE_LENGTH = 12
 # Characters of a source that are folded at once, so that a place can be converted quickly.
-_BLOCK = 4096
+_FOLDED_BLOCK_LENGTH = 4096
 # Exact spans of a chunk in one source that are looked for: two show that it stands there several times.
-_ENOUGH = 2
+_MAX_EXACT_SPANS = 2
 
 
 class Places(NamedTuple):
@@ -330,15 +330,15 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
     """
     folded = [_fold_text(chunk) for chunk in chunks]
     # The indexes of short chunks; of long ones the first pieces, each with the chunk's index and the offset of the piece in it.
-    # A chunk of at least 2 * _PIECE - 1 characters holds a whole piece of a source that is cut at each _PIECE characters.
+    # A chunk of at least 2 * _PIECE_LENGTH - 1 characters holds a whole piece of a source that is cut at each _PIECE_LENGTH characters.
     short_indexes: list[int] = []
     indexes_by_piece: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for index, text in enumerate(folded):
-        if 0 < len(text) < 2 * _PIECE - 1:
+        if 0 < len(text) < 2 * _PIECE_LENGTH - 1:
             short_indexes.append(index)
         elif text:
-            for offset in range(_PIECE):
-                indexes_by_piece[text[offset : offset + _PIECE]].append((index, offset))
+            for offset in range(_PIECE_LENGTH):
+                indexes_by_piece[text[offset : offset + _PIECE_LENGTH]].append((index, offset))
     places = [Places([], []) for _ in chunks]
     for name, text in sources:
         source = _SourceText(name, text)
@@ -347,7 +347,7 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
         long_matches = _find_long(source, folded, indexes_by_piece)
         short_matches = _find_short(source, folded, short_indexes, exact_counts)
         for index, begin in chain(long_matches, short_matches):
-            if exact_counts[index] >= _ENOUGH:
+            if exact_counts[index] >= _MAX_EXACT_SPANS:
                 continue
             span, is_exact = source.span(chunks[index], begin, len(folded[index]))
             if is_exact:
@@ -394,7 +394,8 @@ class _SourceText:
         self.name = name
         self.text = text
         folded_blocks = [
-            _fold_text(text[start : start + _BLOCK]) for start in range(0, len(text), _BLOCK)
+            _fold_text(text[start : start + _FOLDED_BLOCK_LENGTH])
+            for start in range(0, len(text), _FOLDED_BLOCK_LENGTH)
         ]
         self.folded = "".join(folded_blocks)
         # Where each block begins in the folded text, and where the last one ends.
@@ -421,10 +422,10 @@ class _SourceText:
     def _to_place_in_text(self, folded_place: int) -> int:
         """Return the place in the text of a character of the folded text."""
         block = bisect_right(self._block_starts, folded_place) - 1
-        block_start = block * _BLOCK
+        block_start = block * _FOLDED_BLOCK_LENGTH
         position = block_start
         folded_end = self._block_starts[block]  # where the folded text ends of what was read so far
-        for character in self.text[block_start : block_start + _BLOCK]:
+        for character in self.text[block_start : block_start + _FOLDED_BLOCK_LENGTH]:
             folded_end += len(_fold_text(character))  # 0 for white space, 2 for some letters
             if folded_end > folded_place:
                 break
@@ -451,8 +452,8 @@ def _find_long(
         indexes_by_piece: The first pieces of the chunks, each with the chunk's index and the offset of the piece in the chunk.
     """
     text = source.folded
-    for piece_start in range(0, len(text) - _PIECE + 1, _PIECE):
-        for index, offset in indexes_by_piece.get(text[piece_start : piece_start + _PIECE], ()):
+    for piece_start in range(0, len(text) - _PIECE_LENGTH + 1, _PIECE_LENGTH):
+        for index, offset in indexes_by_piece.get(text[piece_start : piece_start + _PIECE_LENGTH], ()):
             begin = piece_start - offset
             if begin >= 0 and text.startswith(folded[index], begin):
                 yield index, begin
@@ -467,6 +468,6 @@ def _find_short(
     """Yield the index of each short chunk and where it begins in a source's folded text, until enough exact spans are found."""
     for index in short_indexes:
         begin = source.folded.find(folded[index])
-        while begin >= 0 and exact_counts[index] < _ENOUGH:
+        while begin >= 0 and exact_counts[index] < _MAX_EXACT_SPANS:
             yield index, begin
             begin = source.folded.find(folded[index], begin + 1)

@@ -21,10 +21,10 @@ from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.verdicts import Usage
 
 JOURNAL = "journal.sqlite3"
-_REPLIES = "replies.sqlite3"
-_VERSION = 1
+_REPLIES_FILE = "replies.sqlite3"
+_FORMAT_VERSION = 1
 # The longest message of a failure that is kept.
-_LONGEST_MESSAGE = 1000
+_MAX_MESSAGE_CHARACTERS = 1000
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
 
 
 # Values are JSON. A request stands in `requests` from before its batch is submitted until it is answered, before that in `drafts`.
-_TABLES = """
+_CREATE_TABLES = """
 BEGIN EXCLUSIVE;
 CREATE TABLE IF NOT EXISTS facts (name PRIMARY KEY, value);
 CREATE TABLE IF NOT EXISTS batches (name PRIMARY KEY, value);
@@ -125,18 +125,18 @@ class Journal:
     def _open(self) -> None:
         """Open both files, and read what is known."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in (JOURNAL, _REPLIES):
+        for name in (JOURNAL, _REPLIES_FILE):
             (self.folder / name).touch(mode=0o600)
         self._database = sqlite3.connect(
             self.folder / JOURNAL, timeout=0, isolation_level=None, check_same_thread=False
         )
         # The lock is taken with the first transaction, and given back when the process ends.
         self._execute("PRAGMA locking_mode = EXCLUSIVE")
-        self._execute("ATTACH ? AS answers", str(self.folder / _REPLIES))
-        self._database.executescript(_TABLES)
+        self._execute("ATTACH ? AS answers", str(self.folder / _REPLIES_FILE))
+        self._database.executescript(_CREATE_TABLES)
         facts = self._execute("SELECT name, value FROM facts")
         self.facts = {name: json.loads(value) for name, value in facts}
-        owner = [_VERSION, self.model]
+        owner = [_FORMAT_VERSION, self.model]
         if self.facts.get("owner", owner) != owner:
             raise InputFileError(
                 f"{self.folder} holds the batches of another model or version: {self.facts['owner']}, not {owner}. Choose another "
@@ -247,10 +247,10 @@ class Journal:
     def put(self, key: str, outcome: Outcome) -> None:
         """Keep a reply or a failure. A request that failed before is not asked again. Call it within `writing`."""
         again = outcome.again and self.get(key) is None
-        message = outcome.message[:_LONGEST_MESSAGE]
+        message = outcome.message[:_MAX_MESSAGE_CHARACTERS]
         self._set("answers.replies", key, [outcome.body, outcome.code, message, again])
 
     def drop_replies(self) -> None:
         """Delete the replies."""
         self._execute("DETACH answers")
-        (self.folder / _REPLIES).unlink()
+        (self.folder / _REPLIES_FILE).unlink()

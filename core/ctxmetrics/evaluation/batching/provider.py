@@ -30,17 +30,17 @@ T = TypeVar("T")
 # The code of a request that its batch did not answer.
 UNANSWERED = "batch_failed"
 # Bytes of a line that are read: a reply, and what stands around it.
-_LONGEST_LINE = MOST_BYTES + 20_000
-_KEY = re.compile(rb'"custom_id"\s*:\s*"([0-9a-f]{64})"')
+_MAX_LINE_BYTES = MOST_BYTES + 20_000
+_KEY_IN_LINE = re.compile(rb'"custom_id"\s*:\s*"([0-9a-f]{64})"')
 # The seconds that one request about files or batches may take.
 SECONDS = 600.0
 # Clocks differ: a batch may seem older than its intent by so many seconds.
-_CLOCK_SKEW = 3600.0
+_MAX_CLOCK_SKEW_SECONDS = 3600.0
 # How often a provider is asked that has no room, or does not have what is asked about, or not yet.
-_TRIES = 4
-_NOT_FOUND = 404
+_MAX_TRIES = 4
+_STATUS_NOT_FOUND = 404
 # Bytes of a result that are in memory at a time.
-_PIECE = 65536
+_PIECE_BYTES = 65536
 SUCCESS = 200
 
 
@@ -64,7 +64,7 @@ class BatchState(NamedTuple):
     queue_full: bool = False
 
 
-_TOO_LONG = Outcome(
+_TOO_LONG_OUTCOME = Outcome(
     code="invalid_reply", message=f"the server's reply is longer than {MOST_BYTES:,} bytes"
 )
 
@@ -106,7 +106,7 @@ class BatchProvider(ABC):
 
         trying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(_is_for_later),
-            stop=tenacity.stop_after_attempt(_TRIES),
+            stop=tenacity.stop_after_attempt(_MAX_TRIES),
             wait=wait,
             reraise=True,
         )
@@ -148,7 +148,7 @@ class BatchProvider(ABC):
         """Find a batch whose id was not written."""
         known_ids = {other.batch for other in journal.intents}
         for batch in self.batches.list(limit=100):  # the newest first
-            is_older_than_intent = to_seconds(batch.created_at) < intent.made - _CLOCK_SKEW
+            is_older_than_intent = to_seconds(batch.created_at) < intent.made - _MAX_CLOCK_SKEW_SECONDS
             if is_older_than_intent:
                 break
             if batch.id not in known_ids and self.is_batch(batch, intent, journal):
@@ -174,7 +174,7 @@ class BatchProvider(ABC):
     def fetch(self, result: str, file: IO[bytes]) -> bool:
         """Append a file of results to a file."""
         with self.open_result(result) as response:
-            file.writelines(response.iter_bytes(_PIECE))
+            file.writelines(response.iter_bytes(_PIECE_BYTES))
         return True
 
     @abstractmethod
@@ -189,15 +189,15 @@ class BatchProvider(ABC):
         """Yield the key of each line of the results, empty where it has none, and what became of its request."""
         file.seek(0)
         # What is left of a line that is too long is read as a line without a key.
-        for line in iter(partial(file.readline, _LONGEST_LINE), b""):
-            match = _KEY.search(line)
+        for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
+            match = _KEY_IN_LINE.search(line)
             key = match[1].decode() if match else ""
             yield key, self._read_line(line)
 
     def _read_line(self, line: bytes) -> Outcome:
         """Read what became of a request from its line of the results."""
-        if len(line) == _LONGEST_LINE:
-            return _TOO_LONG
+        if len(line) == _MAX_LINE_BYTES:
+            return _TOO_LONG_OUTCOME
         item = None
         with suppress(ValueError, RecursionError):
             item = json.loads(line)
@@ -225,7 +225,7 @@ def _is_for_later(problem: BaseException) -> bool:
 
 
 def _is_not_found(problem: BaseException) -> bool:
-    return isinstance(problem, JudgeError) and problem.status == _NOT_FOUND
+    return isinstance(problem, JudgeError) and problem.status == _STATUS_NOT_FOUND
 
 
 def to_seconds(time: Any) -> Any:
@@ -246,7 +246,7 @@ def keep_answer(status: object, body: object, error: object = None) -> Outcome:
         return keep_error(status, error or body.get("error"))
     text = json.dumps(body)
     if len(text) > MOST_BYTES:
-        return _TOO_LONG
+        return _TOO_LONG_OUTCOME
     try:
         # Nothing is estimated from the prompt: its text is not known here.
         usage = read_answer(text, Prompt(step="", version="", system="", user="")).usage
@@ -280,9 +280,9 @@ def build_completion(
 
 
 ENDPOINT = "/v1/chat/completions"
-_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_END_STATES = frozenset({"completed", "failed", "expired", "cancelled"})
 # The key of the metadata that names a batch.
-_NAME = "ctxmetrics"
+_NAME_KEY = "ctxmetrics"
 
 
 @dataclass(eq=False)
@@ -319,13 +319,13 @@ class OpenAIBatches(BatchProvider):
             input_file_id=intent.file,
             endpoint=ENDPOINT,
             completion_window="24h",
-            metadata={_NAME: intent.name},
+            metadata={_NAME_KEY: intent.name},
         )
 
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:  # noqa: ARG002 - Anthropic's batches have no names
         """Whether a batch has the name of an intent, or its input where the server keeps no metadata."""
         metadata = batch.metadata or {}
-        has_name = metadata.get(_NAME) == intent.name
+        has_name = metadata.get(_NAME_KEY) == intent.name
         has_input = batch.input_file_id == intent.file
         return has_name or has_input
 
@@ -338,7 +338,7 @@ class OpenAIBatches(BatchProvider):
         file_ids = (batch.output_file_id, batch.error_file_id)
         return BatchState(
             status=batch.status,
-            ended=batch.status in _ENDED,
+            ended=batch.status in _END_STATES,
             # The id of a file that is not there can be an empty text.
             results=tuple(file_id for file_id in file_ids if file_id),
             problem="; ".join(problems),
@@ -368,9 +368,9 @@ class OpenAIBatches(BatchProvider):
 
 
 # The Messages API asks for a bound of the reply.
-_REPLY_TOKENS = 4096
+_MAX_REPLY_TOKENS = 4096
 # The statuses that the errors would have as answers to ordinary requests.
-_STATUSES = {
+_STATUS_BY_ERROR = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -383,7 +383,7 @@ _STATUSES = {
 }
 _OTHER_STATUS = 500
 # Why a reply ended, in the words of a chat completion.
-_FINISHED = {
+_FINISH_REASONS = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
@@ -435,7 +435,7 @@ class AnthropicBatches(BatchProvider):
             fields["system"] = "\n\n".join(system)
         fields["messages"] = [message for message in messages if message["role"] != "system"]
         most_tokens = body.get("max_tokens") or body.get("max_completion_tokens")
-        fields["max_tokens"] = most_tokens or _REPLY_TOKENS
+        fields["max_tokens"] = most_tokens or _MAX_REPLY_TOKENS
         return {"custom_id": key, "params": fields}
 
     def create(self, intent: Intent, lines: IO[bytes]) -> Any:  # noqa: ARG002 - OpenAI's batch has the name of its intent
@@ -479,7 +479,7 @@ class AnthropicBatches(BatchProvider):
         response = result.get("error")
         error = response.get("error") if isinstance(response, Mapping) else None
         error_type = error.get("type") if isinstance(error, Mapping) else None
-        status = _STATUSES.get(str(error_type), _OTHER_STATUS)
+        status = _STATUS_BY_ERROR.get(str(error_type), _OTHER_STATUS)
         return keep_error(status, error)
 
     def delete(self, intent: Intent) -> None:
@@ -499,7 +499,7 @@ def _to_completion(message: Any) -> object:
         sent_tokens = counts["input_tokens"]
         sent_tokens += counts.get("cache_read_input_tokens") or 0
         sent_tokens += counts.get("cache_creation_input_tokens") or 0
-        finish_reason = _FINISHED.get(str(message["stop_reason"]), "stop")
+        finish_reason = _FINISH_REASONS.get(str(message["stop_reason"]), "stop")
         return build_completion(
             "".join(texts),
             finish_reason,

@@ -37,11 +37,11 @@ from ctxmetrics.scores.wording import join_counts, plural
 from ctxmetrics.verdicts import Usage
 
 # The seconds between two tries are doubled from so many on, at most.
-_LONGEST_PAUSE = 2.0
-_PAUSE_OF_LOCK = 0.5
+_MAX_PAUSE_SECONDS = 2.0
+_LOCK_PAUSE_SECONDS = 0.5
 # What a line of the results is called that answers no open request of its batch: it stands there twice, or is of another run.
-_STRAY = "stray lines"
-_GONE = BatchState("gone", ended=True, problem="the provider does not have it any more")
+_STRAY_LINES = "stray lines"
+_BATCH_GONE = BatchState("gone", ended=True, problem="the provider does not have it any more")
 _log = logging.getLogger("ctxmetrics")
 Sleep = Callable[[float], Awaitable[bool]]
 
@@ -81,7 +81,7 @@ class BatchRounds:
             raise ParameterError(
                 f"batch: {self._model.base_url} has no batches in the form of OpenAI or Anthropic. Score without --batch."
             )
-        first_pause = min(self.batch.poll, _LONGEST_PAUSE)
+        first_pause = min(self.batch.poll, _MAX_PAUSE_SECONDS)
         self._provider: BatchProvider
         if form == "anthropic":
             self._provider = AnthropicBatches(self._model, first_pause)
@@ -109,7 +109,7 @@ class BatchRounds:
                     self._folder,
                 )
             waits = True
-            if not await sleep(_PAUSE_OF_LOCK):
+            if not await sleep(_LOCK_PAUSE_SECONDS):
                 return False
 
     async def begin(self, run: Run) -> tuple[Metric, ...]:
@@ -176,7 +176,7 @@ class BatchRounds:
             if intent.batch is not None:
                 state = self._provider.call_if_there(self._provider.fetch_state, intent)
                 if state is None:
-                    state = _GONE
+                    state = _BATCH_GONE
                 if state.ended:
                     self._collect_batch(intent, state)
         for intent in self.journal.intents:
@@ -226,7 +226,7 @@ class BatchRounds:
         paid = Usage()
         for key, outcome in self._provider.read_results(file):
             if not self.journal.take(key, intent):
-                failures[_STRAY] += 1
+                failures[_STRAY_LINES] += 1
                 continue
             self.journal.put(key, outcome)
             paid += outcome.paid

@@ -30,7 +30,7 @@ from ctxmetrics.evaluation.cli.cache import cache_app
 from ctxmetrics.evaluation.cli.config import with_config
 
 # Plain help: the frames that rich draws cost twice the CPU of the rest of the start.
-_PLAIN: dict[str, Any] = {
+_PLAIN_HELP: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": None,
@@ -52,7 +52,7 @@ class _BuiltCommands(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         """Return a command."""
         if name not in self._built:
-            program = typer.Typer(**_PLAIN)
+            program = typer.Typer(**_PLAIN_HELP)
             program.command(name=name, cls=GroupedCommand)(with_config(COMMANDS[name]))
             self._built[name] = typer.main.get_command(program)
         return self._built[name]
@@ -108,7 +108,7 @@ class _Program(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-app: typer.Typer = typer.Typer(name="ctxmetrics", cls=_Program, **_PLAIN)
+app: typer.Typer = typer.Typer(name="ctxmetrics", cls=_Program, **_PLAIN_HELP)
 app.add_typer(cache_app, name="cache")
 
 

@@ -18,7 +18,7 @@ from ctxmetrics.evaluation.cli.run import run
 from ctxmetrics.evaluation.cli.score import demo, score
 from ctxmetrics.evaluation.cli.view import view
 
-_IN_ORDER = (
+_COMMANDS_IN_HELP_ORDER = (
     demo,
     inspect,
     init,
@@ -38,7 +38,7 @@ _IN_ORDER = (
     metrics,
 )
 FUNCTIONS: Mapping[str, Callable[..., None]] = FrozenDict(
-    {command.__name__.replace("_", "-"): command for command in _IN_ORDER}
+    {command.__name__.replace("_", "-"): command for command in _COMMANDS_IN_HELP_ORDER}
 )
 
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.report.summary import Controls
 
 # GitHub's name of the file whose Markdown it shows with a step.
-_SUMMARY = "GITHUB_STEP_SUMMARY"
+_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 # The most failing samples that are named.
-_MOST_SAMPLES = 10
+_MAX_NAMED_SAMPLES = 10
 
 
 class Gate(NamedTuple):
@@ -195,10 +195,10 @@ def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str
             values_and_rows.append((value, row))
     values_and_rows.sort(key=itemgetter(0))
     rows = [row for _, row in values_and_rows] + rows_without_value
-    for row in rows[:_MOST_SAMPLES]:
+    for row in rows[:_MAX_NAMED_SAMPLES]:
         yield f"{clean(row.called(), TEXT)}: {row[name].formatted_value}"
-    if len(rows) > _MOST_SAMPLES:
-        yield f"and {len(rows) - _MOST_SAMPLES} more"
+    if len(rows) > _MAX_NAMED_SAMPLES:
+        yield f"and {len(rows) - _MAX_NAMED_SAMPLES} more"
 
 
 def _check_doubtful(largest_share: float, results: Results) -> Iterator[Outcome]:
@@ -342,7 +342,7 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
         from ctxmetrics.evaluation.rows.output_files import write_whole
 
         write_whole(junit, [_format_junit(outcomes, suite)])
-    path = os.environ.get(_SUMMARY)
+    path = os.environ.get(_SUMMARY_VARIABLE)
     if path:
         _append_summary(path, outcomes, summary)
     return bool(failed)
@@ -358,7 +358,7 @@ def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> Non
         with Path(path).open("a", encoding="utf-8") as file:
             file.write("\n".join(["### ctxmetrics", "", *lines, "", summary, "", ""]))
     except OSError as error:  # the run's own result stands
-        message(f"note: {_SUMMARY} {path} cannot be written: {error.strerror or error}")
+        message(f"note: {_SUMMARY_VARIABLE} {path} cannot be written: {error.strerror or error}")
 
 
 def fence_text(text: str) -> str:

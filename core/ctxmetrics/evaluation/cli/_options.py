@@ -27,14 +27,14 @@ T = TypeVar("T")
 # The file whose options are the defaults of the commands.
 CONFIG_NAME = "ctxmetrics.toml"
 # Stand last in the help, by what is typed: click has more than one name for the parameter of --help.
-_OF_EVERY_COMMAND = ("--config", "--help")
+_OPTIONS_OF_EVERY_COMMAND = ("--config", "--help")
 # As `joining` has it, which --help does not load.
 MissingChoice = Literal["zero", "drop"]
 # As `hit_order` has it.
 OrderChoice = Literal["given", "rank", "score"]
 # As `ctxmetrics.models.openai.capabilities` has it.
 ReplyFormat = Literal["auto", "json_schema", "json_object", "text"]
-_CONVENTIONS = f"{', '.join(CONVENTIONS)}. Without it: that of --schema."
+_CONVENTION_HELP = f"{', '.join(CONVENTIONS)}. Without it: that of --schema."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ ControlCount: TypeAlias = Annotated[
         lowest=0,
     ),
 ]
-ConventionName: TypeAlias = Annotated[str | None, Help(_CONVENTIONS)]
+ConventionName: TypeAlias = Annotated[str | None, Help(_CONVENTION_HELP)]
 JUnitFile: TypeAlias = Annotated[Path | None, Help("Write the gates as JUnit XML: FILE.xml.")]
 PageTitle: TypeAlias = Annotated[
     str | None, Help("The title of the page. Without it: the names of the files that it is about.")
@@ -486,7 +486,7 @@ class GroupedCommand(TyperCommand):
                 required.append((parameter.metavar or "", text))
             elif parameter.required:
                 required.append(record)
-            elif any(name in _OF_EVERY_COMMAND for name in parameter.opts):
+            elif any(name in _OPTIONS_OF_EVERY_COMMAND for name in parameter.opts):
                 sections.setdefault("Options of every command", []).append(record)
             else:
                 title = getattr(parameter, "rich_help_panel", None) or "Options"

@@ -12,7 +12,7 @@ from ctxmetrics.evaluation.cli._terminal import message
 from ctxmetrics.scores.wording import plural
 
 # Events after which those that wait are sent.
-_AT_ONCE = 1_024
+_MAX_WAITING_EVENTS = 1_024
 
 
 @dataclass(slots=True)
@@ -84,11 +84,11 @@ def delivering(*, wanted: bool) -> Iterator[Delivery]:
         def on_emit(self, log_record: Any) -> None:
             """Count an event, and send the events so far from time to time."""
             delivery.made += 1
-            if delivery.made % _AT_ONCE == 0:
+            if delivery.made % _MAX_WAITING_EVENTS == 0:
                 self.force_flush()
             super().on_emit(log_record)
 
-    processor = CountingProcessor(CountingExporter(), max_queue_size=2 * _AT_ONCE)
+    processor = CountingProcessor(CountingExporter(), max_queue_size=2 * _MAX_WAITING_EVENTS)
     delivery.provider.add_log_record_processor(processor)
     tracer = TracerProvider()
     tracer.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

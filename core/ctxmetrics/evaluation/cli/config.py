@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.runs.options import RunOptions
     from ctxmetrics.evaluation.runs.results import Results
 
-_PROJECT = "pyproject.toml"
-_TABLE = "[tool.ctxmetrics"
+_PROJECT_FILE = "pyproject.toml"
+_TABLE_BEGINNING = "[tool.ctxmetrics"
 # The command whose options stand at the top of the file.
-_MAIN = "score"
+_MAIN_COMMAND = "score"
 # The commands that share its options, as far as they have options of these names.
-_TAKE_FROM_MAIN = ("inspect", "estimate", "doctor")
+_COMMANDS_WITH_MAIN_OPTIONS = ("inspect", "estimate", "doctor")
 # Options of compare that are shared as well.
-_GATES = {"max_drop", "not_worse"}
+_SHARED_GATE_OPTIONS = {"max_drop", "not_worse"}
 # These take no option from a file.
-_WITHOUT = ("demo", "init", "metrics")
+_COMMANDS_WITHOUT_OPTIONS = ("demo", "init", "metrics")
 _Group = TypeVar("_Group", SampleFile, Selection, Judging, Gates, score.Budget, score.Output)
 
 
@@ -68,7 +68,7 @@ class Config:
         config_path = _find_config_file() if path is None else Path(path)
         if config_path is None:
             raise InputFileError(
-                f"no {CONFIG_NAME} is here or above, and no {_PROJECT} with {_TABLE}]. Write one: ctxmetrics init FILE."
+                f"no {CONFIG_NAME} is here or above, and no {_PROJECT_FILE} with {_TABLE_BEGINNING}]. Write one: ctxmetrics init FILE."
             )
         return cls(config_path, _Reader(config_path).read())
 
@@ -97,7 +97,7 @@ class Config:
         from ctxmetrics.evaluation.cli._run import build_judge, build_task
         from ctxmetrics.evaluation.runs.evaluate import evaluate
 
-        if "file" not in self.commands[_MAIN]:
+        if "file" not in self.commands[_MAIN_COMMAND]:
             raise InputFileError(f'{self.path}: no samples. Write file = "samples.jsonl".')
         source = self._group(SampleFile)
         judge = build_judge(**vars(self._group(Judging)))
@@ -112,7 +112,7 @@ class Config:
 
     def _group(self, group_class: type[_Group]) -> _Group:
         """Build a group of options from the main table of the file."""
-        options = self.commands[_MAIN]
+        options = self.commands[_MAIN_COMMAND]
         names = [field.name for field in fields(group_class) if field.name in options]
         return group_class(**{name: options[name] for name in names})
 
@@ -122,18 +122,20 @@ def _find_config_file() -> Path | None:
     current_folder = Path.cwd()
     for folder in (current_folder, *current_folder.parents):
         own_file = folder / CONFIG_NAME
-        project = folder / _PROJECT
+        project = folder / _PROJECT_FILE
         if own_file.is_file():
             return Path(os.path.relpath(own_file))
         # Another tool's broken file is no error here.
-        if project.is_file() and _TABLE in project.read_text(encoding="utf-8", errors="replace"):
+        if project.is_file() and _TABLE_BEGINNING in project.read_text(
+            encoding="utf-8", errors="replace"
+        ):
             return Path(os.path.relpath(project))
     return None
 
 
 def with_config(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command the option ``--config``: the options of a file are its defaults."""
-    if function.__name__ in _WITHOUT:
+    if function.__name__ in _COMMANDS_WITHOUT_OPTIONS:
         return function
     option = Parameter("config", Parameter.KEYWORD_ONLY, default=None, annotation=_ConfigPath)
 
@@ -167,7 +169,7 @@ _ConfigPath = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help=f"A file of options. Without it: the nearest {CONFIG_NAME} or {_PROJECT}.",
+        help=f"A file of options. Without it: the nearest {CONFIG_NAME} or {_PROJECT_FILE}.",
         metavar="PATH",
         callback=_use_config,
         is_eager=True,
@@ -184,18 +186,18 @@ class _Reader:
     def read(self) -> dict[str, dict[str, Any]]:
         """Return the options of every command by the names of their parameters."""
         signatures = {name: _parameters(command) for name, command in COMMANDS.items()}
-        for name in _WITHOUT:
+        for name in _COMMANDS_WITHOUT_OPTIONS:
             del signatures[name]
         # The options of the main command stand at the top of the file; those of any other in a table of its name.
         main_options: dict[str, Any] = {}
         tables: dict[str, Any] = {}
         for key, value in self._tables().items():
-            if key in signatures and key != _MAIN:
+            if key in signatures and key != _MAIN_COMMAND:
                 tables[key] = value
             else:
                 main_options[key] = value
         commands: dict[str, dict[str, Any]] = {name: {} for name in signatures}
-        commands[_MAIN] = self._check(main_options, signatures[_MAIN], _MAIN)
+        commands[_MAIN_COMMAND] = self._check(main_options, signatures[_MAIN_COMMAND], _MAIN_COMMAND)
         for name, table in tables.items():
             if not isinstance(table, dict):
                 raise InputFileError(f"{self.path}: {name} is a command. Write a table: [{name}].")
@@ -213,10 +215,10 @@ class _Reader:
             ) from error
         except ValueError as error:  # no UTF-8, or no TOML
             raise InputFileError(f"{self.path} is no TOML file: {error}.") from error
-        if self.path.name == _PROJECT:
+        if self.path.name == _PROJECT_FILE:
             content = content.get("tool", {}).get("ctxmetrics", {})
         if not isinstance(content, dict):
-            raise InputFileError(f"{self.path}: ctxmetrics must be a table: {_TABLE}].")
+            raise InputFileError(f"{self.path}: ctxmetrics must be a table: {_TABLE_BEGINNING}].")
         return content
 
     def _check(
@@ -285,11 +287,11 @@ def _share_main_options(
     commands: Mapping[str, dict[str, Any]], signatures: Mapping[str, Mapping[str, Parameter]]
 ) -> None:
     """Give commands about the same run the options of the main command, and the gates of the comparison after it."""
-    shared_options = {**commands[_MAIN]}
-    for gate in _GATES:
+    shared_options = {**commands[_MAIN_COMMAND]}
+    for gate in _SHARED_GATE_OPTIONS:
         if gate in commands["compare"]:
             shared_options[gate] = commands["compare"][gate]
-    for name in _TAKE_FROM_MAIN:
+    for name in _COMMANDS_WITH_MAIN_OPTIONS:
         for parameter in signatures[name].values():
             if parameter.name in shared_options:
                 commands[name].setdefault(parameter.name, shared_options[parameter.name])

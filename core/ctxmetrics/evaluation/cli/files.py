@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ctxmetrics.samples.sample import Sample
 
 # How many characters of a value are shown.
-_SHOWN = 60
+_MAX_VALUE_CHARACTERS = 60
 # How a question ends.
 _QUESTION_MARKS = ("?", "？", "؟")
 _METRICS_NOTE = (
@@ -436,4 +436,4 @@ def _format_value(value: Any) -> str:
         if not value:
             return "no items"
         return f"{plural(len(value), 'item')}, the first: {_format_value(value[0])}"
-    return repr(value)[:_SHOWN]
+    return repr(value)[:_MAX_VALUE_CHARACTERS]

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from ctxmetrics.samples.sample import Sample
 
 # A random seed is a number below this.
-_SEEDS = 2**32
+_SEED_LIMIT = 2**32
 # How many samples are drawn where the caller says nothing.
-_MOST = 50
+_DEFAULT_SAMPLE_COUNT = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,8 +201,8 @@ def _continue_draw(
     n = options.n
     earlier = answers.draw
     if earlier is None:
-        seed = secrets.randbelow(_SEEDS) if options.seed is None else options.seed
-        answers.begin(draw(_MOST if n is None else n, seed))
+        seed = secrets.randbelow(_SEED_LIMIT) if options.seed is None else options.seed
+        answers.begin(draw(_DEFAULT_SAMPLE_COUNT if n is None else n, seed))
     else:
         _check_option("--seed", options.seed, earlier.seed, answers.path)
         _check_option("--by", options.by, earlier.by, answers.path)

@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.cli._options import Help, SampleFile, Selection
 from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, message, print_result
 
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
-_UPLOADS = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+_UPLOAD_VARIABLE = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 
 def parity(
@@ -33,7 +33,7 @@ def parity(
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),
-        isolated_process(dict.fromkeys(filter(_UPLOADS.search, os.environ)), silent=False),
+        isolated_process(dict.fromkeys(filter(_UPLOAD_VARIABLE.search, os.environ)), silent=False),
     ):
         # Only a person at a terminal needs the progress.
         comparison = compare(samples, metrics, progress=message if sys.stderr.isatty() else None)

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from ctxmetrics.samples.sample import Sample
 
 # The name of the mapping of settings in a file of retrievers.
-_MAPPING = "retrievers"
+_MAPPING_NAME = "retrievers"
 # The beginning of the names of functions that are settings, in a file without that mapping.
-_PREFIX = "retrieve_"
+_FUNCTION_PREFIX = "retrieve_"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,10 @@ class RunGates(Gates):
 def run(
     file: Annotated[
         Path,
-        Help(f"A Python file with a mapping {_MAPPING}, or functions {_PREFIX}NAME.", argument=True),
+        Help(
+            f"A Python file with a mapping {_MAPPING_NAME}, or functions {_FUNCTION_PREFIX}NAME.",
+            argument=True,
+        ),
     ],
     source: QuestionFile,
     selection: Selection,
@@ -260,16 +263,16 @@ def load_retrievers(path: Path) -> Mapping[str, Any]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise ParameterError(f"{path}: {type(error).__name__}: {error}") from error
-    retrievers: Any = getattr(module, _MAPPING, None)
+    retrievers: Any = getattr(module, _MAPPING_NAME, None)
     if retrievers is None:
         retrievers = {
-            name.removeprefix(_PREFIX): value
+            name.removeprefix(_FUNCTION_PREFIX): value
             for name, value in vars(module).items()
-            if name.startswith(_PREFIX) and callable(value)
+            if name.startswith(_FUNCTION_PREFIX) and callable(value)
         }
     if not isinstance(retrievers, Mapping) or not retrievers:
         raise ParameterError(
-            f"{path}: holds no retriever. Write {_MAPPING} = {{'NAME': retriever}}, or functions named {_PREFIX}NAME."
+            f"{path}: holds no retriever. Write {_MAPPING_NAME} = {{'NAME': retriever}}, or functions named {_FUNCTION_PREFIX}NAME."
         )
     return retrievers
 

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from ctxmetrics.samples.sample import Sample
 
 # Where the sample data is: in an installed library, and in a checkout.
-_PLACES = (
+_DEMO_FILE_PLACES = (
     Path(__file__).parent / "handbook.jsonl",
     Path(__file__).parents[4] / "examples" / "handbook.jsonl",
 )
 # The ending of --write-baseline that keeps a better baseline.
-_BEST = ".best"
+_BEST_ENDING = ".best"
 # Units that were lost between stages which are printed.
-_MOST_LOST = 10
+_MAX_LOST_UNITS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +137,7 @@ class Output:
     def baseline(self) -> Path | None:
         """The path of the baseline, without the ending ``.best``, which asks to keep the best run."""
         path = self.write_baseline
-        if path is not None and path.suffix == _BEST:
+        if path is not None and path.suffix == _BEST_ENDING:
             return path.with_suffix("")
         return path
 
@@ -244,7 +244,7 @@ def score(
 
 def demo(report: Annotated[Path, Help("The page to write.")] = Path("ctxmetrics-demo.html")) -> None:
     """Score the sample data that comes with the library, explain the lowest scores, and write the report."""
-    paths = [path for path in _PLACES if path.is_file()]
+    paths = [path for path in _DEMO_FILE_PLACES if path.is_file()]
     if not paths:
         raise InputFileError(
             "the sample data is missing from this installation; install ctxmetrics again."
@@ -392,8 +392,8 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
         except ParameterError as error:
             message(f"note: {error}")
         else:
-            lines = ["", str(stages), *(f"  {unit}" for unit in stages.lost[:_MOST_LOST])]
-            unlisted = len(stages.lost) - _MOST_LOST
+            lines = ["", str(stages), *(f"  {unit}" for unit in stages.lost[:_MAX_LOST_UNITS])]
+            unlisted = len(stages.lost) - _MAX_LOST_UNITS
             if unlisted > 0:
                 lines.append(
                     f"  and {unlisted} more: --report FILE.html lists them, --out FILE holds all"

@@ -19,9 +19,9 @@ from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
 
 # How many of the samples that fell are kept for each metric.
-_MOST_WORSE = 10
+_MAX_WORSE_SAMPLES = 10
 # How many contradictions of the embedded judge are noted.
-_MOST_CONTRADICTIONS = 5
+_MAX_CONTRADICTIONS = 5
 
 
 class Changes:
@@ -59,7 +59,7 @@ class Changes:
                 question = _find_question(before, after)
                 fallen = Worse(name, before.name, question, first, second, same_contexts)
                 insort(worst, (second - first, position, fallen), key=itemgetter(0, 1))
-                del worst[_MOST_WORSE:]
+                del worst[_MAX_WORSE_SAMPLES:]
 
     def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:
         """Note the contradictions that the embedded judge found in one of the runs only."""
@@ -91,7 +91,7 @@ class Changes:
     def list_contradictions(self) -> list[str]:
         """Return the first contradictions of the embedded judge that only one of the runs has."""
         notes = self._contradictions
-        return sorted(notes, key=notes.__getitem__)[:_MOST_CONTRADICTIONS]
+        return sorted(notes, key=notes.__getitem__)[:_MAX_CONTRADICTIONS]
 
     def list_worst(self, *, one_index: bool) -> Iterator[Worse]:
         """Yield for each metric the samples whose score fell most.

@@ -73,11 +73,11 @@ class ComparedStages(Plain):
     @property
     def table(self) -> Table:
         """The table of the stages."""
-        return Table.build(_COLUMNS, self.stages)
+        return Table.build(_STAGE_COLUMNS, self.stages)
 
 
 # The columns of the table of stages.
-_COLUMNS: Sequence[Column[ComparedStage]] = (
+_STAGE_COLUMNS: Sequence[Column[ComparedStage]] = (
     Column("stage", lambda stage: clean(stage.name, TEXT)),
     Column("first", attrgetter("before"), ".3f", lambda stage: Bar(stage.before)),
     Column("second", attrgetter("after"), ".3f", lambda stage: Bar(stage.after)),

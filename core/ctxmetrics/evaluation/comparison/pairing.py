@@ -31,7 +31,7 @@ _ORIGIN_FIELDS = {
 # What `compare` may be told to accept as different.
 FIELDS = (*_ORIGIN_FIELDS, "question")
 # How many differences a message shows.
-_MOST_SHOWN = 3
+_MAX_DIFFERENCES_SHOWN = 3
 
 
 def _hash_question(row: Row) -> str | None:
@@ -285,10 +285,10 @@ def _add_version(provenance: Provenance, other: Provenance) -> str | None:
 
 def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> str:
     """Describe what differs in a field: the first pairs of values, and how many scores or samples have each."""
-    shown = list(counts.items())[:_MOST_SHOWN]
+    shown = list(counts.items())[:_MAX_DIFFERENCES_SHOWN]
     if name == "question":
         names = ", ".join(visible(before)[:40] for (before, _), _ in shown)
-        more = " .." if len(counts) > _MOST_SHOWN else ""
+        more = " .." if len(counts) > _MAX_DIFFERENCES_SHOWN else ""
         return f"question or reference of {plural(len(counts), 'sample')}: {names}{more}"
     return ", ".join(
         f"{visible(before)[:80]} and {visible(after)[:80]}, {plural(number, 'score')}"

@@ -24,7 +24,7 @@ MOST = 10
 # The most characters of a text that a line shows.
 TEXT = 80
 # Why it is not known whether a run retrieved a context of the other, by `Held.unknown`.
-_UNKNOWN = {
+_UNKNOWN_REASONS = {
     "hashes": "may have been retrieved {there}: a run kept no hashes",
     "text": "has the id of another text that was retrieved {there}",
     "index": "may stand in another text that was retrieved {there}: the runs have other ids",
@@ -406,7 +406,9 @@ def _build_named_table(title: str, parts: Mapping[str, Sequence[Difference]]) ->
 def build_table(items: Sequence[Difference]) -> Table:
     """Build a table of differences, with the column of the verdicts if the p value of a row is adjusted."""
     adjusted = any(item.p_adjusted is not None and item.p_adjusted > item.basis.p for item in items)
-    return Table.build((*_COLUMNS, _DECISION) if adjusted else _COLUMNS, items)
+    return Table.build(
+        (*_DIFFERENCE_COLUMNS, _DECISION_COLUMN) if adjusted else _DIFFERENCE_COLUMNS, items
+    )
 
 
 def _describe_decision(item: Difference) -> str:
@@ -435,7 +437,7 @@ def _get_form(item: Difference, sign: str = "") -> str:
 
 
 # The columns of the table of differences. Interval and p of a row are those of the row alone.
-_COLUMNS: Sequence[Column[Difference]] = (
+_DIFFERENCE_COLUMNS: Sequence[Column[Difference]] = (
     Column("metric", attrgetter("name")),
     Column(
         "first", lambda item: number(item.before, item), bar=lambda item: Bar(item.before / item.scale)
@@ -451,7 +453,7 @@ _COLUMNS: Sequence[Column[Difference]] = (
     Column("equal", attrgetter("equal")),
 )
 # The column after them, if p values are adjusted.
-_DECISION: Column[Difference] = Column("verdict by Holm's p", _describe_decision)
+_DECISION_COLUMN: Column[Difference] = Column("verdict by Holm's p", _describe_decision)
 
 
 def heading(comparison: Comparison) -> str:
@@ -604,7 +606,7 @@ def describe_other_run(held: Held, there: str = "by the other run") -> str:
         return f"was retrieved {there}, too"
     if held.retrieved_by_both is False:
         return f"was not retrieved {there}"
-    return _UNKNOWN[held.unknown or "hashes"].format(there=there)
+    return _UNKNOWN_REASONS[held.unknown or "hashes"].format(there=there)
 
 
 def worst_line(comparison: Comparison, item: Worse) -> str:

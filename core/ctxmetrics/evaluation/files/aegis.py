@@ -11,11 +11,14 @@ from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import InputFileError
 
 # Aegis' names of metrics, and ours.
-_METRICS: Mapping[str, str] = {"ctx_recall": "context_recall", "ctx_rank_prec": "context_precision"}
+_METRIC_NAMES: Mapping[str, str] = {
+    "ctx_recall": "context_recall",
+    "ctx_rank_prec": "context_precision",
+}
 # The scale of its thresholds.
 SCALE = 100.0
 # The settings of a request that are read.
-_READ = ("evaluations", "metrics", "threshold", "data", "is_blocking")
+_READ_SETTINGS = ("evaluations", "metrics", "threshold", "data", "is_blocking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +72,15 @@ def _read_settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...]
     blocking = item.get("is_blocking", False)
     for name in map(str, names):
         _require(
-            name in _METRICS,
-            f"{where}: the metric {name[:80]!r} is not here. Choose from: {', '.join(_METRICS)}.",
+            name in _METRIC_NAMES,
+            f"{where}: the metric {name[:80]!r} is not here. Choose from: {', '.join(_METRIC_NAMES)}.",
         )
     _require(
         threshold is None or (type(threshold) in (int, float) and 0 <= threshold <= SCALE),
         f'{where}: "threshold" must be a number from 0 to {SCALE:g}.',
     )
     _require(isinstance(blocking, bool), f'{where}: "is_blocking" must be true or false.')
-    return tuple(dict.fromkeys(_METRICS[name] for name in names)), threshold, blocking
+    return tuple(dict.fromkeys(_METRIC_NAMES[name] for name in names)), threshold, blocking
 
 
 def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -86,8 +89,8 @@ def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     Raises:
         InputFileError: A key looks like one that is read, misspelt.
     """
-    unused = {key: value for key, value in item.items() if key not in _READ}
-    absent = [name for name in _READ if name not in item]
+    unused = {key: value for key, value in item.items() if key not in _READ_SETTINGS}
+    absent = [name for name in _READ_SETTINGS if name not in item]
     for key in unused:
         hint = suggest(key, absent)
         _require(not hint, f"{where}: unknown field {key[:80]!r}.{hint}")

@@ -14,7 +14,7 @@ from ctxmetrics.errors import InputFileError, importing
 from ctxmetrics.samples.cells import find_doubled
 
 # The most rows of Parquet in memory at a time.
-_BATCH = 256
+_ROWS_PER_BATCH = 256
 
 
 def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -60,7 +60,7 @@ def _iterate_batches(file: Path) -> Iterator[Any]:
     with ExitStack() as stack:
         if file.suffix.lower() == ".parquet":
             parquet = stack.enter_context(pq.ParquetFile(file))
-            yield from parquet.iter_batches(batch_size=_BATCH)
+            yield from parquet.iter_batches(batch_size=_ROWS_PER_BATCH)
         else:
             memory = stack.enter_context(pa.memory_map(str(file)))
             yield from stack.enter_context(pa.ipc.open_stream(memory))

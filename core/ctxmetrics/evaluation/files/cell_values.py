@@ -27,7 +27,7 @@ from ctxmetrics.samples.schema import LISTS, TEXTS, TEXTS_OF
 # By field, the keys under which an object in the place of a text may hold the text.
 TEXT_KEYS_OF_FIELDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["inner"]
 # Lists of texts, or of documents with a text.
-_LISTS_OF_TEXTS = LISTS - TEXTS_OF.keys()
+_TEXT_LIST_FIELDS = LISTS - TEXTS_OF.keys()
 # How LangChain prints a document.
 _PRINTED_DOCUMENT = re.compile(
     r"page_content='((?:(?!page_content=).)*)'(?: metadata=\{.*\})?", re.DOTALL
@@ -78,7 +78,7 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
 
 
 # Several ids in one pair of brackets: (d4, d7), {d4,d7}.
-_IN_BRACKETS = re.compile(r"\([^()]*[,;|][^()]*\)|\{[^{}]*[,;|][^{}]*\}")
+_IDS_IN_BRACKETS = re.compile(r"\([^()]*[,;|][^()]*\)|\{[^{}]*[,;|][^{}]*\}")
 
 
 def split_ids(text: str) -> list[str] | None:
@@ -89,7 +89,7 @@ def split_ids(text: str) -> list[str] | None:
     """
     stripped = text.strip(" \t\r\n;|,")
     # A list of another language: whether its items have quotes is not known.
-    if _IN_BRACKETS.fullmatch(stripped):
+    if _IDS_IN_BRACKETS.fullmatch(stripped):
         return None
     for separator in "\n;|,":
         if separator not in stripped:
@@ -135,34 +135,34 @@ def _without_marks(ids: list[str]) -> list[str]:
 
 
 # An id in quotation marks.
-_QUOTED = re.compile(r"(?P<mark>[\"'`])(?P<id>[^\"'`]+)(?P=mark)")
+_QUOTED_ID = re.compile(r"(?P<mark>[\"'`])(?P<id>[^\"'`]+)(?P=mark)")
 
 
 def _without_quotes(ids: list[str]) -> list[str]:
     """Return ids without the quotation marks around them, if each of several has them."""
-    matches = [_QUOTED.fullmatch(id_) for id_ in ids if id_]
+    matches = [_QUOTED_ID.fullmatch(id_) for id_ in ids if id_]
     inner_ids = [match["id"].strip() for match in matches if match is not None]
     return inner_ids if 1 < len(inner_ids) == len(matches) else ids
 
 
 # An id with a score behind it: d4:0.87.
-_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
+_ID_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
 
 
 def have_scores(ids: Collection[str]) -> bool:
     """Whether ids have a score each behind them, with a point in it."""
-    return len(ids) > 1 and all(_WITH_SCORE.fullmatch(id_) for id_ in ids if id_)
+    return len(ids) > 1 and all(_ID_WITH_SCORE.fullmatch(id_) for id_ in ids if id_)
 
 
 # A number whose digits are written in groups of three, or several numbers between commas.
-_GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
+_GROUPED_DIGITS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
 # A whole number, perhaps with ``.0`` at its end.
-_WHOLE = re.compile(r"(?P<digits>\d+)(?P<point>\.0)?")
+_WHOLE_NUMBER = re.compile(r"(?P<digits>\d+)(?P<point>\.0)?")
 
 
 def is_grouped(text: str) -> bool:
     """Whether the text of a cell of ids may be one number with its digits in groups, or several ids: ``1,234``."""
-    return _GROUPED.fullmatch(text.strip()) is not None
+    return _GROUPED_DIGITS.fullmatch(text.strip()) is not None
 
 
 def are_comma_ids(cells: Collection[str]) -> bool | None:
@@ -192,13 +192,13 @@ def are_comma_ids(cells: Collection[str]) -> bool | None:
 
 def are_decimals(ids: Collection[str]) -> bool:
     """Whether all ids are whole numbers and some end in ``.0``, as pandas writes them where a cell of the column is empty."""
-    matches = [_WHOLE.fullmatch(id_) for id_ in ids]
+    matches = [_WHOLE_NUMBER.fullmatch(id_) for id_ in ids]
     return all(matches) and any(match["point"] for match in matches if match)
 
 
 def without_point(id_: str) -> str:
     """Return a whole number that ends in ``.0`` without this end; anything else as it is."""
-    match = _WHOLE.fullmatch(id_)
+    match = _WHOLE_NUMBER.fullmatch(id_)
     return match["digits"] if match else id_
 
 
@@ -206,7 +206,7 @@ def without_point(id_: str) -> str:
 _RARE_SEPARATORS = ("+", "/", " ")
 _DIGITS = re.compile(r"\d+")
 # The form of an id of letters and one number, which is written as 0.
-_FORM = re.compile(r"[^\W\d]+[-_]?0")
+_LETTERS_AND_NUMBER = re.compile(r"[^\W\d]+[-_]?0")
 
 
 def find_rare_separator(cells: Collection[str]) -> str | None:
@@ -225,7 +225,7 @@ def find_rare_separator(cells: Collection[str]) -> str | None:
                 single_ids.update(pieces)
             else:
                 joined_ids.update(pieces)
-        has_one_form = len(forms) == 1 and all(map(_FORM.fullmatch, forms))
+        has_one_form = len(forms) == 1 and all(map(_LETTERS_AND_NUMBER.fullmatch, forms))
         if has_one_form and not joined_ids.isdisjoint(single_ids):
             return separator
     return None
@@ -237,13 +237,13 @@ def split_at_rare(text: str, separator: str) -> list[str]:
 
 
 # The end of the name of a file.
-_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+_FILE_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
 
 
 def _are_of_one_kind(ids: Sequence[str]) -> bool:
     """Whether texts between commas are ids: single words that all, or none of them, end as files do."""
     are_words = all(len(id_.split()) == 1 for id_ in ids)
-    return are_words and len({bool(_ENDING.search(id_)) for id_ in ids}) == 1
+    return are_words and len({bool(_FILE_ENDING.search(id_)) for id_ in ids}) == 1
 
 
 def are_texts(value: Any) -> bool:
@@ -256,7 +256,7 @@ def number_as_meant(value: Any, name: str) -> Any:
 
     A truth value becomes a text, too. A table writes whole numbers with a point if their column has a gap.
     """
-    if name in _LISTS_OF_TEXTS and isinstance(value, (list, tuple)):
+    if name in _TEXT_LIST_FIELDS and isinstance(value, (list, tuple)):
         return [number_as_meant(item, "reference") for item in value]
     if name in TEXTS_OF and isinstance(value, (list, tuple)) and float in map(type, value):
         return [number_as_meant(item, "id") for item in value]

@@ -21,11 +21,11 @@ MOST_TITLE_ROWS = 10
 # How many known names show that a row is a header.
 FEWEST_KNOWN_NAMES = 2
 # The most characters of a cell.
-_LARGEST_CELL = 64 * 1024 * 1024
+_MAX_CELL_CHARACTERS = 64 * 1024 * 1024
 # What may separate the cells of a row; the first one is chosen if several fit.
 _DELIMITERS = ",;\t|"
 # What a line without a text consists of.
-_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
+_CHARACTERS_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
 # Whether a table has a header; names: those of its columns, in its place; None: it seems to have one.
 Header = bool | Sequence[str] | None
 # The first line of a file that says what separates its cells.
@@ -33,7 +33,7 @@ _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 # How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
 ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas, spreadsheets and databases write them.
-_GAPS = frozenset({"", *read_data("samples", "keys.json")["cells"]["gaps"]})
+_EMPTY_CELL_TEXTS = frozenset({"", *read_data("samples", "keys.json")["cells"]["gaps"]})
 
 
 def cell_rows(
@@ -53,7 +53,7 @@ def cell_rows(
     Raises:
         InputFileError: It is not valid, two columns have one name, or a row has not as many cells as the header.
     """
-    csv.field_size_limit(_LARGEST_CELL)
+    csv.field_size_limit(_MAX_CELL_CHARACTERS)
     with open_text(file, encoding) as text:
         first, named, lines_before = _read_first(text)
         delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
@@ -85,7 +85,7 @@ def _read_first(text: Iterable[str]) -> tuple[str, str | None, int]:
         named = _DELIMITER_LINE.fullmatch(line)
         if named:
             delimiter = named[1]
-        elif line.strip(_WITHOUT_TEXT):
+        elif line.strip(_CHARACTERS_WITHOUT_TEXT):
             return line, delimiter, number
     return "", delimiter, 0
 
@@ -94,7 +94,7 @@ def read_gaps(row: dict[str, str]) -> dict[str, str]:
     """Return a row without the cells that are gaps, and texts without the apostrophe that keeps them from being formulas."""
     values: dict[str, str] = {}
     for name, cell in row.items():
-        if cell not in _GAPS:
+        if cell not in _EMPTY_CELL_TEXTS:
             values[name] = cell[1:] if ESCAPED.match(cell) else cell
     return values
 

@@ -31,11 +31,11 @@ from ctxmetrics.samples.systems import SCHEMAS
 # Keys of objects that show that an item is a hit; ``_additional`` is Weaviate's in GraphQL.
 _HIT_KEYS = (*HOLDERS, "_additional")
 # The table of the known formats.
-_DATA: Mapping[str, Any] = read_data("evaluation.files", "formats.json")
+_FORMAT_TABLE: Mapping[str, Any] = read_data("evaluation.files", "formats.json")
 # The key of a list in a row whose items are the samples.
-_SAMPLES_KEY: str = _DATA["within"]
+_SAMPLES_KEY: str = _FORMAT_TABLE["within"]
 # The paths in a hit at which its score or rank may stand.
-_SCORE_PATHS: tuple[str, ...] = tuple(_DATA["ranks"])
+_SCORE_PATHS: tuple[str, ...] = tuple(_FORMAT_TABLE["ranks"])
 # The same paths, to look one up.
 _SCORE_PATH_SET = frozenset(_SCORE_PATHS)
 # Of paths with two steps, the second steps by the first.
@@ -45,9 +45,9 @@ for _path in _SCORE_PATHS:
     if _dot:
         _SCORE_KEYS_BY_OBJECT.setdefault(_object_key, set()).add(_score_key)
 # How many objects may stand around the hits in an item of a list.
-_DEPTH = 3
+_MAX_DEPTH = 3
 # Where a store returns texts and ids side by side: the key of the ids by the key of the texts.
-_IDS_KEY_BY_TEXTS_KEY: Mapping[str, str] = _DATA["beside"]
+_IDS_KEY_BY_TEXTS_KEY: Mapping[str, str] = _FORMAT_TABLE["beside"]
 # Names of what holds the results of a search.
 SEARCHES = re.compile(
     r"""
@@ -86,7 +86,7 @@ def _read_format(data: Mapping[str, Any]) -> Schema:
 
 # Each format by its name, and every schema that a file may have.
 FORMATS: Mapping[str, Schema] = MappingProxyType(
-    {name: _read_format(data) for name, data in _DATA["formats"].items()}
+    {name: _read_format(data) for name, data in _FORMAT_TABLE["formats"].items()}
 )
 ALL_SCHEMAS: Mapping[str, Schema] = MappingProxyType({**SCHEMAS, **FORMATS})
 
@@ -156,7 +156,7 @@ def _find_inner_hits(items: list[Any], path: str) -> dict[str, str]:
     for item in items:
         if not isinstance(item, dict):
             return {}
-        for key, value in leaves(item, _DEPTH):
+        for key, value in leaves(item, _MAX_DEPTH):
             inner = f"{path}[].{key}[]"
             if isinstance(value, list) and value and all(_is_hit(hit, inner) for hit in value):
                 if inner in fields:  # several searches

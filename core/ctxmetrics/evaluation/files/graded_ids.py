@@ -15,7 +15,7 @@ from ctxmetrics.samples.documents import is_missing
 # The field whose items may have grades.
 GRADED = "reference_context_ids"
 # The highest grade that a text may hold.
-_HIGHEST = 10
+_MAX_GRADE = 10
 # An id with a grade behind it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3. Or a line of qrels: q1 0 d3 2.
 _ID_AND_GRADE = (
     re.compile(r"\S+\s+(?:0|Q0)\s+(?P<id>\S+)\s+(?P<grade>\d{1,2})"),
@@ -24,7 +24,7 @@ _ID_AND_GRADE = (
     re.compile(r"(?P<grade>\d{1,2})\s*[:=]\s*(?P<id>\S(?:.*\S)?)"),
 )
 # What stands between ids in a cell.
-_BETWEEN = re.compile(r"\s*[,;|\n]\s*")
+_ID_SEPARATOR = re.compile(r"\s*[,;|\n]\s*")
 
 
 def read_graded_ids(value: Any) -> list[dict[str, Any]] | None:
@@ -33,7 +33,7 @@ def read_graded_ids(value: Any) -> list[dict[str, Any]] | None:
     Args:
         value: The text of a cell, or a list of texts.
     """
-    items = _BETWEEN.split(value.strip(" \t\r\n,;|")) if isinstance(value, str) else value
+    items = _ID_SEPARATOR.split(value.strip(" \t\r\n,;|")) if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
         return None
     for pattern in _ID_AND_GRADE:
@@ -48,7 +48,7 @@ def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str
     graded: list[dict[str, Any]] = []
     for item in items:
         match = pattern.fullmatch(item.strip()) if isinstance(item, str) else None
-        if match is None or int(match["grade"]) > _HIGHEST:
+        if match is None or int(match["grade"]) > _MAX_GRADE:
             return None
         graded.append({"id": match["id"], "relevance": int(match["grade"])})
     return graded
@@ -66,7 +66,7 @@ def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
         graded = read_graded_ids(value)
         if graded is None:
             return False
-        texts = _BETWEEN.split(value) if isinstance(value, str) else value
+        texts = _ID_SEPARATOR.split(value) if isinstance(value, str) else value
         if any(text.strip() in retrieved for text in texts):
             return False
         ids.update(item["id"] for item in graded)

@@ -20,22 +20,22 @@ _DATA: Mapping[str, Any] = read_data("evaluation.files", "headers.json")
 # Keys of passages that a set offers as candidates, with whether each is gold.
 _CANDIDATE_KEYS: Sequence[str] = _DATA["candidates"]
 # The header of one of several passages, and its number: Chunk 1, context_2, Passage #3, doc4, Chunk (5), Chunk 1 text.
-_NUMBERED = re.compile(
+_NUMBERED_HEADER = re.compile(
     r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})(?:[\W_]+(?:text|content))?\W*",
     re.DOTALL | re.IGNORECASE,
 )
 # The same with the number first: 1. Chunk, 2nd result.
-_NUMBERED_BEFORE = re.compile(
+_HEADER_WITH_LEADING_NUMBER = re.compile(
     r"\W*(?P<number>\d{1,3})(?:st|nd|rd|th)?[\W_]+(?P<name>.*[^\W\d_])\W*", re.DOTALL | re.IGNORECASE
 )
 # The same with a letter: Chunk A.
-_LETTERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]+(?P<letter>[A-Z])\W*", re.DOTALL)
+_LETTERED_HEADER = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]+(?P<letter>[A-Z])\W*", re.DOTALL)
 # The fewest such columns that are passages: two may be what two systems retrieved.
-_FEWEST_LETTERED = 3
+_MIN_LETTERED_COLUMNS = 3
 # A number, which is no id of a passage in a column of its own.
-_NUMBER = re.compile(r"\W*[\d.,]+\W*")
+_NUMBER_ONLY = re.compile(r"\W*[\d.,]+\W*")
 # What stands around a header and is no part of it: its number, a star, how many there are, a language.
-_NO_NAME = re.compile(
+_HEADER_ADDITION = re.compile(
     r"""
     ^\s*\d+[.):]\s+
     | [\s(\[]* \b(?:top|k|n)[\s=@-]*\d+ [)\]\s]*$
@@ -45,21 +45,21 @@ _NO_NAME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # The fewest numbered columns that are passages.
-_FEWEST = 2
+_MIN_NUMBERED_COLUMNS = 2
 # The most characters of the header of a numbered column.
-_LONGEST = 80
+_MAX_HEADER_CHARACTERS = 80
 
 
 # Each pass drops one of them: a number, a star, how many there are, a language.
-_MOST_ADDITIONS = 3
+_MAX_ADDITIONS = 3
 
 
 @lru_cache(maxsize=4096)
 def strip_header(header: str) -> str:
     """Return a header without its number, a star, how many there are, or a language: ``1. Question (EN)*``."""
     stripped = header
-    for _ in range(_MOST_ADDITIONS):
-        stripped = _NO_NAME.sub("", stripped)
+    for _ in range(_MAX_ADDITIONS):
+        stripped = _HEADER_ADDITION.sub("", stripped)
     return stripped
 
 
@@ -122,11 +122,11 @@ def find_numbered_columns(
     numbers: dict[str, dict[int, str]] = {}
     for column, value in row.items():
         match = None
-        if len(column) <= _LONGEST:
+        if len(column) <= _MAX_HEADER_CHARACTERS:
             match = (
-                _NUMBERED.fullmatch(column)
-                or _NUMBERED_BEFORE.fullmatch(column)
-                or _LETTERED.fullmatch(column)
+                _NUMBERED_HEADER.fullmatch(column)
+                or _HEADER_WITH_LEADING_NUMBER.fullmatch(column)
+                or _LETTERED_HEADER.fullmatch(column)
             )
         if match is None or column in columns or not isinstance(value, str) or is_list_text(value):
             continue
@@ -139,7 +139,7 @@ def find_numbered_columns(
             numbers.setdefault(name, {})[number] = column
     named_runs: list[tuple[str, dict[int, str]]] = []
     for name, run in numbers.items():
-        fewest = _FEWEST_LETTERED if min(run) >= ord("A") else _FEWEST
+        fewest = _MIN_LETTERED_COLUMNS if min(run) >= ord("A") else _MIN_NUMBERED_COLUMNS
         if len(run) >= fewest and (_are_prose(row, run) or (has_expected_ids and _are_ids(row, run))):
             named_runs.append((name, run))
     runs = [run for _, run in named_runs]
@@ -160,4 +160,4 @@ def _are_prose(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
 def _are_ids(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
     """Whether the columns have one word each, which is no number."""
     cells = [row[column] for column in run.values()]
-    return all(len(cell.split()) == 1 and not _NUMBER.fullmatch(cell) for cell in cells)
+    return all(len(cell.split()) == 1 and not _NUMBER_ONLY.fullmatch(cell) for cell in cells)

@@ -45,10 +45,10 @@ GUESSES = frozenset({"guess", "count"})
 # Names of numbers that are a person's grade where they are small and whole.
 GRADES = frozenset(map(normalized_key, WORDS["grades"]))
 # Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
-_GRADE_LISTS = frozenset(map(normalized_key, WORDS["grade_lists"]))
-_OWNERS_OF_GRADES = sorted(map(normalized_key, WORDS["owners_of_grades"]), key=len, reverse=True)
+_GRADE_LIST_NAMES = frozenset(map(normalized_key, WORDS["grade_lists"]))
+_GRADE_NAME_PREFIXES = sorted(map(normalized_key, WORDS["owners_of_grades"]), key=len, reverse=True)
 # The highest grade of a list.
-_HIGHEST_OF_LIST = 10
+_MAX_GRADE_OF_LIST = 10
 # Words of names that may say an order, although the whole name is not known: ``colbert_score``.
 _ORDER_WORDS = frozenset(WORDS["words"])
 # Words of names of numbers that may count the hits, and words that make them places in a source: ``page_number``.
@@ -57,22 +57,22 @@ _SOURCE_WORDS = frozenset(WORDS["of_sources"])
 # Words of names of truth values that say which documents were used, or were not.
 _FLAG_WORDS = frozenset(WORDS["flags"])
 # Words of names of lists that choose from what was retrieved, and what they choose.
-_CHOICES = frozenset(WORDS["choices"])
-_CHOSEN = frozenset(WORDS["chosen"])
+_CHOICE_NAMES = frozenset(WORDS["choices"])
+_CHOSEN_VALUES = frozenset(WORDS["chosen"])
 # Words of names of lists of places.
-_ORDERS = frozenset({"permutation", "mask"})
+_PLACE_LIST_WORDS = frozenset({"permutation", "mask"})
 # A word of a name: small letters and digits, also with one capital before them, or capitals.
-_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
+_NAME_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 # The name of a column for one of several passages, and its number: Score 1, rank_2.
-_NUMBERED = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
+_NUMBERED_COLUMN = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
 # What stands between numbers in a text.
-_BETWEEN = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
+_NUMBER_SEPARATOR = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
 # A number in a text, perhaps with ``#`` before it or ``%`` behind it.
-_NUMBER = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
+_NUMBER_AS_TEXT = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
 # How many objects of a hit may stand in each other.
-_DEEPEST = 3
+_MAX_DEPTH = 3
 # The ends of the paths of objects that hold scores.
-_SCORE_OBJECTS = ("scores.", "score.")
+_SCORE_OBJECT_ENDINGS = ("scores.", "score.")
 
 
 class Numbers(NamedTuple):
@@ -206,14 +206,14 @@ def _collect_numbers(
     if not fields or isinstance(document, str):
         return
     depth = path.count(".")
-    for key, kind in _find_order_keys(tuple(fields), is_score=path.endswith(_SCORE_OBJECTS)):
+    for key, kind in _find_order_keys(tuple(fields), is_score=path.endswith(_SCORE_OBJECT_ENDINGS)):
         value = fields[key]
         if kind and not hasattr(value, "items"):
             name = f"{path}{key}"
             if name not in columns:
                 columns[name] = _NumberCells(_correct_kind(kind, fields, path), depth, [None] * count)
             columns[name].cells[hit_index] = value
-        elif depth < _DEEPEST and value and not isinstance(value, str):
+        elif depth < _MAX_DEPTH and value and not isinstance(value, str):
             inner = value[0] if isinstance(value, list) and len(value) == 1 else value
             _collect_numbers(inner, hit_index, count, columns, f"{path}{key}.")
 
@@ -257,7 +257,7 @@ def _find_order_keys(
 
 def _guess_kind(name: str) -> str | None:
     """Guess what the numbers of an unknown name are, by its words: a number that may say an order, or that counts the hits."""
-    words = {word.lower() for word in _WORD.findall(name)}
+    words = {word.lower() for word in _NAME_WORD.findall(name)}
     if words == {"index"}:
         return "count"  # the place among the hits, or in the source
     if words & _SOURCE_WORDS:
@@ -345,7 +345,7 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
     """Find the columns of single numbers, such as ``Score 1`` and ``Score 2``: their name, its kind, and the columns by their numbers."""
     columns: dict[str, dict[int, str]] = {}
     for key in keys:
-        match = _NUMBERED.fullmatch(key) if isinstance(key, str) else None
+        match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None
         if match is not None and find_list_kind(match["name"]) is not None:
             columns.setdefault(match["name"], {})[int(match["number"])] = key
     found: list[tuple[str, str, tuple[str, ...]]] = []
@@ -360,11 +360,11 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
 def is_grade_list(key: Any) -> bool:
     """Whether a key is that of the grades of what is expected, such as ``relevance_grades`` or ``gold_relevance``."""
     letters = normalized_key(key) if isinstance(key, str) else ""
-    if letters in _GRADE_LISTS:
+    if letters in _GRADE_LIST_NAMES:
         return True
-    for owner in _OWNERS_OF_GRADES:
+    for owner in _GRADE_NAME_PREFIXES:
         name = letters.removeprefix(owner)
-        if name != letters and (name in _GRADE_LISTS or name.removesuffix("s") in GRADES):
+        if name != letters and (name in _GRADE_LIST_NAMES or name.removesuffix("s") in GRADES):
             return True
     return False
 
@@ -386,11 +386,11 @@ def find_grade_lists(
         may_be_other = not is_named_so and count > 1 and normalized_key(str(key)) in GRADES
         if not (is_named_so or may_be_other):
             continue
-        items = _BETWEEN.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
+        items = _NUMBER_SEPARATOR.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
         if not isinstance(items, list) or len(items) != count:
             continue
         grades = [number for number in map(to_number, items) if number is not None]
-        are_grades = all(grade.is_integer() and grade <= _HIGHEST_OF_LIST for grade in grades)
+        are_grades = all(grade.is_integer() and grade <= _MAX_GRADE_OF_LIST for grade in grades)
         if len(grades) == count and are_grades:
             if any(grade != 1 for grade in grades):
                 yield key, grades if is_named_so or is_of_expected else None
@@ -401,10 +401,10 @@ def find_grade_lists(
 @lru_cache(maxsize=4096)
 def names_choice(key: Any) -> bool:
     """Whether a key is that of a list that may choose from what was retrieved, or order it: ``selected_ids``, ``permutation``."""
-    words = {word.lower() for word in _WORD.findall(key)} if isinstance(key, str) else set()
-    if not words.isdisjoint(_ORDERS):
+    words = {word.lower() for word in _NAME_WORD.findall(key)} if isinstance(key, str) else set()
+    if not words.isdisjoint(_PLACE_LIST_WORDS):
         return True
-    return not words.isdisjoint(_CHOICES) and not words.isdisjoint(_CHOSEN)
+    return not words.isdisjoint(_CHOICE_NAMES) and not words.isdisjoint(_CHOSEN_VALUES)
 
 
 def is_choice(cell: Any, items: Any) -> bool:
@@ -430,7 +430,7 @@ def find_flag(hits: Any) -> str | None:
     for key, value in first_hit.items():
         if type(value) is bool and isinstance(key, str):
             flags = {hit.get(key) for hit in hits if isinstance(hit, dict)}
-            words = {word.lower() for word in _WORD.findall(key)}
+            words = {word.lower() for word in _NAME_WORD.findall(key)}
             if flags == {True, False} and not words.isdisjoint(_FLAG_WORDS):
                 return key
     return None
@@ -444,7 +444,7 @@ def may_hold_grades(columns: Iterable[Any]) -> bool:
 def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
     """Return a cell as a list with an item for each hit: a list, numbers in a text, or numbers by the ids of the hits."""
     if isinstance(cell, str):
-        numbers = _BETWEEN.split(cell.strip())
+        numbers = _NUMBER_SEPARATOR.split(cell.strip())
         cell = numbers if len(numbers) == len(hits) else cell.strip().split(",")
     if hasattr(cell, "items"):
         ids = hits if all(isinstance(hit, str) for hit in hits) else ids_of(hits) or ()
@@ -467,7 +467,7 @@ def to_number(value: Any) -> float | None:
         except OverflowError:  # an integer of more than 308 digits
             return None
         return number if math.isfinite(number) else None
-    match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    match = _NUMBER_AS_TEXT.fullmatch(value) if isinstance(value, str) else None
     return float(match[1].replace(",", ".")) if match else None
 
 
@@ -488,5 +488,5 @@ def says_rank(name: str) -> bool:
 
 def is_numbered(key: Any) -> bool:
     """Whether a key is that of the number of one passage, such as ``Score 1``."""
-    match = _NUMBERED.fullmatch(key) if isinstance(key, str) else None
+    match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None
     return match is not None and find_list_kind(match["name"]) is not None

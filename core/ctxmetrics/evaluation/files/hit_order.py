@@ -34,7 +34,7 @@ from ctxmetrics.samples.schema import ORDERED_BY, UNORDERED_BY
 Order = Literal["given", "rank", "score"]
 # The level of each kind of number: numbers of a lower level decide first. Numbers of the last level decide nothing.
 _UNDECIDED_LEVEL = 5
-_LEVELS: Mapping[str, int] = {
+_LEVEL_BY_KIND: Mapping[str, int] = {
     "rank": 0,
     "position": 1,
     "rerank": 2,
@@ -46,13 +46,13 @@ _LEVELS: Mapping[str, int] = {
     "count": _UNDECIDED_LEVEL,
     "other": _UNDECIDED_LEVEL,
 }
-_SCORES = frozenset({"rerank", "fused", "score", "distance", "unclear"})
+_SCORE_KINDS = frozenset({"rerank", "fused", "score", "distance", "unclear"})
 # The highest number that may be a person's grade.
-_HIGHEST_GRADE = 5
+_MAX_GRADE = 5
 # What a reranker's answer is called.
 _RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, WORDS["answers"]))
 # What the names of numbers hold of which the lowest comes first.
-_LOWEST_FIRST = ("dist", "position", "rank", "euclid")
+_LOWEST_FIRST_NAME_PARTS = ("dist", "position", "rank", "euclid")
 
 
 class HitOrder(NamedTuple):
@@ -107,7 +107,7 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
         all_numbers += [*read_numbers_beside(beside, hits), *read_numbers_of_objects(beside, hits)]
     all_numbers = _check_guesses(all_numbers, order)
     if order is not None:
-        kinds = RANKS if order == "rank" else _SCORES
+        kinds = RANKS if order == "rank" else _SCORE_KINDS
         all_numbers = [_apply_option(numbers) for numbers in all_numbers if numbers.kind in kinds]
         if not all_numbers:
             return HitOrder(unclear=f"no {order} stands with them (--order {order})", is_missing=True)
@@ -157,11 +157,11 @@ def _apply_option(numbers: Numbers) -> Numbers:
 
 
 def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
-    """Decide the order by the first level of `_LEVELS` on which all hits have numbers that agree."""
+    """Decide the order by the first level of `_LEVEL_BY_KIND` on which all hits have numbers that agree."""
     levels: dict[int, list[Numbers]] = {}
     for numbers in all_numbers:
         checked = _check_kind(numbers, all_numbers)
-        levels.setdefault(_LEVELS[checked.kind], []).append(checked)
+        levels.setdefault(_LEVEL_BY_KIND[checked.kind], []).append(checked)
     for level in sorted(levels):
         if level == _UNDECIDED_LEVEL:
             return _describe_doubt(levels[level])
@@ -170,13 +170,13 @@ def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
             return order
     for numbers in all_numbers:
         # Equal scores say no order, but there are ties.
-        if numbers.kind in _SCORES and numbers.is_complete:
+        if numbers.kind in _SCORE_KINDS and numbers.is_complete:
             return HitOrder(scores=numbers.values)
     return _AS_LISTED
 
 
 def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) -> HitOrder | None:
-    """Decide the order by numbers of equal importance (one level of `_LEVELS`); None if they are all equal.
+    """Decide the order by numbers of equal importance (one level of `_LEVEL_BY_KIND`); None if they are all equal.
 
     Numbers of the hits themselves count before numbers of objects in the hits.
     """
@@ -189,7 +189,7 @@ def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) ->
         return None
     for numbers in deciding:
         if numbers.agrees_with_list:
-            return HitOrder(scores=numbers.values if numbers.kind in _SCORES else None)
+            return HitOrder(scores=numbers.values if numbers.kind in _SCORE_KINDS else None)
     first = deciding[0]
     places = first.places
     if any(numbers.places != places for numbers in deciding[1:]):
@@ -197,7 +197,9 @@ def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) ->
         return HitOrder(unclear=f"{names} (they differ)")
     if _is_contradicted(first, all_numbers):
         return HitOrder(unclear=f"{first.name} (the scores say otherwise)")
-    return HitOrder(places, first.describe(), scores=first.values if first.kind in _SCORES else None)
+    return HitOrder(
+        places, first.describe(), scores=first.values if first.kind in _SCORE_KINDS else None
+    )
 
 
 def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
@@ -227,11 +229,13 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
         counted = [first + step for step in range(len(values))]
         is_unclear = first not in (0, 1) or sorted(values) != counted
     elif numbers.kind == "score" and are_whole and len(set(values)) > 1:
-        highest_grade = _HIGHEST_GRADE if last_letters(numbers.name) in GRADES else 1
+        highest_grade = _MAX_GRADE if last_letters(numbers.name) in GRADES else 1
         is_unclear = max(values) <= highest_grade
     if not is_unclear:
         return numbers
-    has_scores_beside = any(other is not numbers and other.kind in _SCORES for other in all_numbers)
+    has_scores_beside = any(
+        other is not numbers and other.kind in _SCORE_KINDS for other in all_numbers
+    )
     if numbers.kind in ("position", "place") and has_scores_beside:
         return numbers._replace(kind="other")
     return numbers._replace(kind="unclear")
@@ -256,7 +260,7 @@ def _may_agree_with_list(numbers: Numbers) -> bool:
     values: list[Any] = numbers.values
     rises = values == sorted(values)
     falls = values == sorted(values, reverse=True)
-    is_lowest_first = any(word in numbers.name.lower() for word in _LOWEST_FIRST)
+    is_lowest_first = any(word in numbers.name.lower() for word in _LOWEST_FIRST_NAME_PARTS)
     if numbers.kind == "count":
         return rises
     if numbers.kind == "guess" and is_lowest_first and "score" not in numbers.name:

@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics.errors import CtxMetricsError, SampleError
 
 # Bits of the largest integer that Python writes by default: 4,300 digits.
-_MOST_BITS = 14_283
+_MAX_BITS = 14_283
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def _find_huge_integer(row: Any) -> str | None:
         values = [value]
         while values:
             item = values.pop()
-            if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+            if isinstance(item, int) and item.bit_length() > _MAX_BITS:
                 return str(key)
             if isinstance(item, Mapping):
                 values += item.values()

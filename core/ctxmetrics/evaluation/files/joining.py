@@ -16,18 +16,18 @@ from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 
 # The fields that are taken from the file of references.
-_EXPECTED = ("reference", *(name for name in LISTED if name not in RETRIEVED))
+_EXPECTED_FIELDS = ("reference", *(name for name in LISTED if name not in RETRIEVED))
 # The fields that hold what was retrieved.
-_RETRIEVED = (*RETRIEVED, "stages", "searches")
+_RETRIEVED_FIELDS = (*RETRIEVED, "stages", "searches")
 # If the file of references has none of these fields, its columns of a response or of what was retrieved say what is expected.
 _EXPECTED_UNDER_OTHER_NAMES = {
     "response": "reference",
     **{name: name.replace("retrieved", "reference") for name in RETRIEVED},
 }
 # The value of `on` with which the rows of both files are joined by their order.
-_ORDER = "order"
+_BY_ORDER = "order"
 # From so many rows of each file a column is proposed that joins them.
-_MOST_COMPARED = 1000
+_MAX_COMPARED_ROWS = 1000
 # What becomes of a question of the references that the run does not answer.
 Missing = Literal["zero", "drop"]
 
@@ -65,7 +65,7 @@ class Partners:
         self._sample_texts: defaultdict[str, set[str]] = defaultdict(set)
         for number, (row, where) in enumerate(rows, 1):
             keys = list(self._list_keys(row, number))
-            if number <= _MOST_COMPARED:
+            if number <= _MAX_COMPARED_ROWS:
                 for column, text in _list_texts(row):
                     self._reference_texts[column].append(text)
             self._unused[where] = (_name_row(keys, where), row)
@@ -83,7 +83,7 @@ class Partners:
         keys = list(self._list_keys(values, self._row_count))
         matching_key = next((key for key in keys if key in self._rows), None)
         if matching_key is None:
-            if self._row_count <= _MOST_COMPARED:
+            if self._row_count <= _MAX_COMPARED_ROWS:
                 for column, text in _list_texts(values):
                     self._sample_texts[column].add(text)
             self._without_partner.append(_name_row(keys, where))
@@ -106,7 +106,7 @@ class Partners:
         for name in ("labels", "metadata"):
             if partner.get(name):
                 fields[name] = {**partner[name], **(values.get(name) or {})}
-        if all(values.get(name) is None for name in _RETRIEVED):
+        if all(values.get(name) is None for name in _RETRIEVED_FIELDS):
             self._nothing_retrieved.append((fields, where))
             return None
         return fields
@@ -145,7 +145,7 @@ class Partners:
                 f"no sample has a partner among the references: samples {join_first(map(repr, self._without_partner))}; references "
                 f"{join_first(repr(name) for name, _ in self._unused.values())}. {self._propose_columns()}"
             )
-        joined_by_order = self._keys == (_ORDER,)
+        joined_by_order = self._keys == (_BY_ORDER,)
         if joined_by_order and (self._without_partner or self._unused):
             joined_count = self._row_count - len(self._without_partner)
             reference_count = joined_count + len(self._unused)
@@ -175,11 +175,11 @@ class Partners:
 
     def _note_retrieved(self, values: Mapping[str, Any]) -> None:
         """Note in which fields the samples have what was retrieved."""
-        for name in _RETRIEVED[:2]:
+        for name in _RETRIEVED_FIELDS[:2]:
             if values.get(name) is not None:
                 self._retrieved[name] = []
         if values.get("searches"):
-            self._retrieved |= {name: [] for name in _RETRIEVED[:2]}
+            self._retrieved |= {name: [] for name in _RETRIEVED_FIELDS[:2]}
         stages = values.get("stages")
         if isinstance(stages, Mapping) and "stages" not in self._retrieved:
             self._retrieved["stages"] = {name: {"contexts": [], "ids": []} for name in stages}
@@ -194,9 +194,9 @@ class Partners:
 
     def _list_keys(self, values: Mapping[str, Any], number: int = 0) -> Iterator[tuple[str, str]]:
         """Yield what a row may be joined by: pairs of a field's name and its text."""
-        has_order = look_up(values.get("metadata"), _ORDER) is not None
-        if self._keys == (_ORDER,) and not has_order:
-            yield _ORDER, str(number)  # its place in the file
+        has_order = look_up(values.get("metadata"), _BY_ORDER) is not None
+        if self._keys == (_BY_ORDER,) and not has_order:
+            yield _BY_ORDER, str(number)  # its place in the file
         for key in self._keys:
             candidates = [look_up(values, key), look_up(values.get("metadata"), key)]
             if key == "id" and candidates == [None, None]:
@@ -262,7 +262,7 @@ def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], plac
 
 def _read_expected(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a row of the references says is expected."""
-    expected = {name: row[name] for name in _EXPECTED if row.get(name) is not None}
+    expected = {name: row[name] for name in _EXPECTED_FIELDS if row.get(name) is not None}
     if not expected:
         for name, field in _EXPECTED_UNDER_OTHER_NAMES.items():
             if row.get(name) is not None:

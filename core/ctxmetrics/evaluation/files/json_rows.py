@@ -18,13 +18,13 @@ from ctxmetrics.samples.documents import leaves, text_of
 from ctxmetrics.samples.schema import OPTIONS
 
 # How many levels deep a list of rows is looked for in an export.
-_DEPTH = 3
+_MAX_DEPTH = 3
 # The fewest fields of a sample that a metric looks at.
-_FEWEST = 2
+_MIN_FIELDS = 2
 # Where a row about a conversation has its questions.
-_INNER = "qa"
+_QUESTIONS_KEY = "qa"
 # The objects of LlamaIndex' EmbeddingQAFinetuneDataset: texts by id, and ids by the id of the question.
-_BY_QUESTION = ("queries", "corpus", "relevant_docs")
+_LLAMAINDEX_KEYS = ("queries", "corpus", "relevant_docs")
 
 
 def line_rows(file: Path, encoding: str | None = None) -> Iterator[tuple[str, Any]]:
@@ -77,12 +77,14 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
         rows = _table_rows(data, file)
         if rows is not None:
             return rows, ""
-        if _count_fields([data]) >= _FEWEST:
+        if _count_fields([data]) >= _MIN_FIELDS:
             return [data], ""
         rows = _keyed_rows(data)
         if rows is not None:
             return rows, ""
-        lists = [(path, value) for path, value in leaves(data, _DEPTH) if _is_list_of_objects(value)]
+        lists = [
+            (path, value) for path, value in leaves(data, _MAX_DEPTH) if _is_list_of_objects(value)
+        ]
         if lists:
             # The list whose items have most fields of a sample; of equal ones, the longest.
             path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
@@ -96,12 +98,12 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
 def _open_conversations(rows: list[Any]) -> list[Any]:
     """Replace rows that hold the questions about one conversation each, as in LoCoMo, by these questions."""
     for row in rows:
-        if not isinstance(row, dict) or not _is_list_of_objects(row.get(_INNER)):
+        if not isinstance(row, dict) or not _is_list_of_objects(row.get(_QUESTIONS_KEY)):
             return rows
     questions: list[Any] = []
     for number, row in enumerate(rows, 1):
         name = row.get("sample_id", number)
-        for question_number, question in enumerate(row[_INNER], 1):
+        for question_number, question in enumerate(row[_QUESTIONS_KEY], 1):
             questions.append({"id": f"{name}-{question_number}", **question})
     return questions
 
@@ -111,7 +113,7 @@ def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
 
     None if the object has another form.
     """
-    if all(isinstance(data.get(key), dict) for key in _BY_QUESTION):
+    if all(isinstance(data.get(key), dict) for key in _LLAMAINDEX_KEYS):
         rows: list[Any] = []
         for key, question in data["queries"].items():
             ids = _as_ids(data["relevant_docs"].get(key))
@@ -125,7 +127,7 @@ def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
         return None
     samples = list(data.values())
     common_keys = set.intersection(*map(set, samples))
-    if not common_keys & TEXT_NAMES or _count_fields(samples) < _FEWEST:
+    if not common_keys & TEXT_NAMES or _count_fields(samples) < _MIN_FIELDS:
         return None
     if all(key.isdecimal() for key in data):  # numbers of rows
         return samples
@@ -206,7 +208,7 @@ def _count_fields(rows: list[Any]) -> int:
     try:
         absent = recognise(rows[:LOOKAHEAD_ROWS]).reading.absent
     except CtxMetricsError:  # the readers of the rows name what is wrong with one
-        return _FEWEST
+        return _MIN_FIELDS
     return 0 if absent is None else len(OPTIONS.keys() - absent)
 
 

@@ -23,25 +23,25 @@ from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME
 from ctxmetrics.samples.schema import RETRIEVED
 
 # If this share of the rows or more look like single passages, all of them are.
-_MOST_ROWS = 0.5
+_MIN_SINGLE_PASSAGE_SHARE = 0.5
 # If this share of the texts or more hold several passages, all of them do.
-_MOST_TEXTS = 0.8
+_MIN_SEVERAL_PASSAGES_SHARE = 0.8
 # The fewest texts, passages or headers that show something.
-_FEW = 2
+_MIN_COUNT = 2
 # The lists of what was retrieved, and all lists that the rows of a question become.
 LISTED = ("reference_contexts", "reference_context_ids", "reference_facts", "references", *RETRIEVED)
 # The fields by which rows are compared: the question, what is expected, and what was retrieved. `to_record` takes them.
 COMPARED = ("user_input", "reference", "references", "reference_facts", *LISTED[:2], *RETRIEVED)
 # Names of passages, and the labels and tags before them.
-_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
+_PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
 # What may stand around a name.
-_AROUND = "\"'<>[]{}() "
+_MARKS_AROUND_NAME = "\"'<>[]{}() "
 # What stands between several names.
-_BETWEEN = re.compile(r"\s*[,;()]\s*")
+_NAME_SEPARATOR = re.compile(r"\s*[,;()]\s*")
 # A line break: that of any system, or its code.
 _LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
 # What may stand before each of several passages. Key: what a user writes for --split; value: the pattern that finds it.
-_HEADINGS: Mapping[str, str] = {
+_HEADING_PATTERNS: Mapping[str, str] = {
     "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",
     "(1)": r"(?:^|(?<=\s))\((\d+)\)(?=\s)",
     "{1}": r"(?:^|(?<=\s))\{(\d+)\}(?=\s)",
@@ -50,19 +50,21 @@ _HEADINGS: Mapping[str, str] = {
     "1.": r"^[^\S\n]*(\d+)[.):](?=[^\S\n])",
 }
 # The same of numbers behind a sentence, which may be steps: they are split where it is said.
-_WITHIN_LINES = r"|(?<=[.!?。]\s)(\d+)[.)>](?=\s)|^(\d+)>(?=\s)"
+_NUMBER_WITHIN_LINE = r"|(?<=[.!?。]\s)(\d+)[.)>](?=\s)|^(\d+)>(?=\s)"
 # The same of a number in brackets at the end, where the numbers stand behind the passages.
-_AT_END = r"|(?<=\s)\[\d+\]\s*\Z"
+_NUMBER_AT_END = r"|(?<=\s)\[\d+\]\s*\Z"
 # A number of a passage, or its id.
-_NUMBER = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\\d+"
+_NUMBER_OR_ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\\d+"
 # A separator that names a passage: ``[Chunk 1]``.
-_NAMED = re.compile(r"\[(.+) 1\]")
+_NAMED_SEPARATOR = re.compile(r"\[(.+) 1\]")
 # Marks before a name of a passage or before a label.
-_MARKS = r"[ \t\[(【（*\#]*"
+_MARKS_BEFORE_NAME = r"[ \t\[(【（*\#]*"
 # Any name of a passage.
-_NAMES = re.compile(rf"{_MARKS}({'|'.join(_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE)
+_PASSAGE_NAME = re.compile(
+    rf"{_MARKS_BEFORE_NAME}({'|'.join(_PASSAGE_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE
+)
 # What divides two passages: a line of one repeated mark (``-----``), or a token of a language model's input (``[SEP]``).
-_DIVIDER = re.compile(
+_DIVIDING_LINE = re.compile(
     r"""
     (?:^|(?<=\s)) (?:-{3,}|={3,}|\*{3,}) (?=\s|$)
     | ^[^\S\n]* ([\#~_+—─━═])\1{2,} [^\S\n]*$                       # a line of one mark
@@ -80,18 +82,25 @@ _DIVIDER = re.compile(
 # The marks that a dividing line repeats.
 _DIVIDER_MARKS = frozenset("-=*#~_+—─━═")
 # What to write for separators that cannot be seen.
-_CODES = {"\f": "\\f", "\t": "\\t", "\x1d": "\\x1d", "\x1e": "\\x1e", "\x1f": "\\x1f", "\n": "\\n"}
+_VISIBLE_CODES = {
+    "\f": "\\f",
+    "\t": "\\t",
+    "\x1d": "\\x1d",
+    "\x1e": "\\x1e",
+    "\x1f": "\\x1f",
+    "\n": "\\n",
+}
 # Separators that stand between blanks: they may be a part of an address or a word.
-_SPACED = frozenset({"//", "^", "•", "·", "¶"})
+_SPACED_SEPARATORS = frozenset({"//", "^", "•", "·", "¶"})
 # The label or tag before each passage, as prompts have it: Source: guide.md, <document index="1">, also in one tag around all.
-_OPENER = re.compile(
+_PASSAGE_LABEL = re.compile(
     rf"""
     (?:<\w+>\s*)?                                       # a tag around all
-    {_MARKS}
+    {_MARKS_BEFORE_NAME}
     (
-        (?:{"|".join(_WORDS["labels"])})[ \t]*[:：=]
+        (?:{"|".join(_PASSAGE_WORDS["labels"])})[ \t]*[:：=]
       | BEGIN[ _]\w+
-      | <(?:{"|".join(_WORDS["tags"])})\b
+      | <(?:{"|".join(_PASSAGE_WORDS["tags"])})\b
     )
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -99,19 +108,19 @@ _OPENER = re.compile(
 # An address; among a few words that are no sentence it is that of a page.
 _ADDRESS = re.compile(r"https?://\S+")
 # The most words of the title of a page.
-_LONGEST_TITLE = 12
+_MAX_TITLE_WORDS = 12
 # The mark at the beginning of each item of a list.
-_BULLET = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
+_BULLET_MARK = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
 # Lines of a table in Markdown.
-_TABLE = re.compile(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
+_MARKDOWN_TABLE = re.compile(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 # The fewest words of a sentence.
-_FEWEST_WORDS = 3
+_MIN_SENTENCE_WORDS = 3
 # A name of a column with so many words is a text.
-_MOST_WORDS = 8
+_MIN_WORDS_OF_TEXT = 8
 # If half of the names have so many words, they are texts.
-_MANY_WORDS = 4
+_MIN_WORDS_OF_HALF = 4
 # A number, a date, a UUID or an address, which no column is named.
-_VALUE = re.compile(
+_PLAIN_VALUE = re.compile(
     r"""
     [+-]?\d+(?:[.,]\d+)?
     | \d{4}-\d\d-\d\d.*
@@ -140,13 +149,13 @@ class Record(NamedTuple):
 
 def _find_heading(separator: str) -> re.Pattern[str] | None:
     """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``; None for any other separator."""
-    named = _NAMED.fullmatch(separator)
-    form = _HEADINGS.get(separator)
-    if named and named[1].capitalize() in _WORDS["names"]:
+    named = _NAMED_SEPARATOR.fullmatch(separator)
+    form = _HEADING_PATTERNS.get(separator)
+    if named and named[1].capitalize() in _PASSAGE_WORDS["names"]:
         name = named[1]
         form = "|".join(
             (
-                rf"^{_MARKS}{name}[ #№\[]*(?:({_NUMBER})\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*",
+                rf"^{_MARKS_BEFORE_NAME}{name}[ #№\[]*(?:({_NUMBER_OR_ID})\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*",
                 rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # within a line
                 rf"(?<=\s)\({name}[ #№]*(\d+)\):?",
                 rf"【{name}[ #№]*(\d+)】",
@@ -162,16 +171,16 @@ def find_data_header(names: Iterable[str]) -> str | None:
     Where half of the names have several words each, the first of these is one.
     """
     names = [*names]
-    long_names = [name for name in names if len(name.split()) >= _MANY_WORDS]
-    if len(long_names) >= _FEW and len(long_names) * 2 >= len(names):
+    long_names = [name for name in names if len(name.split()) >= _MIN_WORDS_OF_HALF]
+    if len(long_names) >= _MIN_COUNT and len(long_names) * 2 >= len(names):
         return long_names[0]
     for name in names:
         word_count = len(name.split())
         is_sentence = name.rstrip().endswith(("。", "？", "؟", "।"))
-        if word_count >= _FEWEST_WORDS and name.rstrip().endswith((".", "?")):
+        if word_count >= _MIN_SENTENCE_WORDS and name.rstrip().endswith((".", "?")):
             is_sentence = True
-        is_value = _VALUE.fullmatch(name.strip()) is not None or is_list_text(name)
-        if is_value or is_sentence or word_count >= _MOST_WORDS:
+        is_value = _PLAIN_VALUE.fullmatch(name.strip()) is not None or is_list_text(name)
+        if is_value or is_sentence or word_count >= _MIN_WORDS_OF_TEXT:
             return name
     return None
 
@@ -182,14 +191,16 @@ def are_no_texts(texts: Sequence[str]) -> bool:
     for text in texts:
         start = text.strip()[:LONGEST_NAME]
         address = _ADDRESS.search(start)
-        is_title = len(start.split()) <= _LONGEST_TITLE and not start.endswith((".", "?", "!"))
+        is_title = len(start.split()) <= _MAX_TITLE_WORDS and not start.endswith((".", "?", "!"))
         if address and is_title:
             start = address[0]
         is_name = ADDRESS_OR_NAME.fullmatch(start)
-        names += [start] if is_name else filter(None, _BETWEEN.split(start.strip(_AROUND)))
+        names += (
+            [start] if is_name else filter(None, _NAME_SEPARATOR.split(start.strip(_MARKS_AROUND_NAME)))
+        )
         if names and not ADDRESS_OR_NAME.fullmatch(names[-1]):  # nearly every text ends the search here
             return False
-    has_enough = len(texts) >= _FEW and len(names) >= _FEW
+    has_enough = len(texts) >= _MIN_COUNT and len(names) >= _MIN_COUNT
     return has_enough and all(map(ADDRESS_OR_NAME.fullmatch, names))
 
 
@@ -199,36 +210,36 @@ def find_separator(text: str) -> str | None:
     separator = _find_numbered_heading(stripped) or _find_mark(stripped)
     if separator is not None:
         return separator
-    if len(_parse_text_list(stripped)) >= _FEW:
+    if len(_parse_text_list(stripped)) >= _MIN_COUNT:
         return "list"
     for mark, pattern in (("|", r"\|+"), ("\\t", r"\t+")):
         pieces = re.split(pattern, stripped)
-        is_joined = len(pieces) >= _FEW and min(map(_count_words, pieces)) >= _FEWEST_WORDS
-        if is_joined and not _TABLE.search(stripped):
+        is_joined = len(pieces) >= _MIN_COUNT and min(map(_count_words, pieces)) >= _MIN_SENTENCE_WORDS
+        if is_joined and not _MARKDOWN_TABLE.search(stripped):
             return mark
     return None
 
 
 def _find_numbered_heading(text: str) -> str | None:
     """Find the form of the numbered headings with which a text and its passages begin, such as ``[Chunk 1]``; None without."""
-    named = _NAMES.match(text)
-    for separator in [f"[{named[1]} 1]"] if named else _HEADINGS:
+    named = _PASSAGE_NAME.match(text)
+    for separator in [f"[{named[1]} 1]"] if named else _HEADING_PATTERNS:
         heading = _find_heading(separator)
         matches = [*heading.finditer(text)] if heading and heading.match(text) else []
         numbers = [match[match.lastindex or 0] for match in matches]
-        if len({*numbers}) == len(numbers) >= _FEW:
+        if len({*numbers}) == len(numbers) >= _MIN_COUNT:
             return separator
     return None
 
 
 def _find_mark(text: str) -> str | None:
     """Find the line of marks or the token between passages, or the tag or label before each passage; None without."""
-    divider = _DIVIDER.search(text)
-    if divider and len(_strip_pieces(text.split(divider[0]))) >= _FEW:
-        separator = _CODES.get(divider[0]) or divider[0].strip()
+    divider = _DIVIDING_LINE.search(text)
+    if divider and len(_strip_pieces(text.split(divider[0]))) >= _MIN_COUNT:
+        separator = _VISIBLE_CODES.get(divider[0]) or divider[0].strip()
         return separator[:3] if _DIVIDER_MARKS.issuperset(separator) else separator
-    opener = _OPENER.match(text)
-    if opener is None or text.count(opener[1]) < _FEW:
+    opener = _PASSAGE_LABEL.match(text)
+    if opener is None or text.count(opener[1]) < _MIN_COUNT:
         return None
     is_tag = opener[1].startswith("<")
     return f"{opener[1]}>" if is_tag else opener[1]
@@ -246,10 +257,10 @@ def _parse_text_list(text: str) -> list[str]:
 
 def _split_bullets(text: str) -> list[str]:
     """Split a list whose lines begin with a mark into its items; empty for another text, or if an item is no sentence."""
-    if not _BULLET.match(text):
+    if not _BULLET_MARK.match(text):
         return []
-    items = _strip_pieces(_BULLET.split(text)[2::2])
-    return items if all(_count_words(item) >= _FEWEST_WORDS for item in items) else []
+    items = _strip_pieces(_BULLET_MARK.split(text)[2::2])
+    return items if all(_count_words(item) >= _MIN_SENTENCE_WORDS for item in items) else []
 
 
 def _strip_pieces(pieces: Iterable[str]) -> list[str]:
@@ -261,11 +272,11 @@ def find_joining_separator(contexts: Iterable[Sequence[str]]) -> str | None:
     """Find the separator of the passages of a run in which nearly every sample has one context that holds several; else None."""
     lists = [texts for texts in contexts if texts]
     single_texts = [texts[0] for texts in lists if len(texts) == 1 and isinstance(texts[0], str)]
-    if len(lists) < _FEW or len(single_texts) < _MOST_TEXTS * len(lists):
+    if len(lists) < _MIN_COUNT or len(single_texts) < _MIN_SEVERAL_PASSAGES_SHARE * len(lists):
         return None
     separators = Counter(map(find_separator, single_texts))
     del separators[None]
-    if separators.total() < _MOST_TEXTS * len(single_texts):
+    if separators.total() < _MIN_SEVERAL_PASSAGES_SHARE * len(single_texts):
         return None
     return separators.most_common(1)[0][0]
 
@@ -287,7 +298,7 @@ def find_joined_lists(lists: Iterable[tuple[Sequence[str], Sequence[str]]]) -> d
 def _write_pattern(separator: str) -> str:
     """Write a separator as a pattern: a number stands for any number, a line break for one of any system."""
     literal = separator
-    for character, code in _CODES.items():
+    for character, code in _VISIBLE_CODES.items():
         literal = literal.replace(code, character)
     if literal == "\n\n":
         return rf"{_LINE_BREAK}(?:[^\S\n]*{_LINE_BREAK})+"  # a blank line may hold blanks
@@ -306,17 +317,17 @@ def split_at(text: str, separator: str) -> list[str]:
         return _parse_text_list(text.strip()) or [text]
     heading = _find_heading(separator)
     if separator == "1.":
-        heading = re.compile(_HEADINGS[separator] + _WITHIN_LINES, re.MULTILINE)
+        heading = re.compile(_HEADING_PATTERNS[separator] + _NUMBER_WITHIN_LINE, re.MULTILINE)
     if separator == "[1]":
-        heading = re.compile(_HEADINGS[separator] + _AT_END, re.MULTILINE)
+        heading = re.compile(_HEADING_PATTERNS[separator] + _NUMBER_AT_END, re.MULTILINE)
     if heading is not None:
         return _strip_pieces(heading.sub("\0", text).split("\0"))
     pattern = _write_pattern(separator)
     name = separator[1:-1]
-    if separator == f"<{name}>" and name.lower() in _WORDS["tags"]:
+    if separator == f"<{name}>" and name.lower() in _PASSAGE_WORDS["tags"]:
         # A tag around all is no piece.
         pattern = rf"</?{name}(?:\s[^<>]*)?>(?:\s*</\w+>\s*\Z)?|\A\s*<\w+>\s*(?=<{name}\b)"
-    if separator in _SPACED:
+    if separator in _SPACED_SEPARATORS:
         pattern = rf"(?<!\S){pattern}(?!\S)"
     if separator == "<br>":
         pattern = r"(?:<br\s*/?>\s*)+"
@@ -358,7 +369,7 @@ def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
     # The single texts of rows that agree in all but this list, by the name of the list and by what they agree in.
     single_texts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for record in records:
-        is_named_by_answer = by_answer and len(record.answers.split()) >= _FEWEST_WORDS
+        is_named_by_answer = by_answer and len(record.answers.split()) >= _MIN_SENTENCE_WORDS
         if not (record.question or is_named_by_answer):
             continue
         if not (record.answers or record.expected):
@@ -375,7 +386,7 @@ def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
     for (list_name, *_), texts in single_texts.items():
         if len({*texts}) > 1:
             passage_rows[list_name] += len(texts)
-    return max(passage_rows.values(), default=0) >= max(1, _MOST_ROWS * len(records))
+    return max(passage_rows.values(), default=0) >= max(1, _MIN_SINGLE_PASSAGE_SHARE * len(records))
 
 
 def group_rows(

@@ -25,33 +25,33 @@ from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_numb
 from ctxmetrics.samples.field_names import normalized_key
 
 # Where the query, the document and the number stand, by the count of columns: run, qrels, qrels of BEIR.
-_COLUMNS: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
+_COLUMN_INDEXES: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
 # The number of columns of a run.
-_RUN = 6
+_RUN_COLUMN_COUNT = 6
 # The number of columns of qrels.
-_QRELS = 4
+_QRELS_COLUMN_COUNT = 4
 # The number of columns of qrels in BEIR's form, in which some write runs too.
-_BEIR = 3
+_BEIR_COLUMN_COUNT = 3
 # What a table with one document a row calls the query, the document and its grade.
-_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]
+_TABLE_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]
 # Names of the id of a query, by their letters.
-QUERY_IDS = frozenset(map(normalized_key, _NAMES["query_ids"]))
-_QUERIES = QUERY_IDS | set(map(normalized_key, _NAMES["queries"]))
-_DOCUMENTS = frozenset(map(normalized_key, _NAMES["documents"]))
-_GRADES = frozenset(map(normalized_key, _NAMES["grades"]))
+QUERY_IDS = frozenset(map(normalized_key, _TABLE_NAMES["query_ids"]))
+_QUERY_NAMES = QUERY_IDS | set(map(normalized_key, _TABLE_NAMES["queries"]))
+_DOCUMENT_NAMES = frozenset(map(normalized_key, _TABLE_NAMES["documents"]))
+_GRADE_NAMES = frozenset(map(normalized_key, _TABLE_NAMES["grades"]))
 # The document in TREC's words.
-_DOCUMENT_OF_TREC = "docno"
+_TREC_DOCUMENT_NAME = "docno"
 # Names of grades that may also be about the query.
-_GENERAL_GRADES = frozenset({"label", "rating", "score", "bewertung"})
+_GENERAL_GRADE_NAMES = frozenset({"label", "rating", "score", "bewertung"})
 # Kinds of numbers by which the documents of a run are put in order.
-_LOWEST_FIRST = frozenset({"rank", "position", "distance"})
-_HIGHEST_FIRST = frozenset({"rerank", "fused", "score"})
+_LOWEST_FIRST_KINDS = frozenset({"rank", "position", "distance"})
+_HIGHEST_FIRST_KINDS = frozenset({"rerank", "fused", "score"})
 # The highest grade of a table.
-_HIGHEST_GRADE = 10
-# The place of the score, or the grade, in an entry of `_COLUMNS`.
-_SCORE = 2
+_MAX_GRADE = 10
+# The place of the score, or the grade, in an entry of `_COLUMN_INDEXES`.
+_SCORE_INDEX = 2
 # The first line of BEIR's qrels.
-_HEADER = ["query-id", "corpus-id", "score"]
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
 def is_ranking(file: Path) -> bool:
@@ -63,8 +63,9 @@ def is_ranking(file: Path) -> bool:
         if file.exists():
             return False
         raise
-    return cells == _HEADER or (
-        len(cells) in (_RUN, _QRELS) and _read_finite(cells[_COLUMNS[len(cells)][_SCORE]]) is not None
+    return cells == _BEIR_HEADER or (
+        len(cells) in (_RUN_COLUMN_COUNT, _QRELS_COLUMN_COUNT)
+        and _read_finite(cells[_COLUMN_INDEXES[len(cells)][_SCORE_INDEX]]) is not None
     )
 
 
@@ -108,10 +109,10 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
     with open_text(file) as text:
         for number, line in enumerate(text, 1):
             cells = line.split()
-            if not cells or cells == _HEADER:
+            if not cells or cells == _BEIR_HEADER:
                 continue
             width = width or len(cells)
-            places = _COLUMNS.get(width) if len(cells) == width else None
+            places = _COLUMN_INDEXES.get(width) if len(cells) == width else None
             score = None if places is None else _read_finite(cells[places[2]])
             if places is None or score is None:
                 raise InputFileError(
@@ -120,7 +121,7 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
                 )
             query = cells[places[0]]
             document = cells[places[1]]
-            tag = cells[-1] if width == _RUN else ""
+            tag = cells[-1] if width == _RUN_COLUMN_COUNT else ""
             scores = rankings.setdefault((query, tag), {})
             if document in scores:
                 raise InputFileError(
@@ -129,7 +130,7 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
             scores[document] = score
     queries = {query for query, _ in rankings}
     for (query, tag), scores in rankings.items():
-        expected = width == _QRELS or (width == _BEIR and not is_run)
+        expected = width == _QRELS_COLUMN_COUNT or (width == _BEIR_COLUMN_COUNT and not is_run)
         for place, row in query_rows({query: scores}, expected=expected):
             if len(queries) < len(rankings):  # several runs
                 row["metadata"] = {"tag": tag, **row["metadata"]}
@@ -189,7 +190,7 @@ def join_documents_of_queries(
             del shared[key]
     for query, (place, shared) in queries.items():
         numbers = numbers_of_queries[query]
-        if not expected and find_list_kind(columns.number) in _LOWEST_FIRST:
+        if not expected and find_list_kind(columns.number) in _LOWEST_FIRST_KINDS:
             numbers = {document: -number for document, number in numbers.items()}
         _, fields = next(query_rows({query: numbers}, expected=expected))
         is_text = normalized_key(columns.query) not in QUERY_IDS
@@ -205,15 +206,19 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     if not rows or not all(isinstance(row, dict) for row in rows):
         return None
     names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
-    queries = [name for name in names if normalized_key(name) in _QUERIES]
-    documents = [name for name in names if normalized_key(name) in _DOCUMENTS]
+    queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
+    documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
     documents.sort(
-        key=lambda name: normalized_key(name) != _DOCUMENT_OF_TREC
+        key=lambda name: normalized_key(name) != _TREC_DOCUMENT_NAME
     )  # PyTerrier has a number beside it
     if expected:
-        numbers = [name for name in names if normalized_key(name) in _GRADES]
+        numbers = [name for name in names if normalized_key(name) in _GRADE_NAMES]
     else:
-        numbers = [name for name in names if find_list_kind(name) in {*_LOWEST_FIRST, *_HIGHEST_FIRST}]
+        numbers = [
+            name
+            for name in names
+            if find_list_kind(name) in {*_LOWEST_FIRST_KINDS, *_HIGHEST_FIRST_KINDS}
+        ]
         numbers.sort(key=says_rank, reverse=True)
     if not (queries and documents and numbers):
         return None
@@ -226,9 +231,9 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
         return None
     if expected:
         grades = [value for value in values if value is not None]
-        are_grades = all(value.is_integer() and value <= _HIGHEST_GRADE for value in grades)
+        are_grades = all(value.is_integer() and value <= _MAX_GRADE for value in grades)
         # A rating or a label of single rows may be one of the question.
-        is_about_documents = normalized_key(columns.number) not in _GENERAL_GRADES
+        is_about_documents = normalized_key(columns.number) not in _GENERAL_GRADE_NAMES
         has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
         return columns if are_grades and (is_about_documents or has_repeated_query) else None
     others = set(names) - {*queries, *documents, *numbers}

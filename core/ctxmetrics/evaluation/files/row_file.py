@@ -55,9 +55,9 @@ from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import join_options
 from ctxmetrics.samples.schema import TEXTS, TEXTS_OF, join_first
 
-_LINES = (".jsonl", ".ndjson")
+_JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
 # The endings of files that are never TREC runs or qrels.
-_NEVER_RANKINGS = {*_LINES, ".csv", ".json", ".parquet", ".xlsx"}
+_NEVER_RANKING_ENDINGS = {*_JSON_LINES_ENDINGS, ".csv", ".json", ".parquet", ".xlsx"}
 # The keys of a line of results (--out, of this and of earlier versions) or of a baseline. No sample has all of them.
 _RESULT_KEYS = [{*names} for names in read_data("samples", "keys.json")["results"]]
 # What is built from a row, such as a sample.
@@ -296,7 +296,7 @@ class RowFile(Iterator[T], Generic[T]):
             return None
         if any(map(holds_samples, self._first_rows)):
             return None
-        if get_ending(self.path) not in _LINES:
+        if get_ending(self.path) not in _JSON_LINES_ENDINGS:
             return sum(1 for _ in expand_rows(self._open()))
         with open_text(self.path, self._encoding) as text:
             return sum(1 for line in text if line.strip())
@@ -457,7 +457,7 @@ class RowFile(Iterator[T], Generic[T]):
         if self.path.is_dir():
             is_beir = (self.path / "qrels").is_dir() or (self.path / "queries.jsonl").is_file()
             return beir_rows(self.path) if is_beir else arrow_rows(self.path)
-        if ending not in _NEVER_RANKINGS and is_ranking(self.path):
+        if ending not in _NEVER_RANKING_ENDINGS and is_ranking(self.path):
             return ranking_rows(self.path, is_run=self.references is not None)
         if ending in (".csv", ".tsv"):
             return cell_rows(self.path, self._header, self._encoding)
@@ -465,7 +465,7 @@ class RowFile(Iterator[T], Generic[T]):
             ".json": self._json_rows,
             ".parquet": partial(arrow_rows, self.path),
             ".xlsx": partial(sheet_rows, self.path, self._header, self._sheet),
-            **dict.fromkeys(_LINES, partial(line_rows, self.path, self._encoding)),
+            **dict.fromkeys(_JSON_LINES_ENDINGS, partial(line_rows, self.path, self._encoding)),
         }
         if ending in readers:
             return readers[ending]()

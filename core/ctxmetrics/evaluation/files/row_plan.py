@@ -48,26 +48,26 @@ from ctxmetrics.samples.schema import (
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
 # How many keys are remembered.
-_MOST_KEYS = 8192
+_MAX_KEYS = 8192
 # How many forms of objects that hold fields are remembered.
-_MOST_OBJECTS = 256
+_MAX_OBJECT_FORMS = 256
 # The types of plain data; an array is none.
 _PLAIN_TYPES: frozenset[type] = frozenset({str, int, float, bool, list, dict, NoneType})
 # One value of each type: the careful reader is asked which field such a value is under a key. An object with a text may be
 # a document.
-_EXAMPLES: tuple[Any, ...] = ("text", 1, 0.5, True, ["text"], {"text": "text"})
+_EXAMPLE_VALUES: tuple[Any, ...] = ("text", 1, 0.5, True, ["text"], {"text": "text"})
 # Fields that are one object.
-_OBJECTS = frozenset({"labels", "metadata", "stages"})
+_OBJECT_FIELDS = frozenset({"labels", "metadata", "stages"})
 # Lists with items of these types are stored as they are: texts,
-_TEXTS = frozenset({str})
+_TEXT_TYPES = frozenset({str})
 # ids that are numbers,
-_NUMBERS = frozenset({int})
+_NUMBER_TYPES = frozenset({int})
 # and documents, whose texts and ids are read.
-_DOCUMENTS = frozenset({dict})
+_DOCUMENT_TYPES = frozenset({dict})
 # The keys of a reply of Milvus, whose distances may be similarities; see `ctxmetrics.evaluation.files.hit_order`.
 _MILVUS_REPLY_KEYS = frozenset({"code", "data"})
 # How printed documents and nodes, and objects as text, begin.
-_PRINTED = ("page_content=", "Node ID:", "{")
+_PRINTED_BEGINNINGS = ("page_content=", "Node ID:", "{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +320,7 @@ class Plan:
         # What is decided about an object holds for all with the same keys and types.
         form = (name, *value, *map(type, value.values()))
         if form not in self._objects:
-            if len(self._objects) >= _MOST_OBJECTS:
+            if len(self._objects) >= _MAX_OBJECT_FORMS:
                 self._objects.clear()
             self._objects[form] = self._decide_held(name, value)
         decision = self._objects[form]
@@ -340,7 +340,7 @@ class Plan:
 
     def _add_column(self, key: Any) -> KeyContent:
         """Ask the careful reader what a key holds, and remember it."""
-        if len(self.columns) >= _MOST_KEYS:
+        if len(self.columns) >= _MAX_KEYS:
             self.columns.clear()
         column = self.columns[key] = self._decide(key)
         return column
@@ -368,7 +368,7 @@ class Plan:
         is_holder = name in self._holders
         fields: dict[type, str] = {}
         metadata_types: set[type] = {NoneType}
-        for example in _EXAMPLES:
+        for example in _EXAMPLE_VALUES:
             value_type = type(example)
             if is_holder and value_type in (list, dict):  # what they hold decides
                 continue
@@ -531,7 +531,7 @@ def _may_be(name: str, kind: type) -> bool:
         return kind is str or (name == "id" and kind is int)
     if name in LISTS:
         return kind in (list, str)
-    return kind is dict if name in _OBJECTS else kind is list
+    return kind is dict if name in _OBJECT_FIELDS else kind is list
 
 
 def _is_stored_as_is(name: str, value: Any) -> bool:
@@ -545,12 +545,12 @@ def _is_stored_as_is(name: str, value: Any) -> bool:
     if type(value) is str:
         return False
     kinds = set(map(type, value))
-    if kinds <= _TEXTS:
-        if name in TEXTS_OF.values() and any(item.startswith(_PRINTED) for item in value):
+    if kinds <= _TEXT_TYPES:
+        if name in TEXTS_OF.values() and any(item.startswith(_PRINTED_BEGINNINGS) for item in value):
             raise _NeedsCarefulReaderError
         return True
-    if kinds == _NUMBERS and name in TEXTS_OF:
+    if kinds == _NUMBER_TYPES and name in TEXTS_OF:
         return True
-    if kinds != _DOCUMENTS or name == "references":  # these may be the sources of an answer
+    if kinds != _DOCUMENT_TYPES or name == "references":  # these may be the sources of an answer
         raise _NeedsCarefulReaderError
     return False

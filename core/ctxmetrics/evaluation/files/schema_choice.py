@@ -33,13 +33,13 @@ from ctxmetrics.samples.field_names import fields_meant
 from ctxmetrics.samples.schema import OPTIONS, RETRIEVED, TEXTS, TEXTS_OF, first_keys
 
 # Names that mean a field only beside other names of the same system.
-_NEVER_ALONE = frozenset({"value", "context"})
+_NAMES_NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
 _GENERAL_NAMES = frozenset({"data", "prompt"})
 # Fields that say what was retrieved.
 _RETRIEVED_FIELDS = frozenset({*RETRIEVED, "stages", "searches"})
 # How many levels deep lists of texts are looked for in a row.
-_DEPTH = 5
+_MAX_DEPTH = 5
 
 
 class _SchemaFit(NamedTuple):
@@ -121,7 +121,7 @@ def _find_answer_columns(
         return {}
     other_columns = without_paths(parsed_row, {*paths.values(), *columns})
     field_by_path: dict[str, str] = {}
-    for answer_path, field in find_store_answers(other_columns, _DEPTH).items():
+    for answer_path, field in find_store_answers(other_columns, _MAX_DEPTH).items():
         if NOT_RETRIEVED.search(answer_path):
             continue
         if field in field_by_path.values():  # two answers: which one counts is not known
@@ -178,7 +178,7 @@ def _add_columns(
     columns = dict(mapped)
     taken = {**fit.paths, **{field: column for column, field in mapped.items()}}
     for key, value in fit.rest.items():
-        if key in mapped or key in _NEVER_ALONE:
+        if key in mapped or key in _NAMES_NEVER_ALONE:
             continue
         fields = _find_meanings(fit.reading.original(key), key, value, parsed_row)
         # An object under the name of a text is an answer of a store; under that of a list, an error says what is wrong.

@@ -17,13 +17,13 @@ from ctxmetrics.samples.schema import TEXTS
 _SERVICES: Mapping[str, Mapping[str, Sequence[str]]] = read_data("evaluation.files", "services.json")[
     "services"
 ]
-_MARKS = "marks"
+_MARKS_KEY = "marks"
 # The entry of the usual names, which any system may have.
-_USUAL = "usual names"
+_USUAL_NAMES_KEY = "usual names"
 # The messages of a conversation, in which each turn has documents of its own.
-_MESSAGES = "messages[]"
+_MESSAGES_PATH = "messages[]"
 # How many objects may stand around a reply.
-_DEPTH = 3
+_MAX_DEPTH = 3
 
 
 def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
@@ -31,7 +31,7 @@ def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
     for path, holder in _list_reply_holders(row):
         for name, service in _SERVICES.items():
             columns = _read_reply(holder, service)
-            if columns and name == _USUAL and _count_replies(row) > 1:
+            if columns and name == _USUAL_NAMES_KEY and _count_replies(row) > 1:
                 return {}  # such as of two retrievers
             if columns:
                 return {f"{path}{column}": field for column, field in columns.items()}
@@ -42,7 +42,7 @@ def _count_replies(row: Mapping[str, Any]) -> int:
     """Count the different lists of documents under the usual names, in the objects of a row that may be a reply."""
     documents: list[Any] = []
     for _, holder in _list_reply_holders(row):
-        columns = _read_reply(holder, _SERVICES[_USUAL])
+        columns = _read_reply(holder, _SERVICES[_USUAL_NAMES_KEY])
         for column, field in columns.items():
             value = look_up(holder, column)
             if field == "retrieved_contexts" and value not in documents:
@@ -52,7 +52,7 @@ def _count_replies(row: Mapping[str, Any]) -> int:
 
 def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield a row and the objects in it that may be a reply, each with the path to it, such as ``result.``."""
-    for path, holder in _objects(row, _DEPTH):
+    for path, holder in _objects(row, _MAX_DEPTH):
         # An answer may be an object with its documents, though a path with this word usually holds nothing that was retrieved.
         path_without_answer = path.replace("answer", "")
         if not NOT_RETRIEVED.search(path_without_answer):
@@ -72,15 +72,15 @@ def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tup
 def _read_reply(holder: Mapping[str, Any], service: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the fields of the paths in a reply; empty where an object is no reply of the service."""
     columns: dict[str, str] = {}
-    if any(look_up(holder, mark) is None for mark in service.get(_MARKS, ())):
+    if any(look_up(holder, mark) is None for mark in service.get(_MARKS_KEY, ())):
         return columns
     for path in service["retrieved_contexts"]:
-        if path.startswith(_MESSAGES) and _count_questions(holder) > 1:
+        if path.startswith(_MESSAGES_PATH) and _count_questions(holder) > 1:
             continue
         if _is_usable(look_up(holder, path), "retrieved_contexts"):
             columns[path] = "retrieved_contexts"
             break
-    if not columns and _MARKS not in service:
+    if not columns and _MARKS_KEY not in service:
         return columns
     for field in ("retrieved_context_ids", "response", "user_input", "metadata"):
         for path in service.get(field, ()):

@@ -19,15 +19,15 @@ from ctxmetrics.samples.documents import is_missing, leaves, look_up, text_of, w
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 
-_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["settings"]
+_SETTING_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["settings"]
 # Names of what retrieves, or of a run.
-_SYSTEMS = frozenset(map(normalized_key, _WORDS["systems"]))
+_SYSTEM_NAMES = frozenset(map(normalized_key, _SETTING_NAMES["systems"]))
 # The most values of a setting whose name says nothing.
-_MOST_VALUES = 20
+_MAX_VALUES = 20
 # How many levels of objects settings may stand in.
-_DEPTH = 3
+_MAX_DEPTH = 3
 # The most values that a message lists.
-_SHOWN = 4
+_MAX_VALUES_SHOWN = 4
 
 
 class RetrievalRow(NamedTuple):
@@ -85,7 +85,7 @@ def _flatten(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return columns with the paths in their objects: settings may stand in one, such as ``config.top_k``."""
     if not any(hasattr(value, "items") for value in columns.values()):  # as nearly always
         return {str(key): value for key, value in columns.items()}
-    return dict(leaves(columns, _DEPTH))
+    return dict(leaves(columns, _MAX_DEPTH))
 
 
 def _to_text(item: Any) -> str:
@@ -114,7 +114,7 @@ def may_hold_setting(columns: Iterable[str]) -> bool:
 def _is_system(name: str) -> bool:
     """Whether a name, or the last step of a path, is a usual one of what retrieves, or of a run."""
     last_step = str(name).rpartition(".")[2]  # the keys of metadata may be numbers
-    return normalized_key(last_step) in _SYSTEMS
+    return normalized_key(last_step) in _SYSTEM_NAMES
 
 
 def name_value(value: Any) -> str:
@@ -178,7 +178,7 @@ def _looks_like_setting(groups: Sequence[_Group]) -> bool:
     A passage or a rank must also repeat under some different values, and never under the same value of one question.
     """
     value_sets = {frozenset(group) for group in groups}
-    if len(groups) < 2 or len(value_sets) > 1 or not 1 < len(groups[0]) <= _MOST_VALUES:  # noqa: PLR2004 - one question proves nothing
+    if len(groups) < 2 or len(value_sets) > 1 or not 1 < len(groups[0]) <= _MAX_VALUES:  # noqa: PLR2004 - one question proves nothing
         return False
     is_repeated = False
     for group in groups:
@@ -199,7 +199,7 @@ def explain_setting(column: str, values: Sequence[str]) -> str:
     """Say why rows are refused that are several retrievals of a question, and what reads them."""
     only = shlex.quote(f"{column}={values[0]}")
     return (
-        f"a question has several retrievals: {column!r} differs between its rows ({join_first(values, _SHOWN)}). Write --only {only} "
+        f"a question has several retrievals: {column!r} differs between its rows ({join_first(values, _MAX_VALUES_SHOWN)}). Write --only {only} "
         f"for one of them (in Python only={{{column!r}: {values[0]!r}}}, or keep its rows), or --by "
         f"{shlex.quote(column)} (by=) for each as a run of its own; --map {shlex.quote(f'{column}=metadata')} if it is no setting."
     )

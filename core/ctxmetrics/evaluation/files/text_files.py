@@ -20,37 +20,37 @@ from ctxmetrics.errors import InputFileError, ParameterError, importing
 # Encodings that files often have: suggestions for a misspelt name.
 _USUAL_ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "shift_jis", "gb18030")
 # The first bytes of a file in UTF-16.
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # The bytes of a file that are looked at to tell what it is.
-_START = 512
+_INSPECTED_BYTES = 512
 # The endings of compressed files.
-_GZIP = ".gz"
-_ZSTD = ".zst"
+_GZIP_ENDING = ".gz"
+_ZSTD_ENDING = ".zst"
 # Bytes that are compressed at a time.
-_BLOCK = 1 << 20
+_BLOCK_BYTES = 1 << 20
 # What is raised where a compressed file is damaged.
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 # The encoding that spreadsheets use in Western Europe and America if it is not UTF-8.
-_SPREADSHEETS = "cp1252"
+_SPREADSHEET_ENCODING = "cp1252"
 # The endings of files that may be in that encoding.
-_TABLES = (".csv", ".tsv")
+_TABLE_ENDINGS = (".csv", ".tsv")
 # A text in Windows-1252 has at most one byte in so many that is no ASCII.
-_SHARE = 4
+_BYTES_PER_NON_ASCII_BYTE = 4
 # All bytes of ASCII.
-_ASCII = bytes(range(128))
+_ASCII_BYTES = bytes(range(128))
 # How files begin that are not what their names say, and what to do.
-_NOT_DATA = read_data("samples", "keys.json")["no_data"]
+_FOREIGN_FILE_BEGINNINGS = read_data("samples", "keys.json")["no_data"]
 
 
 # What was read of a file may be at most so many times as large as its compressed form ..
-_MOST_TIMES = 200
+_MAX_EXPANSION = 200
 # .. unless it has fewer bytes than this: so much of a line may be in memory before the file is refused.
 _FREE_BYTES = 1 << 25
 
 
 def get_ending(file: Path) -> str:
     """Return the ending that says what is in a file, without that of a compression."""
-    if file.suffix.lower() in (_GZIP, _ZSTD):
+    if file.suffix.lower() in (_GZIP_ENDING, _ZSTD_ENDING):
         file = file.with_suffix("")
     return file.suffix.lower()
 
@@ -70,8 +70,8 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
     check_encoding(encoding)
     try:
         with open_bytes(file) as stream:
-            start = stream.peek(_START)[:_START]
-            for beginning, problem in _NOT_DATA.items():
+            start = stream.peek(_INSPECTED_BYTES)[:_INSPECTED_BYTES]
+            for beginning, problem in _FOREIGN_FILE_BEGINNINGS.items():
                 if start.lstrip().lower().startswith(beginning.lower().encode()):
                     raise InputFileError(f"{file}: {problem}.")
             encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
@@ -118,10 +118,12 @@ def open_bytes(file: Path) -> io.BufferedReader:
     """
     ending = file.suffix.lower()
     plain = file.open("rb")
-    if ending not in (_GZIP, _ZSTD) or plain.peek(1)[:1] == b"{":  # JSON lines under a wrong name
+    if (
+        ending not in (_GZIP_ENDING, _ZSTD_ENDING) or plain.peek(1)[:1] == b"{"
+    ):  # JSON lines under a wrong name
         return plain
     plain.close()
-    if ending == _ZSTD:
+    if ending == _ZSTD_ENDING:
         _import_pyarrow()  # its error says what to install
     return io.BufferedReader(_Decompressed(file))
 
@@ -136,7 +138,7 @@ class _Decompressed(io.RawIOBase):
         self._file = file
         self._size = 0
         self._compressed = file.open("rb")
-        if file.suffix.lower() == _GZIP:
+        if file.suffix.lower() == _GZIP_ENDING:
             self._stream: Any = gzip.GzipFile(fileobj=self._compressed)
         else:
             self._stream = _import_pyarrow().input_stream(self._compressed, compression="zstd")
@@ -149,9 +151,9 @@ class _Decompressed(io.RawIOBase):
         """Read what fits into a buffer."""
         size: int = self._stream.readinto(buffer)
         self._size += size
-        if self._size > _FREE_BYTES and self._size > _MOST_TIMES * self._compressed.tell():
+        if self._size > _FREE_BYTES and self._size > _MAX_EXPANSION * self._compressed.tell():
             raise InputFileError(
-                f"{self._file}: becomes more than {_MOST_TIMES} times as large, as no file of samples does. If it is one, "
+                f"{self._file}: becomes more than {_MAX_EXPANSION} times as large, as no file of samples does. If it is one, "
                 "decompress it first: gunzip, unzstd."
             )
         return size
@@ -177,16 +179,16 @@ def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
         MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
     """
     ending = file.suffix.lower()
-    if ending not in (_GZIP, _ZSTD):
+    if ending not in (_GZIP_ENDING, _ZSTD_ENDING):
         yield from pieces
         return
     to_block: Callable[[bytes], bytes] = partial(gzip.compress, mtime=0)
-    if ending == _ZSTD:
+    if ending == _ZSTD_ENDING:
         to_block = partial(_import_pyarrow().Codec("zstd").compress, asbytes=True)
     block = bytearray()
     for piece in pieces:
         block += piece
-        if len(block) >= _BLOCK:
+        if len(block) >= _BLOCK_BYTES:
             yield to_block(bytes(block))
             block.clear()
     yield to_block(bytes(block))
@@ -194,7 +196,7 @@ def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
 
 def _utf16_in(start: bytes) -> str | None:
     """Return which UTF-16 a file is in by its first bytes: nearly every second byte is 0 in the scripts of most keys."""
-    if start[:2] in _UTF16:
+    if start[:2] in _UTF16_MARKS:
         return "utf-16"
     for encoding, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
         if len(zeros) > 1 and zeros.count(0) * 2 > len(zeros) and start.count(0) * 4 < len(start) * 3:
@@ -204,7 +206,7 @@ def _utf16_in(start: bytes) -> str | None:
 
 def _eight_bits_in(file: Path) -> str:
     """Return the encoding of a file without zeros: Windows-1252 for a table that is not UTF-8."""
-    if get_ending(file) not in _TABLES or not file.is_file():
+    if get_ending(file) not in _TABLE_ENDINGS or not file.is_file():
         return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()
     block = b""
@@ -214,11 +216,13 @@ def _eight_bits_in(file: Path) -> str:
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            if len(block) < _SHARE * len(block.translate(None, _ASCII)):  # of another script
+            if len(block) < _BYTES_PER_NON_ASCII_BYTE * len(
+                block.translate(None, _ASCII_BYTES)
+            ):  # of another script
                 return "utf-8-sig"
             logging.getLogger("ctxmetrics").warning(
                 "%s: not UTF-8: read as Windows-1252. If letters look wrong, write --encoding (in Python encoding=).",
                 file,
             )
-            return _SPREADSHEETS
+            return _SPREADSHEET_ENCODING
     return "utf-8-sig"

@@ -34,13 +34,13 @@ from ctxmetrics.samples.span_ids import build_span_ids
 
 # Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
 # Phoenix, LangSmith, Langfuse.
-_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["spans"]
+_SPAN_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["spans"]
 # Kinds of the spans of tools, in small letters.
-_TOOLS = frozenset({"tool", "execute_tool"})
+_TOOL_SPAN_KINDS = frozenset({"tool", "execute_tool"})
 # A text as JSON, without characters that JSON escapes otherwise.
-_QUOTED = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
+_JSON_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
 # An attribute of a document, where each one stands by itself, as OpenInference writes them.
-_NUMBERED = re.compile(
+_NUMBERED_ATTRIBUTE = re.compile(
     r"(?:attributes\.)?(?:retrieval\.documents|reranker\.output_documents)\.(\d+)\.(.+)"
 )
 
@@ -98,7 +98,7 @@ def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
 
 def _tool_to_retriever(span: Any) -> Any:
     """Return the span of a tool that searched as that of a retriever, and any other span as it is."""
-    if str(_read_attribute(span, "kind")).lower() not in _TOOLS:
+    if str(_read_attribute(span, "kind")).lower() not in _TOOL_SPAN_KINDS:
         return span
     fields = [
         look_up(span, "name"),
@@ -112,16 +112,16 @@ def _tool_to_retriever(span: Any) -> Any:
     retriever = dict(span)
     values = {"kind": "retriever", "question": step.query, "documents": step.documents}
     for attribute, value in values.items():
-        first_key = _KEYS[attribute][0]
+        first_key = _SPAN_KEYS[attribute][0]
         retriever[first_key] = value
     return retriever
 
 
 def _read_attribute(span: Any, attribute: str) -> Any:
     """Read what a span says of its kind, its input, its output and so on, under any of the usual names."""
-    value = first_value_at(span, _KEYS[attribute])
+    value = first_value_at(span, _SPAN_KEYS[attribute])
     # MLflow writes each value as JSON.
-    is_quoted = isinstance(value, str) and _QUOTED.fullmatch(value)
+    is_quoted = isinstance(value, str) and _JSON_TEXT.fullmatch(value)
     return json.loads(value) if is_quoted else value
 
 
@@ -164,7 +164,7 @@ def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
     if all(step.documents is not None for step in last_steps):
         retrieved = join_documents(last_steps)
     sides: dict[str, Any] = {}
-    for side in _KEYS["sides"]:
+    for side in _SPAN_KEYS["sides"]:
         value = look_up(root, side)
         if hasattr(value, "items"):
             sides[side] = value
@@ -173,21 +173,21 @@ def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
     for span, step in retrievers:
         if any(step is last_step for last_step in last_steps):
             names_of_last_retrievers.append(_read_attribute(span, "name"))
-    trace_id = first_value_at(root, _KEYS["trace"])
+    trace_id = first_value_at(root, _SPAN_KEYS["trace"])
     span_ids = build_span_ids(trace_id, _read_attribute(root, "name"), names_of_last_retrievers)
     id_metadata = span_ids.to_metadata() if span_ids else {}
     searches = to_searches(step for _, step in retrievers)
     read_paths: set[str] = set()
     for role in ("question", "answer", "documents", "below", "expected", "sides"):
-        read_paths.update(_KEYS[role])
+        read_paths.update(_SPAN_KEYS[role])
     row = {
-        "id": first_value_at(root, (*_KEYS["trace"], *_KEYS["name"])),
+        "id": first_value_at(root, (*_SPAN_KEYS["trace"], *_SPAN_KEYS["name"])),
         "user_input": _read_span_text(root, "question") or _read_span_text(first_retriever, "question"),
         "response": None if _retrieves(root) else _read_span_text(root, "answer"),
         "retrieved_contexts": None if searches else retrieved,
         "stages": None if searches else to_stages(steps),
         "searches": searches,
-        **{key: look_up(root, key) for key in _KEYS["expected"]},
+        **{key: look_up(root, key) for key in _SPAN_KEYS["expected"]},
         "metadata": {**without_paths(root, read_paths), **sides, **metadata, **id_metadata},
     }
     return {key: value for key, value in row.items() if value is not None}
@@ -221,12 +221,12 @@ def _read_found_documents(span: Any) -> list[Any] | None:
     opened = read_cells(span)
     numbered: dict[int, dict[str, Any]] = {}
     for path, value in leaves(opened, 2):
-        match = _NUMBERED.fullmatch(path)
+        match = _NUMBERED_ATTRIBUTE.fullmatch(path)
         if match:
             numbered.setdefault(int(match[1]), {})[match[2]] = value
     if numbered:
         return [numbered[number] for number in sorted(numbered)]
-    for path in _KEYS["documents"]:
+    for path in _SPAN_KEYS["documents"]:
         documents = list_in(look_up(opened, path))
         if documents is not None:
             return documents
@@ -241,5 +241,5 @@ def _read_span_text(span: Any, side: str) -> str | None:
         if isinstance(messages, list):
             conversation = read_messages(messages)
             return conversation.response if side == "answer" else conversation.user_input
-        text = first_value_at(text, _KEYS[f"{side}s"])
+        text = first_value_at(text, _SPAN_KEYS[f"{side}s"])
     return text if isinstance(text, str) else None

@@ -18,7 +18,7 @@ from ctxmetrics.samples.documents import are_messages, as_list, join_parts, leav
 from ctxmetrics.samples.schema import OPTIONS, TEXTS
 
 # How many levels deep lists of texts are looked for in a row.
-_DEPTH = 5
+_MAX_DEPTH = 5
 # Names of a question.
 _QUESTION_NAMES = re.compile(
     "question|quer(?:y|ies)|prompt|input_?record|user_?input|instruction|histor", re.IGNORECASE
@@ -38,7 +38,7 @@ def find_unread_passages(reading: Reading, parsed_row: Mapping[str, Any]) -> tup
         if name in first_locations:
             read_paths.add(first_locations[name][0])
     paths: list[str] = []
-    for path, value in leaves(without_paths(parsed_row, read_paths), _DEPTH):
+    for path, value in leaves(without_paths(parsed_row, read_paths), _MAX_DEPTH):
         if are_passages(value):
             paths.append(path)
         else:
@@ -60,7 +60,7 @@ def _find_inner_passages(path: str, value: Any) -> list[str]:
     if isinstance(first_item, list):
         cells = [(f"[{place}]", cell) for place, cell in enumerate(first_item)]
     elif hasattr(first_item, "items") and not are_messages(items):
-        cells = [(f".{key}", cell) for key, cell in leaves(first_item, _DEPTH)]
+        cells = [(f".{key}", cell) for key, cell in leaves(first_item, _MAX_DEPTH)]
     else:
         return []
     paths: list[str] = []

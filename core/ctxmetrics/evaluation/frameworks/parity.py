@@ -52,7 +52,7 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
 
 
 # The most differences that the text shows.
-_MOST_SHOWN = 20
+_MAX_DIFFERENCES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,12 @@ class Parity:
             Column("differ", lambda runner: counts[runner] or "equal"),
         ]
         lines = Table.build(columns, self.runners[1:]).list_lines()
-        for item in self.differences[:_MOST_SHOWN]:
+        for item in self.differences[:_MAX_DIFFERENCES_SHOWN]:
             lines.append(
                 f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
             )
-        if len(self.differences) > _MOST_SHOWN:
-            lines.append(f"and {len(self.differences) - _MOST_SHOWN} more")
+        if len(self.differences) > _MAX_DIFFERENCES_SHOWN:
+            lines.append(f"and {len(self.differences) - _MAX_DIFFERENCES_SHOWN} more")
         lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
         lines.append(
             f"{plural(len(self.differences), 'difference')} in {plural(self.compared, 'comparison')}"

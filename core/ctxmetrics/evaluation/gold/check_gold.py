@@ -72,9 +72,9 @@ OWN_RUN = "retrieved"
 # The title of the page.
 TITLE = "The gold, checked"
 # How many findings of a kind the page shows.
-_MOST_ON_PAGE = 200
+_MAX_FINDINGS_ON_PAGE = 200
 # How many findings of a kind the text shows.
-_SHOWN = 5
+_MAX_FINDINGS_IN_TEXT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class GoldCheck(Plain):
         kinds = []
         for kind, items in groupby(self.findings, attrgetter("kind")):
             findings = list(items)
-            table = Table.build(_FINDING_COLUMNS, findings[:_MOST_ON_PAGE])
+            table = Table.build(_FINDING_COLUMNS, findings[:_MAX_FINDINGS_ON_PAGE])
             kinds.append((KINDS[kind], len(findings), table))
         return render(
             "gold.html",
@@ -208,10 +208,10 @@ class GoldCheck(Plain):
                 continue
             yield ""
             yield f"{title}: {len(findings)}"
-            for finding in findings[:_SHOWN]:
+            for finding in findings[:_MAX_FINDINGS_IN_TEXT]:
                 yield from _finding_lines(finding)
-            if len(findings) > _SHOWN:
-                yield f"  and {len(findings) - _SHOWN} more: --format json lists all"
+            if len(findings) > _MAX_FINDINGS_IN_TEXT:
+                yield f"  and {len(findings) - _MAX_FINDINGS_IN_TEXT} more: --format json lists all"
         if self.notes:
             yield ""
             for note in self.notes:

@@ -28,25 +28,25 @@ from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contrad
 from ctxmetrics.judges.lexical.index import sentences
 
 # A sentence of gold says the same with another number if it has this share of the other words of a sentence.
-_SAME_BUT_NUMBER = 0.6
+_MIN_SHARED_SHARE_BESIDE_NUMBER = 0.6
 # A sentence of gold says the same with another name if it has this share of the other words of a sentence.
-_SAME_BUT_NAME = 0.8
+_MIN_SHARED_SHARE_BESIDE_NAME = 0.8
 # A sentence with fewer words is not compared by its names.
-_FEWEST_BESIDE_NAMES = 3
+_MIN_WORDS_BESIDE_NAMES = 3
 # Two sentences of gold say the same with another colour or month if they have this share of the words of a sentence.
-_SAME_BUT_ALTERNATIVE = 0.5
+_MIN_SHARED_SHARE_BESIDE_ALTERNATIVE = 0.5
 # A sentence of gold denies a sentence if it has this share of its other words ..
-_SAME_BUT_NEGATION = 0.8
+_MIN_SHARED_SHARE_BESIDE_NEGATION = 0.8
 # .. and at least so many.
-_FEWEST_BESIDE_NEGATION = 2
+_MIN_SHARED_WORDS_BESIDE_NEGATION = 2
 # A gold passage says the same with another number if so many words beside it, with its unit, are equal.
-_FEWEST_BESIDE_NUMBER = 3
+_MIN_EQUAL_WORDS_BESIDE_NUMBER = 3
 # The same for another name.
-_FEWEST_BESIDE_NAME = 4
+_MIN_EQUAL_WORDS_BESIDE_NAME = 4
 # A gold passage says the same without the negation if so many words on both sides of it are equal.
-_FEWEST_AROUND_NEGATION = 5
+_MIN_EQUAL_WORDS_AROUND_NEGATION = 5
 # A name has at most so many words.
-_LONGEST_NAME = 3
+_MAX_NAME_WORDS = 3
 
 
 class _Sentence(NamedTuple):
@@ -135,7 +135,7 @@ class GoldTexts:
                 continue
             word, other = pair
             content = find_content(text) - {word.key}
-            if len(content) >= _FEWEST_BESIDE_NEGATION and content <= sentence.keys:
+            if len(content) >= _MIN_SHARED_WORDS_BESIDE_NEGATION and content <= sentence.keys:
                 return f"{word.spelling!r} against {other.spelling!r}"
         return ""
 
@@ -143,7 +143,7 @@ class GoldTexts:
         """Describe a sentence that is equal to a text but for one negation."""
         content = find_content(text)
         negation_count = len(find_negations(words, language))
-        if len(content) < _FEWEST_BESIDE_NEGATION:
+        if len(content) < _MIN_SHARED_WORDS_BESIDE_NEGATION:
             return ""
         for sentence in self._sentences:
             difference = len(find_negations(sentence.words, language)) - negation_count
@@ -155,7 +155,7 @@ class GoldTexts:
     def _find_alternative(self, text: str, words: Sequence[Token]) -> str:
         """Describe a colour, a month or the like that no passage has, and the one in the nearest sentences."""
         nearest, share = self._find_nearest(text)
-        if share < _SAME_BUT_ALTERNATIVE:
+        if share < _MIN_SHARED_SHARE_BESIDE_ALTERNATIVE:
             return ""
         content = find_content(text)
         for sentence in nearest:
@@ -212,7 +212,7 @@ class GoldTexts:
         """Describe names that no passage has, and the names of a sentence that is nearly equal else."""
         unknown_names = find_names_in(words, language) - self._known_keys
         content = find_content(text) - unknown_names
-        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _FEWEST_BESIDE_NAMES:
+        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
             return ""
         own = spell(words, unknown_names)
         known = self._question.reference_content | self._question.word_keys
@@ -221,14 +221,14 @@ class GoldTexts:
             rival = spell(sentence.words, other_names)
             if not other_names or has_initials(own, rival):
                 continue
-            if len(content & sentence.keys) >= _SAME_BUT_NAME * len(content):
+            if len(content & sentence.keys) >= _MIN_SHARED_SHARE_BESIDE_NAME * len(content):
                 return f"{own!r} against {rival!r}"
         return ""
 
     def _find_other_statement(self, text: str, language: str) -> str:
         """Describe how the nearest sentences have another number than a text, or deny it."""
         nearest, share = self._find_nearest(text)
-        if not nearest or share < _SAME_BUT_NUMBER:
+        if not nearest or share < _MIN_SHARED_SHARE_BESIDE_NUMBER:
             return ""
         other_number = self._find_other_number(text, nearest)
         if other_number:
@@ -290,7 +290,9 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
             return False
     content = find_content(text) - denied_keys
     held = content & sentence.keys
-    return len(held) >= max(_FEWEST_BESIDE_NEGATION, _SAME_BUT_NEGATION * len(content))
+    return len(held) >= max(
+        _MIN_SHARED_WORDS_BESIDE_NEGATION, _MIN_SHARED_SHARE_BESIDE_NEGATION * len(content)
+    )
 
 
 # --- words beside a place ---
@@ -309,7 +311,7 @@ def _have_same_words_beside(
     before = _count_equal(words[:place][::-1], others[:other_place][::-1])
     after = _count_equal(words[place + 1 :], others[other_place + 1 :])
     unit = 1 if words[place].measures else 0
-    return before + after + unit >= _FEWEST_BESIDE_NUMBER
+    return before + after + unit >= _MIN_EQUAL_WORDS_BESIDE_NUMBER
 
 
 class _Denied(NamedTuple):
@@ -338,7 +340,7 @@ def _find_words_without_negation(
                 continue
             count_before = _count_equal(before, others[:other_place][::-1])
             count_after = _count_equal(after, others[other_place:])
-            if count_after > 1 and count_before + count_after >= _FEWEST_AROUND_NEGATION:
+            if count_after > 1 and count_before + count_after >= _MIN_EQUAL_WORDS_AROUND_NEGATION:
                 same = words[place - count_before : place + count_after + 1]
                 keys = [word.key for word in same]
                 return _Denied(
@@ -380,14 +382,14 @@ def _find_name_between(
         if others[place - 1].key != before[0].key:
             continue
         count_before = _count_equal(before, others[:place][::-1])
-        longest = _count_names(others[place : place + _LONGEST_NAME], names)
+        longest = _count_names(others[place : place + _MAX_NAME_WORDS], names)
         ends = range(place + 1, place + longest + 1)
         for end in ends if words_after else ends[-1:]:
             name = others[place:end]
             count_after = _count_equal(words_after, others[end:])
             if count_after == 0 and words_after:
                 continue
-            if count_before + count_after >= _FEWEST_BESIDE_NAME:
+            if count_before + count_after >= _MIN_EQUAL_WORDS_BESIDE_NAME:
                 return " ".join(word.spelling for word in name)
     return ""
 

@@ -27,25 +27,25 @@ from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.repeats import measure_overlaps
 
 # Two passages are doubles if they share at least this part of their words.
-_LEAST_EQUAL = 0.9
+_MIN_EQUAL_SHARE = 0.9
 # A passage that holds the other one as it stands, such as a copy with a heading, has at most so much more.
-_LEAST_OF_COPY = 0.7
+_MIN_EQUAL_SHARE_OF_COPY = 0.7
 # Passages with fewer words are doubles only if all their words are equal.
-_FEWEST_WORDS = 10
+_MIN_WORDS_FOR_SHARE = 10
 # How many passages a gold passage is compared with.
-_MOST_COMPARED = 3
+_MAX_COMPARED_PASSAGES = 3
 # Doubles are searched by so many of the words of a passage, the rarest ones.
-_SEARCHED_WORDS = 12
+_MAX_SEARCH_WORDS = 12
 # Gold passages overlap if one repeats at least this part of another. By default splitters repeat less (LangChain and
 # LlamaIndex a fifth).
-_LEAST_OVERLAP = 0.3
+_MIN_REPEATED_SHARE = 0.3
 # A passage holds a gold text if it has at least this part of its words.
-_LEAST_HELD = 0.9
+_MIN_HELD_SHARE = 0.9
 # The most ids that a line of evidence names.
-_MOST_NAMED = 3
+_MAX_IDS_IN_EVIDENCE = 3
 
 # The end of an id that names a part of a source in words: page 3, chunk 12 of 40, 3. Seite, 第3页.
-_NAMED_PART = re.compile(
+_NAMED_PART_ENDING = re.compile(
     r"""
       [-_:./, (]+
       (?: page | pg | chunk | part | passage | segment | section | sect | para | row | line | node | split | seite | s\. | kapitel
@@ -57,10 +57,10 @@ _NAMED_PART = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # The end of an id that names a part of a source: in words, or by marks before a number.
-_PART = re.compile(
+_PART_ENDING = re.compile(
     rf"""
       \# .* $                                                      # doc#section
-    | {_NAMED_PART.pattern}
+    | {_NAMED_PART_ENDING.pattern}
     | [-_:./ @~|]+ \d+ (?: [-_/] \d+ )? [a-z]? $                   # doc:3, doc_10-20, doc@3, doc-3/10, doc_3a
     | \[ \d+ \] $                                                 # doc[3]
     | \( \d+ \) $                                                 # doc(3)
@@ -69,31 +69,31 @@ _PART = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 # The ending of a file.
-_ENDING = re.compile(r"\.(?=[a-z])[a-z0-9]{1,5}$", re.IGNORECASE)
+_FILE_ENDING = re.compile(r"\.(?=[a-z])[a-z0-9]{1,5}$", re.IGNORECASE)
 # Marks between the parts of an id.
-_MARKS = re.compile(r"[\W_]+")
+_MARKS_IN_ID = re.compile(r"[\W_]+")
 # A mark between two letters: ferry-times, which is also written ferryTimes.
-_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_HYPHEN_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 # What stands behind a folder or a prefix.
-_SEPARATOR = re.compile(r"[/:]")
+_PATH_SEPARATOR = re.compile(r"[/:]")
 # Zeros at the beginning of a number.
-_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+_LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 # Any letter.
 _LETTER = re.compile(r"[^\W\d_]")
 # A number, or a number behind one word: 12, doc-12.
-_NUMBERED = re.compile(r"(?P<word>[^\W\d_]+-)?(?P<number>\d+)")
+_NUMBERED_ID = re.compile(r"(?P<word>[^\W\d_]+-)?(?P<number>\d+)")
 # What an address has without naming another page: its port and the name of an index page.
 _PORT = re.compile(r":(?:80|443)(?=/|$)")
 _INDEX_PAGE = re.compile(r"/index\.html?$", re.IGNORECASE)
 # The beginning of an address, and what counts its visitors.
 _PROTOCOL = re.compile(r"^(?:(?:https?|file)://+(?:www\.)?|www\.)", re.IGNORECASE)
-_TRACKING = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]*")
+_TRACKING_PARAMETER = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]*")
 # A UUID, whose marks are often left out, and which may stand in braces.
 _UUID = re.compile(r"\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 # A whole number that was read as a fraction, as tables do: 12.0.
-_FLOAT = re.compile(r"(\d+)\.0+")
+_WHOLE_FLOAT = re.compile(r"(\d+)\.0+")
 # Where letters and digits meet: chunk0.
-_JOINT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_LETTER_DIGIT_BORDER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
 def _fold_id(id_: str) -> str:
@@ -101,11 +101,11 @@ def _fold_id(id_: str) -> str:
     plain = normalise(_strip_address(_decode(id_)))
     if _UUID.fullmatch(plain):
         return plain.strip("{}").replace("-", "")
-    plain = _FLOAT.sub(r"\1", plain) if _FLOAT.fullmatch(plain) else plain
-    plain = _JOINT.sub("-", plain)
-    plain = _MARKS.sub("-", plain).strip("-")
-    plain = _BETWEEN_LETTERS.sub("", plain)
-    return _ZEROS.sub("", plain)
+    plain = _WHOLE_FLOAT.sub(r"\1", plain) if _WHOLE_FLOAT.fullmatch(plain) else plain
+    plain = _LETTER_DIGIT_BORDER.sub("-", plain)
+    plain = _MARKS_IN_ID.sub("-", plain).strip("-")
+    plain = _HYPHEN_BETWEEN_LETTERS.sub("", plain)
+    return _LEADING_ZEROS.sub("", plain)
 
 
 def _decode(id_: str) -> str:
@@ -118,7 +118,7 @@ def _strip_address(id_: str) -> str:
     address = _PROTOCOL.sub("", id_)
     if address != id_:
         address = _INDEX_PAGE.sub("", _PORT.sub("", address, count=1))
-    return _TRACKING.sub("", address)
+    return _TRACKING_PARAMETER.sub("", address)
 
 
 def _to_path(id_: str) -> str:
@@ -129,16 +129,16 @@ def _to_path(id_: str) -> str:
 def _fold_name(id_: str) -> str:
     """Return the folded name of an id: without folder, prefix and the ending of a file; with them if the name has no letter."""
     path = _to_path(id_)
-    name = _SEPARATOR.split(path)[-1]
+    name = _PATH_SEPARATOR.split(path)[-1]
     if not _LETTER.search(name):
         name = path
-    return _fold_id(_ENDING.sub("", name))
+    return _fold_id(_FILE_ENDING.sub("", name))
 
 
 def _cut_part(id_: str) -> str:
     """Return an id without the page, the chunk or the span; without both if it has a chunk of a page."""
-    source = _PART.sub("", id_.partition(SPAN_MARK)[0], count=1)
-    return _NAMED_PART.sub("", source, count=1)
+    source = _PART_ENDING.sub("", id_.partition(SPAN_MARK)[0], count=1)
+    return _NAMED_PART_ENDING.sub("", source, count=1)
 
 
 def _find_source(id_: str) -> str:
@@ -148,13 +148,13 @@ def _find_source(id_: str) -> str:
 
 def _find_number(id_: str) -> str:
     """Return the number that an id is, or that stands behind its only word; empty if it is another id."""
-    match = _NUMBERED.fullmatch(_fold_id(id_))
+    match = _NUMBERED_ID.fullmatch(_fold_id(id_))
     return "" if match is None else match["number"]
 
 
 def _list_folders(id_: str) -> tuple[str, ...]:
     """List the folders or prefixes of an id, folded."""
-    folders = _SEPARATOR.split(_to_path(id_))[:-1]
+    folders = _PATH_SEPARATOR.split(_to_path(id_))[:-1]
     return tuple(_fold_id(name) for name in folders if name)
 
 
@@ -257,7 +257,7 @@ def _check_repeated(question: Question) -> Iterator[Finding]:
     """Find gold passages that a sample names more than once."""
     repeated = [key for key, count in Counter(question.gold_keys).items() if count > 1]
     if repeated:
-        names = ", ".join(map(shorten, repeated[:_MOST_NAMED]))
+        names = ", ".join(map(shorten, repeated[:_MAX_IDS_IN_EVIDENCE]))
         yield question.make_finding("repeated_id", f"the gold names more than once: {names}", repeated)
 
 
@@ -296,8 +296,8 @@ def _check_missing(
 
 def _list_names(names: Sequence[str]) -> str:
     """List the first names in a text, and how many more there are."""
-    more = len(names) - _MOST_NAMED
-    text = ", ".join(map(repr, names[:_MOST_NAMED]))
+    more = len(names) - _MAX_IDS_IN_EVIDENCE
+    text = ", ".join(map(repr, names[:_MAX_IDS_IN_EVIDENCE]))
     return f"{text} and {more} more" if more > 0 else text
 
 
@@ -307,12 +307,12 @@ def _check_text(question: Question, passage: GoldPassage, passages: Passages) ->
     if passage.places or not passages.is_corpus:
         return
     words = read_words(text)
-    nearest = passages.search([word.key for word in words], _MOST_COMPARED)
+    nearest = passages.search([word.key for word in words], _MAX_COMPARED_PASSAGES)
     shares: dict[int, float] = {}
     for place in nearest:
         others = read_words(passages.chunks[place].text)
         shares[place] = _measure_held(words, others)
-        if shares[place] >= _LEAST_HELD and not has_other_number(words, others):
+        if shares[place] >= _MIN_HELD_SHARE and not has_other_number(words, others):
             return  # a quote of a passage, or the passage with a heading
     evidence = f"no passage of the corpus holds the gold text {shorten(text)!r}"
     if nearest:
@@ -336,7 +336,7 @@ def _check_own_text(question: Question, passage: GoldPassage, passages: Passages
         return
     words = read_words(text)
     for other_words in map(read_words, others):
-        if _measure_held(words, other_words) >= _LEAST_HELD and not has_other_number(
+        if _measure_held(words, other_words) >= _MIN_HELD_SHARE and not has_other_number(
             words, other_words
         ):
             return
@@ -376,20 +376,20 @@ class _Doubles:
             language = detect_language(text)
             nearest = self._passages.search(
                 (word.key for word in words),
-                _MOST_COMPARED,
+                _MAX_COMPARED_PASSAGES,
                 without=(place,),
-                most_words=_SEARCHED_WORDS,
+                most_words=_MAX_SEARCH_WORDS,
             )
             doubles: list[int] = []
             for other in nearest:
                 other_count = self._passages.count_words(other)
                 fewer, more = sorted((len(words), other_count))
-                if fewer < _LEAST_OF_COPY * more:
+                if fewer < _MIN_EQUAL_SHARE_OF_COPY * more:
                     continue
                 other_text = self._passages.chunks[other].text
                 other_words = read_words(other_text)
                 is_copy = _is_copy(text, other_text) and not has_more_numbers(words, other_words)
-                has_equal_length = fewer >= _LEAST_EQUAL * more
+                has_equal_length = fewer >= _MIN_EQUAL_SHARE * more
                 if is_copy or (has_equal_length and _are_doubles(words, other_words, language)):
                     doubles.append(other)
             self._doubles[place] = doubles
@@ -408,9 +408,9 @@ def _are_doubles(words: Sequence[Token], others: Sequence[Token], language: str)
     other = Counter(word.key for word in others)
     if own == other:
         return bool(own)
-    if min(own.total(), other.total()) < _FEWEST_WORDS:
+    if min(own.total(), other.total()) < _MIN_WORDS_FOR_SHARE:
         return False
-    if (own & other).total() < _LEAST_EQUAL * (own | other).total():
+    if (own & other).total() < _MIN_EQUAL_SHARE * (own | other).total():
         return False
     different = (own - other).keys() | (other - own).keys()
     replaced = [word for word in words if word.key in different]
@@ -425,7 +425,7 @@ def _check_overlaps(question: Question) -> Iterator[Finding]:
     texts = [passage.text or "" for passage in with_text]
     for place, share in enumerate(measure_overlaps(texts)):
         is_equal_to_earlier = normalise(texts[place]) in map(normalise, texts[:place])
-        if share >= _LEAST_OVERLAP and not is_equal_to_earlier:
+        if share >= _MIN_REPEATED_SHARE and not is_equal_to_earlier:
             own = with_text[place].id or shorten(texts[place])
             evidence = f"{share:.0%} of the gold passage {own!r} stands in another one of this question"
             yield question.make_finding("overlap", evidence, (own,))

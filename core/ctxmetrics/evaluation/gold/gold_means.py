@@ -16,7 +16,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
 # Chance finds a question if `K` passages drawn at random have at least this share of its gold on average.
-_BY_CHANCE = 0.5
+_MIN_SHARE_BY_CHANCE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ def count_deciding(
 
 def _is_easy(question: Question, passages: Passages) -> bool:
     """Tell whether words, or chance, find all of the gold of a question."""
-    if len(passages) * _BY_CHANCE <= K:
+    if len(passages) * _MIN_SHARE_BY_CHANCE <= K:
         return True
     places = passages.search((word.key for word in question.words), K)
     return bool(question.gold) and all(

@@ -18,15 +18,15 @@ K = 10
 # By the name of a run, for each question: what tells its results apart, as `Question.gold_keys` has it.
 RunResults: TypeAlias = Mapping[str, Sequence[Sequence[str] | None]]
 # If the gold of this share of the questions or more is the first results of a run, the gold of all of them is in doubt.
-_NEARLY_ALL = 0.9
+_MIN_SUSPICIOUS_SHARE = 0.9
 # The fewest questions that show this.
-_FEWEST_QUESTIONS = 8
+_MIN_QUESTIONS = 8
 # So many gold passages in the order of the ranks are no chance.
-_FEWEST_ORDERED = 3
+_MIN_GOLD_IN_RANK_ORDER = 3
 # A passage with a smaller share of the words of the reference does not help to answer.
-_LEAST_USEFUL = 0.1
+_MIN_USEFUL_SHARE = 0.1
 # The fewest words of a reference that show this.
-_FEWEST_REFERENCE_WORDS = 5
+_MIN_REFERENCE_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class RunGold(Plain):
     @property
     def is_made_by_it(self) -> bool:
         """Whether that is so for nearly all questions."""
-        return self.questions >= _FEWEST_QUESTIONS and self.equal >= _NEARLY_ALL * self.questions
+        return self.questions >= _MIN_QUESTIONS and self.equal >= _MIN_SUSPICIOUS_SHARE * self.questions
 
     def __str__(self) -> str:
         text = f"{self.run}: the gold of {self.equal} of {self.questions} questions is exactly its first results"
@@ -131,7 +131,7 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
 def _is_nearly_first(gold: set[str], results: Sequence[str]) -> bool:
     """Tell whether all gold passages but one are among the first results: one was replaced, or left out."""
     first = results[: len(gold) + 1]
-    return len(gold) >= _FEWEST_ORDERED and len(gold.intersection(first)) >= len(gold) - 1
+    return len(gold) >= _MIN_GOLD_IN_RANK_ORDER and len(gold.intersection(first)) >= len(gold) - 1
 
 
 def list_run_results(
@@ -194,7 +194,7 @@ def list_run_notes(
 def _sorts_gold(questions: Sequence[Question]) -> bool:
     """Tell whether the file names the gold of a question in the order of the ids: of most questions, or where nothing says otherwise."""
     lists = [[*question.gold_keys] for question in questions]
-    long_lists = [keys for keys in lists if len(keys) >= _FEWEST_ORDERED]
+    long_lists = [keys for keys in lists if len(keys) >= _MIN_GOLD_IN_RANK_ORDER]
     is_sorted = [keys for keys in long_lists if keys == sorted(keys)]
     return 2 * len(is_sorted) >= len(long_lists)
 
@@ -222,7 +222,7 @@ def _find_evidence(
         return f"{text}, and {useless[0]!r} has next to no word of the reference"
     gold = [*question.gold_keys]
     may_be_chance = sorts_gold and gold == sorted(gold)
-    if count >= _FEWEST_ORDERED and gold == [*first] and not may_be_chance:
+    if count >= _MIN_GOLD_IN_RANK_ORDER and gold == [*first] and not may_be_chance:
         return f"{text}, in their order"
     return f"{text}, as that of nearly all questions" if made_by_it else ""
 
@@ -236,6 +236,6 @@ def describe_first_results(count: int, run: str) -> str:
 def _is_unlike_reference(question: Question, words: frozenset[str]) -> bool:
     """Tell whether a gold passage has next to no word of the reference."""
     content = question.reference_content
-    if not words or len(content) < _FEWEST_REFERENCE_WORDS:
+    if not words or len(content) < _MIN_REFERENCE_WORDS:
         return False
-    return len(words & content) < _LEAST_USEFUL * len(content)
+    return len(words & content) < _MIN_USEFUL_SHARE * len(content)

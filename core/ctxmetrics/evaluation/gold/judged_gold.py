@@ -32,43 +32,43 @@ from ctxmetrics.verdicts import Verdict
 # The metrics by which the judge is asked about each question.
 METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 # How many passages of the corpus are judged for a sentence of a reference.
-_FOR_A_SENTENCE = 3
+_PASSAGES_PER_SENTENCE = 3
 # How many passages of the corpus are judged for a question.
-_FOR_A_QUESTION = 6
+_PASSAGES_PER_QUESTION = 6
 # How many of the results of a run are judged.
-_RESULTS = 10
+_JUDGED_RESULTS_PER_RUN = 10
 # The corpus is not searched for a sentence of the reference if the gold has this share of its words.
-_STATED = 0.8
+_MIN_STATED_SHARE = 0.8
 
 # The embedded judge compares words: its verdicts count only if the weighed words of the reference confirm them. The bars are
 # shares of the weight of all words, chosen with ``benchmarks/validity/gold.py``.
 # Nothing states a sentence if the gold and any one more passage have less than this share of it ..
-_UNSTATED = 0.4
+_MAX_UNSTATED_WEIGHT_SHARE = 0.4
 # .. and less than this share of its words, whatever they weigh: of a short sentence, one rare word is most of the weight.
-_UNSTATED_WORDS = 0.55
+_MAX_UNSTATED_WORD_SHARE = 0.55
 # A sentence is doubted only if it has so many words with a meaning.
-_FEWEST_WORDS = 3
+_MIN_SENTENCE_WORDS = 3
 # A hole is a retrieved passage that answers the question and is not gold. It is one if it has at least this share of the reference, whatever the gold passages have.
-_ENOUGH_IN_HOLE = 0.65
+_MIN_SHARE_IN_SURE_HOLE = 0.65
 # It is also a hole if it has at least this share of the reference ..
-_LEAST_IN_HOLE = 0.2
+_MIN_SHARE_IN_HOLE = 0.2
 # .. and at least this share that no gold passage has.
-_LEAST_NEW_IN_HOLE = 0.15
+_MIN_NEW_SHARE_IN_HOLE = 0.15
 # It is also a hole if two of its sentences have at least this share of a sentence of the reference ..
-_LEAST_OF_SENTENCE = 0.6
+_MIN_SENTENCE_SHARE_IN_HOLE = 0.6
 # .. and more of it by this share than two sentences of any gold passage.
-_LEAST_AHEAD = 0.05
+_MIN_LEAD_OVER_GOLD = 0.05
 # It is a hole without the judge's yes, too, if it is evidence for a sentence of the reference and has more of it by this share.
-_LEAST_FAR_AHEAD = 0.5
+_MIN_LEAD_WITHOUT_VERDICT = 0.5
 # It is also a hole if it is evidence for the reference, and has at least this share of the words of the question that carry a
 # meaning ..
-_LEAST_OF_QUESTION = 0.6
+_MIN_QUESTION_SHARE_IN_HOLE = 0.6
 # .. or is one of so many results of a run that come first and are not gold.
-_FIRST_RESULTS = 2
+_FIRST_RESULT_COUNT = 2
 # A gold passage adds nothing if it has less than this share of the reference ..
-_LEAST_IN_GOLD = 0.12
+_MIN_SHARE_IN_GOLD = 0.12
 # .. and less than this share that no other gold passage has.
-_LEAST_OWN_IN_GOLD = 0.08
+_MIN_NEW_SHARE_IN_GOLD = 0.08
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +137,13 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             gold[key] = None
     useless = _find_useless(question.sample)
     for sample in results:
-        contexts = (sample.retrieved_contexts or ())[:_RESULTS]
+        contexts = (sample.retrieved_contexts or ())[:_JUDGED_RESULTS_PER_RUN]
         ids = sample.retrieved_context_ids
         if not contexts and ids:
             places = [
-                place for id_ in ids[:_RESULTS] for place in passages.places_by_id.get(id_, ())[:1]
+                place
+                for id_ in ids[:_JUDGED_RESULTS_PER_RUN]
+                for place in passages.places_by_id.get(id_, ())[:1]
             ]
             contexts = tuple(passages.chunks[place].text for place in places)
             ids = tuple(passages.chunks[place].id or "" for place in places)
@@ -159,7 +161,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             passages_by_text.add(key, id_, text)
             ranked[key] = None
         retrieved |= ranked
-        first.update([*ranked][:_FIRST_RESULTS])
+        first.update([*ranked][:_FIRST_RESULT_COUNT])
     for place in _search(question, passages):
         chunk = passages.chunks[place]
         passages_by_text.add(normalise(chunk.text), chunk.id, chunk.text)
@@ -209,11 +211,11 @@ def _search(question: Question, passages: Passages) -> Sequence[int]:
     held = frozenset[str]().union(*question.gold_content)
     for sentence in split_sentences(question.reference):
         content = find_content(sentence)
-        if question.gold and len(content & held) >= _STATED * len(content):
+        if question.gold and len(content & held) >= _MIN_STATED_SHARE * len(content):
             continue
-        for place in passages.search(content, _FOR_A_SENTENCE):
+        for place in passages.search(content, _PASSAGES_PER_SENTENCE):
             places[place] = None
-    return [*places][:_FOR_A_QUESTION]
+    return [*places][:_PASSAGES_PER_QUESTION]
 
 
 # --- findings ---
@@ -325,13 +327,13 @@ class PoolFindings:
         if self.is_in_another_language:
             return False
         content = find_content(text) - self._stop_keys
-        if len(content) < _FEWEST_WORDS:
+        if len(content) < _MIN_SENTENCE_WORDS:
             return False
         gold = self._unite_gold()
         for words in self._words:
             held = content & (gold | words)
-            has_words = len(held) >= _UNSTATED_WORDS * len(content)
-            if has_words or self._weigh(held, content) >= _UNSTATED:
+            has_words = len(held) >= _MAX_UNSTATED_WORD_SHARE * len(content)
+            if has_words or self._weigh(held, content) >= _MAX_UNSTATED_WEIGHT_SHARE:
                 return False
         return True
 
@@ -402,8 +404,8 @@ class PoolFindings:
         content = self._question.reference_content
         shared_words = content & self._words[place]
         words_of_no_other = shared_words - self._unite_gold(place)
-        has_few_words = self._weigh(shared_words, content) < _LEAST_IN_GOLD
-        adds_few_words = self._weigh(words_of_no_other, content) < _LEAST_OWN_IN_GOLD
+        has_few_words = self._weigh(shared_words, content) < _MIN_SHARE_IN_GOLD
+        adds_few_words = self._weigh(words_of_no_other, content) < _MIN_NEW_SHARE_IN_GOLD
         return has_few_words and adds_few_words
 
     # --- what was retrieved ---
@@ -429,7 +431,7 @@ class PoolFindings:
             return ""
         for unit in self._units:
             quotes = [span.quote for span in unit.evidence if span.context == place]
-            if quotes and self._is_nearer_than_gold(place, unit.text, _LEAST_FAR_AHEAD):
+            if quotes and self._is_nearer_than_gold(place, unit.text, _MIN_LEAD_WITHOUT_VERDICT):
                 return quotes[0]
         return ""
 
@@ -438,20 +440,20 @@ class PoolFindings:
         content = self._question.reference_content
         shared_words = content & self._words[place]
         share = self._weigh(shared_words, content)
-        if share >= _ENOUGH_IN_HOLE:
+        if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
         new_share = self._weigh(shared_words - self._unite_gold(), content)
-        if share >= _LEAST_IN_HOLE and new_share >= _LEAST_NEW_IN_HOLE:
+        if share >= _MIN_SHARE_IN_HOLE and new_share >= _MIN_NEW_SHARE_IN_HOLE:
             return True
         is_evidence = False
         for unit in self._units:
-            if self._is_nearer_than_gold(place, unit.text, _LEAST_AHEAD):
+            if self._is_nearer_than_gold(place, unit.text, _MIN_LEAD_OVER_GOLD):
                 return True
             if any(span.context == place for span in unit.evidence):
                 is_evidence = True
         question_words = find_content(self._question.text)
         share_of_question = self._weigh(question_words & self._words[place], question_words)
-        is_near = share_of_question >= _LEAST_OF_QUESTION or place in self._pool.first
+        is_near = share_of_question >= _MIN_QUESTION_SHARE_IN_HOLE or place in self._pool.first
         return is_evidence and is_near
 
     def _is_nearer_than_gold(self, place: int, text: str, ahead: float) -> bool:
@@ -463,10 +465,10 @@ class PoolFindings:
             ahead: How much more, as a share of the sentence.
         """
         content = find_content(text)
-        if len(content) < _FEWEST_WORDS:
+        if len(content) < _MIN_SENTENCE_WORDS:
             return False
         share = self._measure_nearest(content, place)
-        if share < _LEAST_OF_SENTENCE:
+        if share < _MIN_SENTENCE_SHARE_IN_HOLE:
             return False
         gold_shares = (self._measure_nearest(content, gold) for gold in self._pool.gold)
         return share >= max(gold_shares, default=0.0) + ahead

@@ -23,10 +23,10 @@ from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.visible import see
 
 # The entries of the index that one search reads at most, rare words first.
-_MOST_READ = 6_000
+_MAX_INDEX_ENTRIES = 6_000
 # The parameters of BM25.
-_K1 = 1.5
-_B = 0.75
+_BM25_K1 = 1.5
+_BM25_B = 0.75
 
 
 def read_words(text: str) -> Sequence[Token]:
@@ -111,7 +111,7 @@ class Passages:
         _, lengths = self._index
         mean = max(1.0, sum(lengths) / max(1, len(lengths)))
         shares = np.frombuffer(lengths, np.uint32).astype(np.float64) / mean
-        return _K1 * (1 - _B + _B * shares)
+        return _BM25_K1 * (1 - _BM25_B + _BM25_B * shares)
 
     def count_words(self, place: int) -> int:
         """Return the number of words of a passage."""
@@ -146,7 +146,7 @@ class Passages:
         entries_read = 0
         for postings in rare_first:
             passage_count = len(postings.places)
-            if entries_read and entries_read + passage_count > _MOST_READ:
+            if entries_read and entries_read + passage_count > _MAX_INDEX_ENTRIES:
                 break
             entries_read += passage_count
             places = np.frombuffer(postings.places, np.uint32)

@@ -19,42 +19,44 @@ from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.sentences import split_sentences
 
 # A question names the answer if it has at least this share of the words of a sentence of the reference ..
-_LEAST_NAMED = 0.9
+_MIN_NAMED_SHARE = 0.9
 # .. and the sentence has at least so many words. A shorter sentence, or one that answers a choice, must stand in the question
 # word for word.
-_FEWEST_SENTENCE_WORDS = 4
+_MIN_SENTENCE_WORDS = 4
 # A sentence of gold answers the question if it has at least this share of its words.
-_LEAST_OF_QUESTION = 0.5
+_MIN_QUESTION_SHARE = 0.5
 # An answer of at most so many words may be one of several answers that a question offers.
-_MOST_CHOICE_WORDS = 4
+_MAX_CHOICE_WORDS = 4
 # A repeated reference with fewer words says nothing: many questions have the same name as answer.
-_FEWEST_REPEATED_WORDS = 4
+_MIN_REPEATED_WORDS = 4
 # The same in characters, for scripts without spaces between words.
-_FEWEST_REPEATED_CHARACTERS = 20
+_MIN_REPEATED_CHARACTERS = 20
 # A reference that stands in so many rows is repeated often, whatever their gold is.
-_OFTEN = 3
+_MIN_REPEATED_ROWS = 3
 # One of two questions fits its gold better than the other if their fits differ by more than this.
-_CLEARLY_BETTER = 0.15
+_MIN_FIT_GAIN = 0.15
 # Gold that fits a question less than this says nothing about the other questions.
-_LEAST_FIT = 0.35
+_MIN_FIT = 0.35
 # Two references with a smaller share of common words are different answers.
-_LEAST_COMMON = 0.5
+_MIN_COMMON_SHARE = 0.5
 # A question without a mark has so many words.
-_FEWEST_QUESTION_WORDS = 3
-_MOST_QUESTION_WORDS = 12
+_MIN_QUESTION_WORDS = 3
+_MAX_QUESTION_WORDS = 12
 # What ends a sentence that is no question.
 _END_MARKS = frozenset(".!:;。！")
 # A text of one letter, repeated so often, is a placeholder: AAA is a size, III a number.
-_FEWEST_REPEATED_LETTERS = 5
+_MIN_REPEATED_LETTERS = 5
 # A note behind a mark such as TODO has at most so many words; more are a sentence.
-_MOST_NOTE_WORDS = 3
+_MAX_NOTE_WORDS = 3
 # An id of fewer characters may be a word of the question.
-_SHORTEST_ID = 4
+_MIN_ID_CHARACTERS = 4
 
 # What ends a question; the last one is the Greek mark.
-_ASKS = re.compile(r"[?？؟\u037e]\W*$")
+_QUESTION_END = re.compile(r"[?？؟\u037e]\W*$")
 # A whole text in brackets, as templates have it: [answer], <answer>, {{ answer }}.
-_TEMPLATE = re.compile(r"\s*(?:\[[^]]*\]|<[^<>]*>|\{+[^{}]*\}+|%\w+%?|\$\w+|\#[A-Z]+[!?])\s*\.?\s*")
+_TEMPLATE_TEXT = re.compile(
+    r"\s*(?:\[[^]]*\]|<[^<>]*>|\{+[^{}]*\}+|%\w+%?|\$\w+|\#[A-Z]+[!?])\s*\.?\s*"
+)
 # A mark in capital letters at the beginning, such as TODO(anna).
 _CAPITAL_MARK = re.compile(r"\W*(?:TODO|TBD|TBA|TBC|FIXME)\b")
 # An address, or the name of a file.
@@ -62,17 +64,17 @@ _ADDRESS = re.compile(
     r"\w+://\S+|www\.\S+|\S+\.(?:pdf|docx?|md|html?|txt|xlsx?|pptx?)\b", re.IGNORECASE
 )
 # The number of a page or a question, such as 12 or q3.
-_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
+_NUMBERED_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
 # Where the first part of a text ends.
 _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 # A tag of HTML.
-_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
+_HTML_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 # The number behind a placeholder: answer 1.
 _LAST_NUMBER = re.compile(r" \d+$")
 # A word whose letters stand apart: t o d o.
 _SPACED_LETTERS = re.compile(r"\w(?: \w)+")
 # What stands between words.
-_WORD = re.compile(r"[\W_]+")
+_MARKS_BETWEEN_WORDS = re.compile(r"[\W_]+")
 # What ends a mark at the beginning of a text, such as ``TODO:``.
 _COLON = re.compile(r"[:：]")
 
@@ -106,13 +108,13 @@ def _read_folded_words(name: str) -> frozenset[str]:
 
 def _fold_words(text: str) -> str:
     """Return the words of a text in small letters, without accents and marks between them."""
-    return " ".join(_WORD.sub(" ", fold(normalise(text))).split())
+    return " ".join(_MARKS_BETWEEN_WORDS.sub(" ", fold(normalise(text))).split())
 
 
 def _is_placeholder(text: str) -> bool:
     """Tell whether a text only marks where an answer should be written, such as TODO."""
-    plain = _fold_words(_TAG.sub(" ", unescape(text)))
-    if not plain or _is_listed(plain) or _TEMPLATE.fullmatch(text):
+    plain = _fold_words(_HTML_TAG.sub(" ", unescape(text)))
+    if not plain or _is_listed(plain) or _TEMPLATE_TEXT.fullmatch(text):
         return True
     label, *rest = _COLON.split(text, maxsplit=1)
     names_answer = len(label.strip()) == 1 or _is_listed(_fold_words(label))
@@ -126,7 +128,7 @@ def _is_placeholder(text: str) -> bool:
     if any(f"{plain} ".startswith(f"{words} ") for words in beginnings):
         return True
     is_one_letter = len(set(plain)) == 1 and plain[0].isalpha()
-    return is_one_letter and len(plain) >= _FEWEST_REPEATED_LETTERS
+    return is_one_letter and len(plain) >= _MIN_REPEATED_LETTERS
 
 
 def _is_listed(plain: str) -> bool:
@@ -147,7 +149,7 @@ def _begins_with_mark(text: str) -> bool:
     note = text[mark.end() :]
     if note.isupper():  # TODO is a word of Spanish
         return False
-    return not note[:1].isspace() or len(note.split()) <= _MOST_NOTE_WORDS
+    return not note[:1].isspace() or len(note.split()) <= _MAX_NOTE_WORDS
 
 
 def _points_elsewhere(text: str) -> bool:
@@ -166,7 +168,7 @@ def _points_elsewhere(text: str) -> bool:
     if words_behind_see is None:
         return False
     names_document = has_address or not documents.isdisjoint(words_behind_see)
-    has_number = any(map(_LABEL.fullmatch, words_behind_see))
+    has_number = any(map(_NUMBERED_LABEL.fullmatch, words_behind_see))
     return (names_document or has_number) and _are_known(words_behind_see, documents)
 
 
@@ -182,7 +184,7 @@ def _cut_beginning(plain: str, name: str) -> Sequence[str] | None:
 def _are_known(words: Iterable[str], names: frozenset[str]) -> bool:
     """Tell whether all words are some names, words between them or numbers of pages."""
     allowed = names | _read_folded_words("between")
-    return all(word in allowed or _LABEL.fullmatch(word) for word in words)
+    return all(word in allowed or _NUMBERED_LABEL.fullmatch(word) for word in words)
 
 
 def is_answer(text: str) -> bool:
@@ -192,13 +194,13 @@ def is_answer(text: str) -> bool:
 
 def _asks(text: str) -> bool:
     """Tell whether each sentence of a text is a question, with its mark or, of one sentence, without."""
-    return all(map(_ASKS.search, split_sentences(text))) or _begins_as_question(text)
+    return all(map(_QUESTION_END.search, split_sentences(text))) or _begins_as_question(text)
 
 
 def _begins_as_question(text: str) -> bool:
     """Tell whether a short text without a mark at its end begins as a question: "when does", "what is"."""
     words = _fold_words(text).split()
-    if not _FEWEST_QUESTION_WORDS <= len(words) <= _MOST_QUESTION_WORDS:
+    if not _MIN_QUESTION_WORDS <= len(words) <= _MAX_QUESTION_WORDS:
         return False
     has_end_mark = text.rstrip()[-1:] in _END_MARKS
     if has_end_mark or "," in text:
@@ -243,7 +245,7 @@ def _answers_in_gold(question: Question) -> bool:
         for sentence in split_sentences(passage.text or ""):
             keys = [word.key for word in read_words(sentence)]
             share = len(asked.intersection(keys)) / max(1, len(asked))
-            if share >= _LEAST_OF_QUESTION and _contains(keys, answer):
+            if share >= _MIN_QUESTION_SHARE and _contains(keys, answer):
                 return True
     return False
 
@@ -261,7 +263,7 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
     known_words = frozenset(asked_words)
     answer = [word.key for word in read_words(text)]
     offers_choice = not known_words.isdisjoint(_list_choice_words(question))
-    is_choice = offers_choice and len(answer) <= _MOST_CHOICE_WORDS
+    is_choice = offers_choice and len(answer) <= _MAX_CHOICE_WORDS
     if _contains(asked_words, answer) and not is_choice:
         yield question.make_finding(
             "answer_in_question", f"the question has the reference: {shorten(text)!r}"
@@ -280,10 +282,10 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
         content = find_content(sentence)
         keys = [word.key for word in read_words(sentence)]
         is_word_for_word = (
-            len(content) > 1 and len(keys) > _MOST_CHOICE_WORDS and _contains(asked_words, keys)
+            len(content) > 1 and len(keys) > _MAX_CHOICE_WORDS and _contains(asked_words, keys)
         )
-        has_most_words = len(content & known_words) >= _LEAST_NAMED * len(content)
-        is_long = len(content) >= _FEWEST_SENTENCE_WORDS
+        has_most_words = len(content & known_words) >= _MIN_NAMED_SHARE * len(content)
+        is_long = len(content) >= _MIN_SENTENCE_WORDS
         names_answer = is_long and has_most_words and not offers_choice and not is_yes_or_no
         if is_word_for_word or names_answer:
             evidence = f"the question has the words of the reference: {shorten(sentence)!r}"
@@ -295,7 +297,7 @@ def _names_number(question: Question) -> bool:
     """Tell whether a question has all words of a short reference with a number, in any order: (120) of 120 passengers."""
     answer = read_words(question.reference)
     has_number = any(word.kind == "number" for word in answer)
-    is_short = len(answer) <= _MOST_CHOICE_WORDS
+    is_short = len(answer) <= _MAX_CHOICE_WORDS
     return has_number and is_short and question.reference_content <= question.word_keys
 
 
@@ -354,7 +356,7 @@ def _list_id_names(id_: str) -> Sequence[str]:
     names = [id_, name]
     if dot and any(map(str.isdigit, stem)) and " " not in stem:
         names.append(stem)
-    return [name for name in names if len(name) >= _SHORTEST_ID and not name.isalpha()]
+    return [name for name in names if len(name) >= _MIN_ID_CHARACTERS and not name.isalpha()]
 
 
 # --- several questions ---
@@ -387,7 +389,7 @@ def _read_polite_words() -> frozenset[str]:
 def _list_others(question: Question, group: Sequence[Question]) -> Sequence[str]:
     """List the names of the first other questions of a group."""
     others = (other.name for other in group if other is not question)
-    return [*islice(others, _OFTEN)]
+    return [*islice(others, _MIN_REPEATED_ROWS)]
 
 
 def _differ(first: Question, second: Question) -> bool:
@@ -400,10 +402,10 @@ def _differ(first: Question, second: Question) -> bool:
     first_words = first.reference_content - first.word_keys
     second_words = second.reference_content - second.word_keys
     if not first_words or not second_words:
-        return _measure_common(first.reference_content, second.reference_content) < _LEAST_COMMON
+        return _measure_common(first.reference_content, second.reference_content) < _MIN_COMMON_SHARE
     if first_words <= second_words or second_words <= first_words:
         return False
-    return _measure_common(first_words, second_words) < _LEAST_COMMON
+    return _measure_common(first_words, second_words) < _MIN_COMMON_SHARE
 
 
 def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
@@ -414,14 +416,14 @@ def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
 def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
     """Choose those whose gold fits the question worse than that of another one; all where none fits better, or none fits well."""
     fits = [_measure_fit(question) for question in group]
-    if max(fits) < _LEAST_FIT:
+    if max(fits) < _MIN_FIT:
         return group
     return _choose_lower(group, fits)
 
 
 def _choose_lower(group: Sequence[Question], shares: Sequence[float]) -> Sequence[Question]:
     """Choose the questions with clearly less than the highest share; all where none has."""
-    limit = max(shares) - _CLEARLY_BETTER
+    limit = max(shares) - _MIN_FIT_GAIN
     lower = [question for question, share in zip(group, shares, strict=True) if share < limit]
     return lower or group
 
@@ -453,14 +455,16 @@ def _check_repeated_references(questions: Sequence[Question]) -> Iterator[Findin
         groups.setdefault(_fold_words(question.reference), []).append(question)
     for text, group in groups.items():
         texts = {_fold_words(question.text) for question in group}
-        has_few_words = len(text.split()) < _FEWEST_REPEATED_WORDS
-        is_short = has_few_words and len(text) < _FEWEST_REPEATED_CHARACTERS
+        has_few_words = len(text.split()) < _MIN_REPEATED_WORDS
+        is_short = has_few_words and len(text) < _MIN_REPEATED_CHARACTERS
         if is_short or len(texts) == 1:
             continue
         if not is_answer(group[0].reference):
             continue  # another finding says so
         has_one_gold = len({frozenset(question.gold_keys) for question in group}) == 1
-        if has_one_gold and (len(texts) < _OFTEN or all(question.gold for question in group)):
+        if has_one_gold and (
+            len(texts) < _MIN_REPEATED_ROWS or all(question.gold for question in group)
+        ):
             continue
         for question in _choose_unstated(group):
             others = _list_others(question, group)

@@ -22,13 +22,13 @@ from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.languages import detect_language
 
 # How many passages are looked at for a question.
-_MOST_COMPARED = 3
+_MAX_COMPARED_PASSAGES = 3
 # A passage is searched by so many words at most, the rarest ones.
-_SEARCHED_WORDS = 12
+_MAX_SEARCH_WORDS = 12
 # Two sentences say the same with another number or name if the second one has this share of the other words of the first ..
-_SAME_BUT_ANSWER = 0.7
+_MIN_SHARED_RATIO = 0.7
 # .. and at least so many.
-_FEWEST = 3
+_MIN_SHARED_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class _Answer:
     @property
     def least_common(self) -> float:
         """How many of these another sentence has at least if it says the same."""
-        return max(_FEWEST, _SAME_BUT_ANSWER * len(self.content))
+        return max(_MIN_SHARED_WORDS, _MIN_SHARED_RATIO * len(self.content))
 
     @property
     def spelling(self) -> str:
@@ -125,7 +125,7 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
     for place in sorted(question.gold_places):
         asked_here = asked & _read_passage_words(passages, place)
         for sentence in _read_sentences(passages.chunks[place].text):
-            if len(sentence.content) < _FEWEST:
+            if len(sentence.content) < _MIN_SHARED_WORDS:
                 continue
             for word in sentence.words:
                 if not values.isdisjoint(list_values([word])):
@@ -159,9 +159,9 @@ def _find_other_reading(question: Question, answer: _Answer, passages: Passages)
     content = answer.content
     nearest = passages.search(
         content | answer.asked,
-        _MOST_COMPARED,
+        _MAX_COMPARED_PASSAGES,
         without=question.gold_places,
-        most_words=_SEARCHED_WORDS,
+        most_words=_MAX_SEARCH_WORDS,
     )
     gold_words = frozenset[str]().union(question.word_keys, *question.gold_content)
     for place in nearest:

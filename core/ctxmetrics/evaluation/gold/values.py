@@ -17,16 +17,16 @@ NUMBERS = frozenset({"number", "count"})
 # More names than these in a sentence are a list, and no answer.
 MOST_NAMES = 3
 # A rounded number and the exact one differ by a third at most.
-_LEAST_OF_ROUNDED = 0.67
+_MIN_ROUNDED_RATIO = 0.67
 # The count at the beginning of the key of a number.
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\s|$)")
+_LEADING_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\s|$)")
 # What a number measures that holds years and days.
-_HOLDS_DATES = frozenset({"date", "range"})
+_DATE_UNITS = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 # A day of a month, as the parts of a date name it.
-_DAY = re.compile(r"--\d\d-\d\d")
+_DAY_KEY = re.compile(r"--\d\d-\d\d")
 # A month of a year, as a date names it.
-_MONTH = re.compile(r"\d{4}-\d\d")
+_MONTH_KEY = re.compile(r"\d{4}-\d\d")
 
 
 def list_values(words: Iterable[Token]) -> frozenset[str]:
@@ -44,10 +44,10 @@ def list_missing(number: Token, values: frozenset[str]) -> frozenset[str]:
     own_values = list_values([number])
     if number.key in values:
         return frozenset()
-    if number.measures in _HOLDS_DATES:
+    if number.measures in _DATE_UNITS:
         missing = own_values - values
-        days_and_years = {value for value in missing if _DAY.fullmatch(value) or _is_year(value)}
-        if _MONTH.fullmatch(number.key):
+        days_and_years = {value for value in missing if _DAY_KEY.fullmatch(value) or _is_year(value)}
+        if _MONTH_KEY.fullmatch(number.key):
             days_and_years.add(number.key)
         return frozenset(days_and_years)
     return frozenset([number.key]) if own_values.isdisjoint(values) else frozenset()
@@ -98,14 +98,14 @@ def find_rival_of_missing(
         words: The words among which it is looked for.
         excluded: The keys of numbers that are no rivals.
     """
-    if number.measures not in _HOLDS_DATES and not _is_year(number.key):
+    if number.measures not in _DATE_UNITS and not _is_year(number.key):
         return find_rival(number, words, excluded)
     for word in words:
         for value in list_values([word]) - excluded:
-            is_other_day = _DAY.fullmatch(value) and any(map(_DAY.fullmatch, missing))
+            is_other_day = _DAY_KEY.fullmatch(value) and any(map(_DAY_KEY.fullmatch, missing))
             is_other_year = _is_year(value) and any(map(_is_year, missing))
-            is_other_month = _MONTH.fullmatch(value) and any(
-                _MONTH.fullmatch(month) and month[:4] == value[:4] for month in missing
+            is_other_month = _MONTH_KEY.fullmatch(value) and any(
+                _MONTH_KEY.fullmatch(month) and month[:4] == value[:4] for month in missing
             )
             if is_other_day or is_other_month or is_other_year:
                 return word
@@ -174,13 +174,13 @@ def may_be_rounded(words: Sequence[Token], place: int, other: Token) -> bool:
     before = {word.folded for word in words[max(0, place - 2) : place]}
     if before.isdisjoint(_read_words("rounding")):
         return False
-    first = _NUMBER.match(words[place].key)
-    second = _NUMBER.match(other.key)
+    first = _LEADING_NUMBER.match(words[place].key)
+    second = _LEADING_NUMBER.match(other.key)
     if first is None or second is None:
         return False
     smaller, larger = sorted((float(first[0]), float(second[0])))
     is_rounder = _count_digits(first[0]) < _count_digits(second[0])
-    return is_rounder and smaller >= _LEAST_OF_ROUNDED * larger
+    return is_rounder and smaller >= _MIN_ROUNDED_RATIO * larger
 
 
 def _count_digits(number: str) -> int:
@@ -314,7 +314,7 @@ def has_initials(name: str, other: str) -> bool:
 
 def _is_day_or_month(value: str) -> bool:
     """Tell whether a value is a day of a month, or a month of a year."""
-    return _DAY.fullmatch(value) is not None or _MONTH.fullmatch(value) is not None
+    return _DAY_KEY.fullmatch(value) is not None or _MONTH_KEY.fullmatch(value) is not None
 
 
 def _is_year(key: str) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # Files that a title names; of more, the first and the last.
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 
 
 def render(template: str, **values: Any) -> str:
@@ -48,7 +48,7 @@ def name_page(path: str | os.PathLike[str], *files: str | os.PathLike[str]) -> s
     has_equal_names = len(set(names)) < len(names)
     if has_equal_names:
         names = ["/".join(file_path.parts[-2:]) for file_path in paths]
-    if len(names) > _MOST_NAMES:
+    if len(names) > _MAX_NAMES:
         names = [names[0], "..", names[-1]]
     page_name = Path(path).stem
     if names and page_name:

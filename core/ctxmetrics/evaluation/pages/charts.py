@@ -9,20 +9,20 @@ from typing import TypeAlias
 from ctxmetrics.evaluation.pages.tables import Cell, Table
 
 # The edges of the lines, in units of the picture: it is 640 wide, and heights begin at its top.
-_LEFT = 40.0
-_RIGHT = 620.0
+_LEFT_EDGE = 40.0
+_RIGHT_EDGE = 620.0
 # The right edge where names stand beside the lines.
-_RIGHT_OF_NAMED = 490.0
-_TOP = 12.0
-_BOTTOM = 160.0
+_RIGHT_EDGE_BEFORE_NAMES = 490.0
+_TOP_EDGE = 12.0
+_BOTTOM_EDGE = 160.0
 # The height of a line of text.
 _TEXT_HEIGHT = 16.0
 # Room for the numbers below the lines.
 _NUMBERS_HEIGHT = 28.0
 # How far the middle of a text is above its foot.
-_HALF_LETTER = 4.0
+_HALF_LETTER_HEIGHT = 4.0
 # A line with at most so many points has a number below each.
-_MOST_NUMBERS = 12
+_MAX_NUMBERED_POINTS = 12
 # Of more points, every fifth one has a number.
 _NUMBER_STEP = 5
 # A place in a picture: from left to right, and from top to bottom.
@@ -65,27 +65,27 @@ class Chart:
     @property
     def right(self) -> float:
         """The right edge of the lines."""
-        return _RIGHT_OF_NAMED if any(line.name for line in self.lines) else _RIGHT
+        return _RIGHT_EDGE_BEFORE_NAMES if any(line.name for line in self.lines) else _RIGHT_EDGE
 
     @property
     def bottom(self) -> float:
         """Where the numbers stand."""
-        return _BOTTOM + 0.75 * _NUMBERS_HEIGHT
+        return _BOTTOM_EDGE + 0.75 * _NUMBERS_HEIGHT
 
     @property
     def height(self) -> float:
         """The height of the picture."""
-        below = _NUMBERS_HEIGHT if self.numbers else _HALF_LETTER
+        below = _NUMBERS_HEIGHT if self.numbers else _HALF_LETTER_HEIGHT
         lowest_name = max(self.place_names().values(), default=0.0)
-        return max(_BOTTOM + below, lowest_name + _TEXT_HEIGHT)
+        return max(_BOTTOM_EDGE + below, lowest_name + _TEXT_HEIGHT)
 
     def find_x(self, share: float) -> float:
         """Find the place of a share from left to right."""
-        return _LEFT + share * (self.right - _LEFT)
+        return _LEFT_EDGE + share * (self.right - _LEFT_EDGE)
 
     def find_y(self, share: float) -> float:
         """Find the height of a share."""
-        return _TOP + (1 - share) * (_BOTTOM - _TOP)
+        return _TOP_EDGE + (1 - share) * (_BOTTOM_EDGE - _TOP_EDGE)
 
     def place_points(self, line: Line) -> list[Place]:
         """Place the points of a line."""
@@ -97,7 +97,7 @@ class Chart:
         heights: dict[str, float] = {}
         lowest_free = 0.0
         for name in sorted(ends, key=ends.__getitem__):
-            heights[name] = max(ends[name] + _HALF_LETTER, lowest_free)
+            heights[name] = max(ends[name] + _HALF_LETTER_HEIGHT, lowest_free)
             lowest_free = heights[name] + _TEXT_HEIGHT
         return heights
 
@@ -112,7 +112,7 @@ def draw_over_k(title: str, lines: Mapping[str, Sequence[float]]) -> Chart:
     most = max(len(values) for values in lines.values())
     step = 1 / max(1, most - 1)
     numbered: Sequence[int] = range(1, most + 1)
-    if most > _MOST_NUMBERS:
+    if most > _MAX_NUMBERED_POINTS:
         numbered = [1, *range(_NUMBER_STEP, most + 1, _NUMBER_STEP)]
     numbers = tuple(((k - 1) * step, str(k)) for k in numbered)
     drawn: list[Line] = []

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
 
-_ADDRESS = "127.0.0.1"
+_LOCAL_ADDRESS = "127.0.0.1"
 # Of every reply.
-_HEADERS: Mapping[str, str] = read_data("evaluation.pages", "headers.json")
+_REPLY_HEADERS: Mapping[str, str] = read_data("evaluation.pages", "headers.json")
 
 
 class LocalServer(ThreadingHTTPServer):
@@ -45,12 +45,12 @@ class LocalServer(ThreadingHTTPServer):
         self.subject = subject
         self.token: str = secrets.token_urlsafe(24)
         try:
-            super().__init__((_ADDRESS, port), handler)
+            super().__init__((_LOCAL_ADDRESS, port), handler)
         except (OSError, OverflowError) as error:
             raise InputFileError(
                 f"{command}: port {port} cannot be used: {getattr(error, 'strerror', None) or error}. Choose another --port."
             ) from None
-        self.host: str = f"{_ADDRESS}:{self.server_port}"
+        self.host: str = f"{_LOCAL_ADDRESS}:{self.server_port}"
         self.address: str = f"http://{self.host}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -91,7 +91,7 @@ class LocalHandler(BaseHTTPRequestHandler):
     def send(self, status: HTTPStatus, body: bytes, kind: str, policy: str | None = None) -> None:
         """Send a reply; ``policy`` takes the place of the content security policy of all others."""
         self.send_response(status)
-        headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
+        headers = {**_REPLY_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
         if policy is not None:
             headers["Content-Security-Policy"] = policy
         for name, value in headers.items():

@@ -12,7 +12,7 @@ from ctxmetrics._internal.text_table import align_rows
 
 Item = TypeVar("Item")
 # Characters with a meaning in Markdown; an underscore inside a word has none.
-_MARKDOWN = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
+_MARKDOWN_CHARACTER = re.compile(r"[\\`*{}\[\]()#|~@]|\b_|_\b|:(?=//)|(?<=www)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,4 +134,4 @@ def format_interval(interval: tuple[float, float] | None, form: str) -> str:
 
 def escape_markdown(text: str) -> str:
     """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
-    return _MARKDOWN.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))
+    return _MARKDOWN_CHARACTER.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

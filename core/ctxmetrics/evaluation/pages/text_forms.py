@@ -10,8 +10,8 @@ from ctxmetrics.evaluation.pages.tables import Table, escape_markdown
 # What a line is: a sentence, an item below a title, a detail of an item, or a part of a sentence.
 LineKind: TypeAlias = Literal["sentence", "item", "detail", "part"]
 
-_TEXT_BEGINNINGS = {"sentence": "", "item": "  ", "detail": "      ", "part": "  "}
-_MARKDOWN_BEGINNINGS = {"sentence": "- ", "item": "- ", "detail": "  - ", "part": "  - "}
+_TEXT_LINE_PREFIXES = {"sentence": "", "item": "  ", "detail": "      ", "part": "  "}
+_MARKDOWN_LINE_PREFIXES = {"sentence": "- ", "item": "- ", "detail": "  - ", "part": "  - "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class TextForm:
     def line(self, kind: LineKind, text: object) -> str:
         """Write a line of a kind."""
         if self.is_markdown:
-            return _MARKDOWN_BEGINNINGS[kind] + escape_markdown(str(text))
-        return f"{_TEXT_BEGINNINGS[kind]}{text}"
+            return _MARKDOWN_LINE_PREFIXES[kind] + escape_markdown(str(text))
+        return f"{_TEXT_LINE_PREFIXES[kind]}{text}"
 
     def more(self, kind: LineKind, count: int, where: str) -> str:
         """Say how many lines of a kind are left out, and in plain text where they stand."""
         if self.is_markdown:
-            return f"{_MARKDOWN_BEGINNINGS[kind]}and {count} more"
-        return f"{_TEXT_BEGINNINGS[kind]}and {count} more: {where}"
+            return f"{_MARKDOWN_LINE_PREFIXES[kind]}and {count} more"
+        return f"{_TEXT_LINE_PREFIXES[kind]}and {count} more: {where}"

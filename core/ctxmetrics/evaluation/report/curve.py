@@ -21,7 +21,7 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
 # The largest k of the curve on the page.
-_LARGEST_K = 20
+_MAX_K = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def compute_page_curves(
         scores = [row[name] for row in rows if row[name].value is not None]
         longest = max((len(score.context_lengths or ()) for score in scores), default=0)
         if longest:
-            ks = range(1, min(longest, _LARGEST_K) + 1)
+            ks = range(1, min(longest, _MAX_K) + 1)
             points = compute_curve(name, scores, ks, "average_precision")
             curves[name] = tuple(
                 (point.k, point.recall or 0.0, point.precision or 0.0) for point in points

@@ -31,11 +31,11 @@ from ctxmetrics.scores.wording import clean
 from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
 # The most verdicts of one score that are shown as text.
-_MOST_VERDICTS = 5
+_MAX_VERDICTS_AS_TEXT = 5
 # How many bars a histogram has.
 _BAR_COUNT = 10
 # The most characters of a fact or a warning.
-_LONGEST_FACT = 4 * WIDTH
+_MAX_FACT_CHARACTERS = 4 * WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +164,9 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
     facts = [(name, text) for name, text in report.facts if name != name_of_cost]
     room = max((len(name) for name, _ in facts), default=0)
     for name, text in facts:
-        lines += wrap(clean(text, _LONGEST_FACT), f"{name:<{room}}  ", "")
+        lines += wrap(clean(text, _MAX_FACT_CHARACTERS), f"{name:<{room}}  ", "")
     for warning in report.summary.warnings:
-        lines += wrap(clean(warning, _LONGEST_FACT))
+        lines += wrap(clean(warning, _MAX_FACT_CHARACTERS))
     if lowest > 0:
         lines += _explain_lowest(report, lowest, width, color=color)
     return "\n".join(lines)
@@ -193,7 +193,7 @@ def _format_missed(score: Score, language: str, width: int, *, color: bool) -> I
     missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
     # Before a name stand four blanks, a mark and a blank.
     name_width = width - 6
-    for verdict in missed[:_MOST_VERDICTS]:
+    for verdict in missed[:_MAX_VERDICTS_AS_TEXT]:
         has_text = verdict.text != verdict.id
         name = clean(f"{verdict.id} {verdict.text}" if has_text else verdict.id, name_width)
         mark = wording.format_mark(verdict, color=color)
@@ -208,8 +208,8 @@ def _format_missed(score: Score, language: str, width: int, *, color: bool) -> I
         else:
             yield f"    {mark} {name}"
             yield f"        {clean(reason, width - 8)}"
-    if len(missed) > _MOST_VERDICTS:
-        yield f"    +{len(missed) - _MOST_VERDICTS} {say('more', language)}"
+    if len(missed) > _MAX_VERDICTS_AS_TEXT:
+        yield f"    +{len(missed) - _MAX_VERDICTS_AS_TEXT} {say('more', language)}"
 
 
 def _format_score(score: Score, width: int) -> Iterator[str]:
@@ -236,14 +236,14 @@ KEPT_BYTES = 14_000_000
 # The most of the lines of samples: of more samples, the page has the worst and some of the others.
 LINE_BYTES = 8_000_000
 # From how many lines the size of all lines is estimated.
-_MEASURED_LINES = 100
+_MEASURED_LINE_COUNT = 100
 # How many of the worst samples are elements of the page from the beginning; the script makes the others
 # when they are shown.
-_SAMPLES_AT_ONCE = 200
+_SAMPLES_PER_BLOCK = 200
 # How many of the worst samples a notebook shows.
-_NOTEBOOK_SAMPLES = 20
+_NOTEBOOK_SAMPLE_COUNT = 20
 # The most characters of a question.
-_LONGEST_QUESTION = 20_000
+_MAX_QUESTION_CHARACTERS = 20_000
 
 
 def render_html(
@@ -268,7 +268,7 @@ def render_html(
         samples=samples,
         complete=complete,
         total=len(report.rows),
-        at_once=_SAMPLES_AT_ONCE,
+        at_once=_SAMPLES_PER_BLOCK,
         gates=gates,
     )
 
@@ -278,7 +278,7 @@ def render_notebook(report: Report) -> str:
     render_sample = get_macro("sample.html", "sample_of")
     prefix = f"n{crc32(str(report.summary).encode()):x}-"
     samples = []
-    for row in report.rows[:_NOTEBOOK_SAMPLES]:
+    for row in report.rows[:_NOTEBOOK_SAMPLE_COUNT]:
         view = build_sample_view(row.sample, row)
         detail = render_sample(view, f"{prefix}{row.index}", report.language)
         samples.append((_render_line(report, row), detail))
@@ -318,9 +318,9 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
 
 def _choose_rows(report: Report) -> Sequence[Row]:
     """Choose the rows that the page has room for: the worst, and every so many of the others."""
-    if len(report.rows) <= _MEASURED_LINES:
+    if len(report.rows) <= _MEASURED_LINE_COUNT:
         return report.rows
-    measured = report.rows[:: len(report.rows) // _MEASURED_LINES + 1]
+    measured = report.rows[:: len(report.rows) // _MEASURED_LINE_COUNT + 1]
     size = sum(len(_render_head(report, row).encode()) for row in measured)
     most_rows = LINE_BYTES * len(measured) // size
     if len(report.rows) <= most_rows:
@@ -342,7 +342,7 @@ def _render_head(report: Report, row: Row) -> Any:
 
 def _render_line(report: Report, row: Row) -> Any:
     """Render the line of a sample: its name and its question."""
-    question = (row.fields.user_input or "")[:_LONGEST_QUESTION]
+    question = (row.fields.user_input or "")[:_MAX_QUESTION_CHARACTERS]
     return get_macro("line.html", "line_of")(row, row.called(report.language), question)
 
 

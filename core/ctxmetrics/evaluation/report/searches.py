@@ -19,7 +19,7 @@ from ctxmetrics.scores.wording import plural
 from ctxmetrics.verdicts import Verdict
 
 # The most samples that the text names.
-_MOST_NAMES = 5
+_MAX_NAMED_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class Searches(Plain):
         lines += wrap(f"everything was there: {', '.join(counts)}")
         total = sum(len(sample.added) for sample in self.samples)
         idle = [f"{sample} ({search})" for sample, search in self.idle]
-        names = f": {', '.join(idle[:_MOST_NAMES])}" if idle else ""
-        if len(idle) > _MOST_NAMES:
+        names = f": {', '.join(idle[:_MAX_NAMED_SAMPLES])}" if idle else ""
+        if len(idle) > _MAX_NAMED_SAMPLES:
             names += " .."
         lines += wrap(f"added nothing: {len(idle)} of {total} searches{names}")
         if self.lost:

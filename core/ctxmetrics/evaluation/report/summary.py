@@ -20,17 +20,17 @@ from ctxmetrics.verdicts import Usage
 
 # The share of right verdicts of an honest judge. A part of the controls has failed if an honest judge would have so few right
 # verdicts there in less than one of the following shares of runs.
-_HONEST_SHARE = 0.9
+_HONEST_RIGHT_SHARE = 0.9
 # For all verdicts about sentences, or about contexts.
-_RARE_SHARE = 1 / 50_000
+_MAX_CHANCE = 1 / 50_000
 # For those in one half of the run.
-_RARE_SHARE_OF_HALVES = 1 / 5_000
+_MAX_CHANCE_OF_HALVES = 1 / 5_000
 # For a small group of verdicts, since there are several groups.
-_RARE_SHARE_OF_GROUPS = 1 / 100_000
+_MAX_CHANCE_OF_GROUPS = 1 / 100_000
 # The names of the halves of a run.
-_HALVES = ("first half", "second half")
+_HALF_NAMES = ("first half", "second half")
 # The fields of a summary as plain data.
-_FIELDS = ("metrics", "usage", "stopped", "controls", "notes", "answered", "audit")
+_JSON_FIELDS = ("metrics", "usage", "stopped", "controls", "notes", "answered", "audit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +78,10 @@ class Controls(Plain):
         failed = []
         for name, (right, total) in self.parts.items():
             _, _, group = name.partition(", ")
-            rare_share = _RARE_SHARE_OF_GROUPS if group else _RARE_SHARE
-            if group in _HALVES:
-                rare_share = _RARE_SHARE_OF_HALVES
-            if upper_share(right, total, rare_share) < _HONEST_SHARE:
+            rare_share = _MAX_CHANCE_OF_GROUPS if group else _MAX_CHANCE
+            if group in _HALF_NAMES:
+                rare_share = _MAX_CHANCE_OF_HALVES
+            if upper_share(right, total, rare_share) < _HONEST_RIGHT_SHARE:
                 failed.append(name)
         return tuple(failed)
 
@@ -211,4 +211,4 @@ class Summary(Mapping[str, MetricSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""
-        return plain_fields(self, _FIELDS)
+        return plain_fields(self, _JSON_FIELDS)

@@ -14,9 +14,9 @@ from ctxmetrics.models.runtime.background import in_loop_or_thread, in_thread
 Call: TypeAlias = Callable[[str], Coroutine[Any, Any, Any]]
 
 # The methods of retrievers, sync and async: LangChain's runnables, LlamaIndex's retrievers.
-_METHODS = (("invoke", "ainvoke"), ("retrieve", "aretrieve"))
+_RETRIEVER_METHODS = (("invoke", "ainvoke"), ("retrieve", "aretrieve"))
 # The inputs of Haystack's components that take a question.
-_QUESTIONS = ("query", "text", "question")
+_QUESTION_INPUTS = ("query", "text", "question")
 
 
 def build_call(retriever: object, name: str) -> Call:
@@ -37,7 +37,7 @@ def build_call(retriever: object, name: str) -> Call:
         raise ParameterError(
             f"compare_retrievers: {name!r} is the class {retriever.__name__}. Give an object of it."
         )
-    for sync_name, async_name in _METHODS:
+    for sync_name, async_name in _RETRIEVER_METHODS:
         sync_method: Any = getattr(retriever, sync_name, None)
         async_method: Any = getattr(retriever, async_name, None)
         has_sync = callable(sync_method)
@@ -108,7 +108,7 @@ def _component_inputs(retriever: Any, name: str, question: str) -> Mapping[str, 
         if parameter.default is parameter.empty
         and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
     ]
-    question_name = next((candidate for candidate in _QUESTIONS if candidate in parameters), None)
+    question_name = next((candidate for candidate in _QUESTION_INPUTS if candidate in parameters), None)
     other_required = [other for other in required if other != question_name]
     if question_name is None or other_required:
         taken = other_required or required or [*parameters] or ["nothing"]
@@ -128,7 +128,7 @@ def _pipeline_inputs(retriever: Any, name: str, question: str) -> Mapping[str, A
     data: dict[str, dict[str, str]] = {}
     for component, inputs in retriever.inputs().items():
         mandatory = [input_name for input_name, info in inputs.items() if info.get("is_mandatory")]
-        question_name = next((candidate for candidate in _QUESTIONS if candidate in inputs), None)
+        question_name = next((candidate for candidate in _QUESTION_INPUTS if candidate in inputs), None)
         other_mandatory = [other for other in mandatory if other != question_name]
         if other_mandatory:
             raise ParameterError(
@@ -141,6 +141,6 @@ def _pipeline_inputs(retriever: Any, name: str, question: str) -> Mapping[str, A
             data[component] = {question_name: question}
     if not data:
         raise ParameterError(
-            f"compare_retrievers: no component of {name!r} waits for {' or '.join(_QUESTIONS)}. Give a function."
+            f"compare_retrievers: no component of {name!r} waits for {' or '.join(_QUESTION_INPUTS)}. Give a function."
         )
     return {"data": data}

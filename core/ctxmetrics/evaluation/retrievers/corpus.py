@@ -24,10 +24,10 @@ from ctxmetrics.scores.wording import plural
 CorpusSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any]
 
 # The share of the retrieved contexts below which a note says that the corpus is another one.
-_MOSTLY = 0.9
+_MIN_SHARE_IN_CORPUS = 0.9
 # Fields of samples, which no chunk of a corpus has.
-_OF_SAMPLES = ("retrieved_contexts", "reference_contexts", "contexts", "user_input")
-_NO_FLOOR = (
+_SAMPLE_FIELDS = ("retrieved_contexts", "reference_contexts", "contexts", "user_input")
+_NO_FLOOR_NOTE = (
     "these are samples. A floor over their own contexts says nothing: few of these texts mislead, and the texts that the "
     "retriever did not find are not among them. Give all chunks that the retrievers search."
 )
@@ -85,8 +85,8 @@ def read_corpus(source: CorpusSource) -> Corpus:
         rows = ((f"item {number}", item) for number, item in enumerate(source, 1))
     chunks: dict[tuple[str | None, str], Chunk] = {}
     for location, row in rows:
-        if isinstance(row, Mapping) and any(key in row for key in _OF_SAMPLES):
-            raise ParameterError(f"{name}, {location}: {_NO_FLOOR}")
+        if isinstance(row, Mapping) and any(key in row for key in _SAMPLE_FIELDS):
+            raise ParameterError(f"{name}, {location}: {_NO_FLOOR_NOTE}")
         text = text_of(row)
         if not isinstance(text, str):
             raise InputFileError(
@@ -156,7 +156,7 @@ def list_foreign(corpus: Corpus, samples: Mapping[str, Sequence[Sample | None]])
                 total += 1
                 if text not in texts_in_corpus and id_ not in ids_in_corpus:
                     foreign += 1
-        if total - foreign < _MOSTLY * total:
+        if total - foreign < _MIN_SHARE_IN_CORPUS * total:
             yield (
                 f"{name}: {foreign} of {plural(total, 'context')} are not in the corpus, neither by text nor by id: the "
                 "floor is over another corpus"

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 K1 = 1.5
 B = 0.75
 # Snowball's name of a language.
-_STEMMERS = {
+_STEMMER_BY_LANGUAGE = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
     "fi": "finnish", "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian",
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
 # How many texts decide about the language.
-_LOOKED_AT = 200
+_LANGUAGE_SAMPLE_SIZE = 200
 # A run of letters and digits.
 _WORD = re.compile(r"\w+")
 # Letters of scripts without spaces between words, and Korean, whose particles are written together with the word.
-_UNSPACED = re.compile(
+_UNSPACED_LETTERS = re.compile(
     r"""
         [\u0e00-\u0eff]               # Thai, Lao
       | [\u1000-\u109f]               # Burmese
@@ -97,7 +97,7 @@ class BM25:
         """Split a text into stemmed words; in scripts without spaces, into pairs of characters."""
         tokens: list[str] = []
         for word in _WORD.findall(text.casefold()):
-            has_no_spaces = not word.isascii() and _UNSPACED.search(word)
+            has_no_spaces = not word.isascii() and _UNSPACED_LETTERS.search(word)
             if not has_no_spaces:
                 tokens.append(self._stem(word))
             elif len(word) == 1:
@@ -119,10 +119,10 @@ def _build_stemmer(chunks: Iterable[Chunk]) -> tuple[Callable[[str], str], str]:
     """Return the stemmer of the language of most texts, and what the provenance calls it."""
     with importing("PyStemmer", also="Stemmer"):
         library = import_module("Stemmer")  # a compiled module, without types
-    texts = [chunk.text for chunk in chunks][:_LOOKED_AT]
+    texts = [chunk.text for chunk in chunks][:_LANGUAGE_SAMPLE_SIZE]
     counts = Counter(detect_language(text) for text in texts)
     most_frequent_language, _ = counts.most_common(1)[0]
-    name = _STEMMERS.get(most_frequent_language)
+    name = _STEMMER_BY_LANGUAGE.get(most_frequent_language)
     if name is None or name not in library.algorithms():
         return str, "no stemmer"
     stemmer: Any = library.Stemmer(name)

@@ -28,9 +28,9 @@ from ctxmetrics.verdicts import Verdict
 # The share of the recall that a threshold keeps, unless another one is asked for.
 KEEP = 0.95
 # The most thresholds of a curve.
-_MOST_POINTS = 60
+_MAX_CURVE_POINTS = 60
 # Floats are rounded: a recall that is lower by no more than this counts as kept.
-_ROUNDING = 1e-12
+_ROUNDING_ERROR = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +230,9 @@ class _Curve:
     def list_points(self) -> tuple[ThresholdPoint, ...]:
         """List a point for each score that occurs; if these are too many, evenly spaced ones."""
         thresholds = self._thresholds
-        if len(thresholds) > _MOST_POINTS:
-            step = (len(thresholds) - 1) / (_MOST_POINTS - 1)
-            thresholds = [thresholds[round(number * step)] for number in range(_MOST_POINTS)]
+        if len(thresholds) > _MAX_CURVE_POINTS:
+            step = (len(thresholds) - 1) / (_MAX_CURVE_POINTS - 1)
+            thresholds = [thresholds[round(number * step)] for number in range(_MAX_CURVE_POINTS)]
         return tuple(map(self._measure, thresholds))
 
     def find_strictest(self, keep: float) -> ThresholdPoint | None:
@@ -242,7 +242,7 @@ class _Curve:
         """
         if not self._thresholds:
             return None
-        smallest_recall = keep * self._measure(self._thresholds[0]).recall - _ROUNDING
+        smallest_recall = keep * self._measure(self._thresholds[0]).recall - _ROUNDING_ERROR
 
         def loses_too_much(threshold: float) -> bool:
             """Whether a threshold keeps less recall than asked for."""

@@ -26,9 +26,9 @@ from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 # Judgements that are remembered for each question: two of its pool, and two of each of some settings alone.
-_REMEMBERED = 10
+_MAX_REMEMBERED_JUDGEMENTS = 10
 # Verdict codes of replies that could not be used. A shorter request may bring one; a server that is down will not.
-_UNUSABLE = frozenset(
+_UNUSABLE_CODES = frozenset(
     {
         "missing_id",
         "invalid_reply",
@@ -123,7 +123,7 @@ class PooledJudge:
         self.judge = judge
         self.settings: tuple[str, ...] = tuple(sorted(settings))
         self.pools = pools
-        self._memo: Memo[Judgement] = Memo(_REMEMBERED * questions, keep=_is_complete)
+        self._memo: Memo[Judgement] = Memo(_MAX_REMEMBERED_JUDGEMENTS * questions, keep=_is_complete)
 
     @property
     def name(self) -> str:
@@ -332,7 +332,7 @@ def _split_evidence(evidence: Iterable[Evidence]) -> tuple[set[int], set[int]]:
 
 def _is_unusable(verdict: Verdict) -> bool:
     """Whether a verdict is missing because the reply could not be used."""
-    return verdict.value is None and verdict.code in _UNUSABLE
+    return verdict.value is None and verdict.code in _UNUSABLE_CODES
 
 
 def _is_complete(judgement: Judgement) -> bool:

@@ -16,9 +16,9 @@ from ctxmetrics.text.character_spans import has_content
 
 Questions: TypeAlias = Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str]
 # What the calls of a retriever fill in.
-_FILLED = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages", "searches"})
+_FIELDS_OF_RETRIEVAL = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages", "searches"})
 # Labels that are about a question, whatever was retrieved for it.
-_LABELS = frozenset({LABEL, "relevance"})
+_LABELS_OF_QUESTION = frozenset({LABEL, "relevance"})
 
 
 def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Sample]:
@@ -38,7 +38,7 @@ def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Samp
         samples.append(_to_question(sample))
     if not samples:
         raise ParameterError("compare_retrievers: there is no question.")
-    required_fields = {name for metric in metrics for name in metric.requires} - _FILLED
+    required_fields = {name for metric in metrics for name in metric.requires} - _FIELDS_OF_RETRIEVAL
     missing_fields = {
         name for name in required_fields if not any(sample.has(name) for sample in samples)
     }
@@ -49,7 +49,7 @@ def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Samp
 
 def _to_question(sample: Sample) -> Sample:
     """Return a sample without what was retrieved for it before, and without the labels about that."""
-    labels = {name: value for name, value in sample.labels.items() if name in _LABELS}
+    labels = {name: value for name, value in sample.labels.items() if name in _LABELS_OF_QUESTION}
     return replace(
         sample,
         retrieved_contexts=None,

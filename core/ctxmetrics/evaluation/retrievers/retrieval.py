@@ -29,11 +29,11 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 # The key of a sample's metadata that says how its contexts were retrieved.
 RETRIEVAL = "retrieval"
 # The most characters of an error's text that are kept.
-_LONGEST_ERROR = 500
+_MAX_ERROR_CHARACTERS = 500
 # Seconds that calls get to end when retrieving is stopped.
-_GRACE = 1.0
+_GRACE_SECONDS = 1.0
 # The share of calls that are faster than a slow one.
-_NINETY_FIFTH = 0.95
+_SLOW_CALL_QUANTILE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class CallFigures(Plain):
 
 
 # How many errors of a retriever are shown.
-_MOST_ERRORS = 3
+_MAX_ERRORS_SHOWN = 3
 
 
 def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
@@ -135,10 +135,10 @@ def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
         repeated=len(repeated),
         unsorted=len(unsorted),
         median_seconds=median(seconds) if seconds else None,
-        slow_seconds=seconds[math.ceil(_NINETY_FIFTH * len(seconds)) - 1] if seconds else None,
+        slow_seconds=seconds[math.ceil(_SLOW_CALL_QUANTILE * len(seconds)) - 1] if seconds else None,
         contexts=fmean(context_counts) if context_counts else None,
         tokens=fmean(token_counts) if all_have_texts else None,
-        first_errors=tuple(errors[:_MOST_ERRORS]),
+        first_errors=tuple(errors[:_MAX_ERRORS_SHOWN]),
     )
 
 
@@ -305,7 +305,9 @@ class Retriever:
                 stages=None,
                 searches=None,
             )
-            return Retrieval(sample=empty, seconds=seconds, error=text[:_LONGEST_ERROR], k=self._k)
+            return Retrieval(
+                sample=empty, seconds=seconds, error=text[:_MAX_ERROR_CHARACTERS], k=self._k
+            )
         scores = retrieved.scores
         return Retrieval(
             sample=sample,
@@ -388,5 +390,5 @@ class Retrieving:
             for worker in self._workers:
                 worker.cancel()
             if self._workers:
-                await asyncio.wait(self._workers, timeout=_GRACE)
+                await asyncio.wait(self._workers, timeout=_GRACE_SECONDS)
         return self.retrieved

@@ -15,7 +15,7 @@ from ctxmetrics.samples.sample import Sample
 
 # Where an answer has its list of documents, the likeliest first: ours, LangChain, Haystack, Chroma, LlamaIndex, Qdrant,
 # Elasticsearch, Pinecone, Weaviate, Azure.
-_LISTS = (
+_DOCUMENT_LIST_PATHS = (
     "retrieved_contexts",
     "contexts",
     "documents",
@@ -39,9 +39,9 @@ _LISTS = (
     "response",
 )
 # Where an answer has the ids of its texts, beside them.
-_IDS = ("ids", "retrieved_context_ids")
+_ID_LIST_KEYS = ("ids", "retrieved_context_ids")
 # Where a document has its score; more is better.
-_SCORES = (
+_SCORE_PATHS = (
     "score",
     "_score",
     "similarity",
@@ -53,11 +53,11 @@ _SCORES = (
     "_additional.certainty",
 )
 # The most levels of an answer in which a list is looked for.
-_DEEPEST = 4
+_MAX_DEPTH = 4
 # The fields of a question that its retrieval fills.
-_FILLED = ("retrieved_contexts", "retrieved_context_ids", "stages", "searches")
+_FIELDS_OF_RETRIEVAL = ("retrieved_contexts", "retrieved_context_ids", "stages", "searches")
 # The fields that are compared with texts.
-_READ_AS_TEXT = ("reference", "references", "reference_facts", "reference_contexts", "response")
+_TEXT_COMPARED_FIELDS = ("reference", "references", "reference_facts", "reference_contexts", "response")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ def read_retrieved(value: Any) -> Retrieved:
         return Retrieved(tuple(ranked_ids), None, tuple(float(value[id_]) for id_ in ranked_ids))
     if isinstance(value, (list, tuple)):
         return _read_items(value)
-    holder, items = _find_list(value, _DEEPEST)
+    holder, items = _find_list(value, _MAX_DEPTH)
     if items is None:
         raise SampleError(
             f"The retriever returned a {type(value).__name__} without a list of texts or documents. Return the list."
         )
     ids: Any = None
-    for key in _IDS:
+    for key in _ID_LIST_KEYS:
         ids_at_key = unwrap_inner_list(as_list(look_up(holder, key)))
         if ids_at_key:
             ids = ids_at_key
@@ -120,9 +120,9 @@ def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
     Raises:
         SampleError: An item is neither a text, a document nor an id.
     """
-    fields: dict[str, Any] = dict.fromkeys(_FILLED)  # None for each
+    fields: dict[str, Any] = dict.fromkeys(_FIELDS_OF_RETRIEVAL)  # None for each
     items = retrieved.items[:k]
-    expects_texts = any(question.has(name) for name in _READ_AS_TEXT)
+    expects_texts = any(question.has(name) for name in _TEXT_COMPARED_FIELDS)
     expects_only_ids = question.has("reference_context_ids") and not expects_texts
     are_numbers = all(isinstance(item, Integral) for item in items)
     may_be_ids = all(isinstance(item, (str, Integral)) for item in items)
@@ -172,7 +172,7 @@ def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
     """Find the list of documents in an answer, and what holds it; None where there is none, or several may be meant."""
     if not depth or isinstance(value, (str, bytes)):
         return value, None
-    for key in _LISTS:
+    for key in _DOCUMENT_LIST_PATHS:
         inner = as_list(look_up(value, key))
         if isinstance(inner, (list, tuple)):
             return value, inner
@@ -198,7 +198,7 @@ def _find_score(item: Any) -> float | None:
         return float(item[1])
     if isinstance(item, (str, Integral)):
         return None
-    score = first_value_at(item, _SCORES)
+    score = first_value_at(item, _SCORE_PATHS)
     return float(score) if _is_score(score) else None
 
 

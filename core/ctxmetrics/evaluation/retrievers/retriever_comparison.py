@@ -14,7 +14,7 @@ from ctxmetrics.evaluation.rows.output_files import write_whole
 
 TITLE = "ctxmetrics: comparison of retrievers"
 # The questions that are shown with all units and contexts.
-_MOST_ON_PAGE = 100
+_MAX_QUESTIONS_ON_PAGE = 100
 
 
 class RetrieverComparison(RetrieverFigures):
@@ -74,7 +74,7 @@ class RetrieverComparison(RetrieverFigures):
         return self._render(
             "retrievers.html",
             language="en",
-            most_on_page=_MOST_ON_PAGE,
+            most_on_page=_MAX_QUESTIONS_ON_PAGE,
             build_units=retriever_tables.build_units,
             draw_curves=retriever_tables.draw_curves,
             draw_nothing=retriever_tables.draw_nothing,

@@ -72,7 +72,7 @@ DEFAULT_TIMEOUT = 60.0
 # The name of the setting that BM25 is, the floor of the comparison.
 _BM25_NAME = "bm25"
 # The families of metrics that contexts of all settings together can only raise.
-_RECALLS = frozenset({"recall", "string_recall", "id_recall"})
+_RECALL_FAMILIES = frozenset({"recall", "string_recall", "id_recall"})
 # The ending of the file of what a setting retrieved.
 _RETRIEVED_ENDING = ".retrieved.jsonl"
 
@@ -390,7 +390,7 @@ class RetrieverRun:
         metrics = [
             metric
             for metric in self._metrics
-            if metric.family in _RECALLS and metric.top_k is None and _is_free(metric)
+            if metric.family in _RECALL_FAMILIES and metric.top_k is None and _is_free(metric)
         ]
         # By the index of the question: its sample with the contexts of all settings, and the scores of that sample.
         joined_samples: dict[int, Sample] = {}

@@ -22,7 +22,7 @@ from ctxmetrics.scores.wording import clean, format_number, format_p, plural
 # How many questions are shown in the terminal; JSON and the page hold more.
 MOST = 10
 # The most characters of a text in a line.
-_LONGEST = 80
+_MAX_TEXT_CHARACTERS = 80
 
 
 def heading(comparison: RetrieverFigures) -> str:
@@ -30,7 +30,7 @@ def heading(comparison: RetrieverFigures) -> str:
     first = next(iter(comparison.settings))
     text = f"{plural(comparison.questions, 'question')}, the first {comparison.k} contexts"
     if len(comparison.settings) > 1:
-        text += f"; differences are those to {clean(first, _LONGEST)}"
+        text += f"; differences are those to {clean(first, _MAX_TEXT_CHARACTERS)}"
     return text
 
 
@@ -52,7 +52,7 @@ def build_means(comparison: RetrieverFigures) -> Table:
 
     columns: list[Column[tuple[str, str]]] = [
         Column("metric", lambda item: item[0]),
-        Column("setting", lambda item: clean(item[1], _LONGEST)),
+        Column("setting", lambda item: clean(item[1], _MAX_TEXT_CHARACTERS)),
         Column("mean", lambda item: _format_mean(_get_summary(comparison, item)), bar=get_bar),
         Column("95 % interval", lambda item: _format_interval(_get_summary(comparison, item))),
         Column("to the first", lambda item: _describe(format_difference, get_difference(item))),
@@ -96,7 +96,7 @@ def _describe_verdict(item: Difference) -> str:
 def build_calls(comparison: RetrieverFigures) -> Table:
     """Build the table of the calls."""
     columns: list[Column[Setting]] = [
-        Column("setting", lambda setting: clean(setting.name, _LONGEST)),
+        Column("setting", lambda setting: clean(setting.name, _MAX_TEXT_CHARACTERS)),
         Column("calls", attrgetter("calls.calls")),
         Column("seconds", lambda setting: setting.calls.median_seconds, ".3f"),
         Column("95 % below", lambda setting: setting.calls.slow_seconds, ".3f"),
@@ -116,7 +116,7 @@ def build_nothing(comparison: RetrieverFigures) -> Table | None:
     if not items:
         return None
     table = Table.build(_NOTHING_COLUMNS, items.values())
-    return table.with_names("setting", [clean(name, _LONGEST) for name in items])
+    return table.with_names("setting", [clean(name, _MAX_TEXT_CHARACTERS) for name in items])
 
 
 def _useless_text(item: ReturnedNothing) -> str:
@@ -184,7 +184,9 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
     runs = {} if comparison.comparisons is None else comparison.comparisons.runs
     for name, run in runs.items():
         primary = [item for item in run.metrics if item.verdict is not None]
-        sentences += [f"{clean(name, _LONGEST)}: {'; '.join(build_clauses(item))}" for item in primary]
+        sentences += [
+            f"{clean(name, _MAX_TEXT_CHARACTERS)}: {'; '.join(build_clauses(item))}" for item in primary
+        ]
     sentences += _describe_floor(comparison)
     for ceiling in comparison.ceilings:
         convention = _get_summary(
@@ -201,15 +203,15 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
         if setting.calls.unsorted:
             count = f"{setting.calls.unsorted} of {setting.calls.calls}"
             sentences.append(
-                f"{clean(setting.name, _LONGEST)}: in {count} calls the scores say another order; that of the list counts"
+                f"{clean(setting.name, _MAX_TEXT_CHARACTERS)}: in {count} calls the scores say another order; that of the list counts"
             )
         sentences += [
-            f"{clean(setting.name, _LONGEST)} failed, question {clean(who, _LONGEST)}: {clean(error, 2 * _LONGEST)}"
+            f"{clean(setting.name, _MAX_TEXT_CHARACTERS)} failed, question {clean(who, _MAX_TEXT_CHARACTERS)}: {clean(error, 2 * _MAX_TEXT_CHARACTERS)}"
             for who, error in setting.calls.first_errors
         ]
     sentences += comparison.notes
     for name, run in runs.items():
-        sentences += [f"{clean(name, _LONGEST)}: {note}" for note in run.notes]
+        sentences += [f"{clean(name, _MAX_TEXT_CHARACTERS)}: {note}" for note in run.notes]
     if comparison.controls:
         sentences.append(comparison.controls.describe())
     if comparison.stopped:
@@ -231,7 +233,7 @@ def _describe_floor(comparison: RetrieverFigures) -> Iterator[str]:
             if item.interval is not None:
                 interval = format_ends(item)
             difference = format_difference(item)
-            yield f"{clean(name, _LONGEST)} against {floor.setting}: {item.name} {difference} ({interval})"
+            yield f"{clean(name, _MAX_TEXT_CHARACTERS)} against {floor.setting}: {item.name} {difference} ({interval})"
     for metric, mean in floor.random.items():
         yield f"random: {metric} {mean:.4f} (closed form, {floor.chunks} chunks)"
     yield f"{floor.setting}: {floor.about}"
@@ -267,13 +269,13 @@ def describe_loss(question: QuestionAcross) -> Iterator[str]:
         held_by = ", ".join(
             f"{name} (rank {rank})" for name, rank in unit.ranks.items() if rank is not None
         )
-        text = "" if unit.text == unit.id else f": {clean(unit.text, _LONGEST)}"
+        text = "" if unit.text == unit.id else f": {clean(unit.text, _MAX_TEXT_CHARACTERS)}"
         yield f"{unit.id} lost by {lost_by}; held by {held_by}{text}"
 
 
 def shown(text: str | None) -> str:
     """Return a text as a line shows it."""
-    return clean(text or "", _LONGEST)
+    return clean(text or "", _MAX_TEXT_CHARACTERS)
 
 
 def format_value(value: float | None, row: Any, metric: str) -> str:

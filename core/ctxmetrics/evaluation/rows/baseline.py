@@ -21,10 +21,10 @@ from ctxmetrics.verdicts import Evidence, Verdict
 # The beginning of a hash that stands in place of a text.
 HASHED = "sha256:"
 # Characters of the hashes, of 6 bits each: of one text of a sample; of what tells samples apart.
-_TEXT = 4
-_QUESTION = 7
+_TEXT_HASH_LENGTH = 4
+_QUESTION_HASH_LENGTH = 7
 KEY = 5
-_HASH = re.compile("[0-9a-f]{32}")
+_FULL_HASH = re.compile("[0-9a-f]{32}")
 
 
 def digest(value: object) -> str:
@@ -48,9 +48,9 @@ def _get_encoder() -> Callable[[object], bytes]:
     return to_json
 
 
-def shorten(hash_: str, size: int = _TEXT) -> str:
+def shorten(hash_: str, size: int = _TEXT_HASH_LENGTH) -> str:
     """Return the first bits of a hash as characters of 6 bits each; what is no hash, as a file may have it, is hashed first."""
-    if not _HASH.fullmatch(hash_):
+    if not _FULL_HASH.fullmatch(hash_):
         hash_ = digest(hash_)
     return urlsafe_b64encode(bytes.fromhex(hash_)).decode()[:size]
 
@@ -58,12 +58,12 @@ def shorten(hash_: str, size: int = _TEXT) -> str:
 def text_hash(text: str) -> str:
     """Return the short hash of a unit's text; of a hash, its beginning."""
     hash_ = text.removeprefix(HASHED) if text.startswith(HASHED) else digest(text)
-    return HASHED + (hash_ if len(hash_) == _TEXT else shorten(hash_))
+    return HASHED + (hash_ if len(hash_) == _TEXT_HASH_LENGTH else shorten(hash_))
 
 
 def shorten_question(record: Mapping[str, Any]) -> str:
     """Return the hash of a sample's question and reference as a baseline holds it."""
-    return record["hash"] if "key" in record else shorten(record["hash"], _QUESTION)
+    return record["hash"] if "key" in record else shorten(record["hash"], _QUESTION_HASH_LENGTH)
 
 
 def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,14 +77,14 @@ def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
         "context_hashes": [shorten(hash_) for hash_ in hashes],
     }
     if record.get("content_hash"):
-        short["content_hash"] = shorten(record["content_hash"], _QUESTION)
+        short["content_hash"] = shorten(record["content_hash"], _QUESTION_HASH_LENGTH)
     if record.get("stage_sizes"):
         short["stages_key"] = shorten(digest(record["stage_sizes"]))
     return {**record, **short}
 
 
 # What a baseline keeps of a sample.
-_KEPT = ("hash", "content_hash", "key", "stages_key", "context_hashes")
+_KEPT_FIELDS = ("hash", "content_hash", "key", "stages_key", "context_hashes")
 
 
 def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
@@ -95,7 +95,7 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
         record: What is known of its sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`.
     """
     short = shorten_record(record)
-    baseline_record = {name: short[name] for name in _KEPT if name in short}
+    baseline_record = {name: short[name] for name in _KEPT_FIELDS if name in short}
     return replace(
         row, sample=None, scores=tuple(map(_shorten_score, row.scores)), record=baseline_record
     )

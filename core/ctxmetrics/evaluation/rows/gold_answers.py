@@ -21,9 +21,9 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.normal_form import normalise
 
 # The fields of a sample that hold gold passages.
-_GOLD = frozenset({"reference_context_ids", "reference_contexts"})
+_GOLD_FIELDS = frozenset({"reference_context_ids", "reference_contexts"})
 # The labels that grade gold ids.
-_GRADES = "relevance"
+_GRADES_LABEL = "relevance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class PeopleGold:
         ids = [passage.id for passage in self.passages]
         data["reference_context_ids"] = ids
         data.pop("reference_contexts", None)  # the texts of the old ids
-        grades = sample.labels.get(_GRADES)
+        grades = sample.labels.get(_GRADES_LABEL)
         if isinstance(grades, Mapping):
             # A grade above 0 says that an id is gold.
             changed = {*ids}.symmetric_difference(sample.reference_context_ids)
             new_grades = {id_: grade for id_, grade in grades.items() if id_ not in changed}
-            data["labels"] = {**data["labels"], _GRADES: new_grades}
+            data["labels"] = {**data["labels"], _GRADES_LABEL: new_grades}
         return Sample(**data)
 
 
@@ -144,7 +144,7 @@ class GoldAnswers:
             InputFileError: The audit asks another question under the same name.
         """
         sample = row.fields
-        if row.name not in self.verdicts or not any(sample.has(name) for name in _GOLD):
+        if row.name not in self.verdicts or not any(sample.has(name) for name in _GOLD_FIELDS):
             return None
         question = self.questions[row.name]
         if sample.user_input is not None and sample.user_input != question:
@@ -170,7 +170,7 @@ def list_gold(sample: Sample) -> Iterator[GoldPassage]:
 
 def counts_gold(metric: Metric | None) -> bool:
     """Tell whether a metric counts gold passages, which an audit is about."""
-    return metric is not None and not _GOLD.isdisjoint(metric.requires)
+    return metric is not None and not _GOLD_FIELDS.isdisjoint(metric.requires)
 
 
 def score_by_people(metric: Metric, row: Row, gold: PeopleGold) -> float | None:

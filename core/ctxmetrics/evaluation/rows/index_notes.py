@@ -16,11 +16,11 @@ from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # The most ids that are shown.
-_MOST_SHOWN = 2
+_MAX_IDS_SHOWN = 2
 # With fewer retrieved ids nothing is said about the index.
-_FEWEST_IDS = 20
+_MIN_IDS = 20
 # If both runs have a smaller share of their ids, the index is another one.
-_SMALLEST_SHARE = 0.1
+_MIN_COMMON_SHARE = 0.1
 
 
 class IndexSketch:
@@ -64,7 +64,7 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
     smaller_size = min(len(first.hashes), len(second.hashes))
     shared = [id_ for id_ in first.hashes if id_ in second.hashes]
     notes = _describe_own_labels(first.labels, second.labels)
-    if smaller_size >= _FEWEST_IDS and len(shared) < _SMALLEST_SHARE * smaller_size:
+    if smaller_size >= _MIN_IDS and len(shared) < _MIN_COMMON_SHARE * smaller_size:
         notes.append(
             f"another index, or other ids: of {smaller_size} retrieved ids {len(shared)} are in both runs; "
             "what id metrics lost may be no loss"
@@ -77,7 +77,7 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
         if hashes_before and hashes_after and hashes_before.isdisjoint(hashes_after):
             changed_ids.append(id_)
     if changed_ids:
-        examples = ", ".join(clean(id_, TEXT) for id_ in changed_ids[:_MOST_SHOWN])
+        examples = ", ".join(clean(id_, TEXT) for id_ in changed_ids[:_MAX_IDS_SHOWN])
         notes.append(
             f"another text under {len(changed_ids)} of {plural(len(shared), 'id')} of both runs: {examples}"
         )

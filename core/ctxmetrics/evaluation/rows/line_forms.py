@@ -20,11 +20,11 @@ from ctxmetrics.scores.wording import TEXT
 from ctxmetrics.verdicts import Count, Evidence, Usage, Verdict
 
 # The most contexts of all stages of a retrieval: the number of a context is below it.
-_LARGEST_POOL = 100_000
-_STRICT = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
-_WITH_OTHERS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
+_MAX_POOL_SIZE = 100_000
+_STRICT_CONFIG = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
+_STRICT_CONFIG_WITH_EXTRAS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
 
-_NumberInPool = Annotated[int, Field(ge=0, lt=_LARGEST_POOL)]
+_NumberInPool = Annotated[int, Field(ge=0, lt=_MAX_POOL_SIZE)]
 # A text about a run, cut to what is shown of it.
 _Shown = Annotated[str, AfterValidator(lambda text: text[: 4 * TEXT])]
 
@@ -51,7 +51,7 @@ def declare(
     for name, kind in own.items():
         form[name] = NotRequired[kind]
     declared: Any = TypedDict(cls.__name__, form)  # type: ignore[misc]  # its fields are those of the class
-    declared.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]  # read by pydantic
+    declared.__pydantic_config__ = _STRICT_CONFIG  # type: ignore[attr-defined]  # read by pydantic
     return declared
 
 
@@ -72,7 +72,7 @@ else:
 class RunStart(TypedDict, total=False):
     """What the first line says about the run."""
 
-    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+    __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
     started: _Shown
     commit: _Shown
@@ -84,7 +84,7 @@ class RunStart(TypedDict, total=False):
 class RunLine(TypedDict):
     """The first line of a file."""
 
-    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+    __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
     run: RunStart
 
@@ -101,7 +101,7 @@ class StageDetails(TypedDict):
 class Details(TypedDict, total=False):
     """The details of a verdict that are computed with; it may have any others."""
 
-    __pydantic_config__ = _WITH_OTHERS  # type: ignore[misc]
+    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]
 
     weight: Annotated[float, Field(ge=0)]
     partial: Annotated[float, Field(ge=0, le=1)]
@@ -120,7 +120,7 @@ class StageSizes(TypedDict):
 class Record(TypedDict, total=False):
     """What a line says about its sample, beside the sample's own fields."""
 
-    __pydantic_config__ = _WITH_OTHERS  # type: ignore[misc]
+    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]
 
     hash: str | None
     content_hash: str | None
@@ -135,7 +135,7 @@ class Record(TypedDict, total=False):
 class LightRecord(TypedDict, total=False):
     """What a summary of a run looks at in a sample."""
 
-    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+    __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
     hash: str | None
     content_hash: str | None
@@ -148,35 +148,40 @@ class LightRecord(TypedDict, total=False):
 class LightDetails(TypedDict, total=False):
     """What a summary of a run looks at in the details of a verdict."""
 
-    __pydantic_config__ = _STRICT  # type: ignore[misc]  # a setting of pydantic, no field
+    __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
     weight: Annotated[float, Field(ge=0)]
     unnamed: Any
     contradiction: Any
 
 
-_EVIDENCE: Any = declare(Evidence, left_out={"quote"})
-_VERDICT: Any = declare(
-    Verdict, left_out={"text"}, evidence=list[_EVIDENCE], details=Annotated[Details, Frozen()]
+_EVIDENCE_TYPE: Any = declare(Evidence, left_out={"quote"})
+_VERDICT_TYPE: Any = declare(
+    Verdict, left_out={"text"}, evidence=list[_EVIDENCE_TYPE], details=Annotated[Details, Frozen()]
 )
-_LIGHT_VERDICT: Any = declare(Verdict, only={"id", "value", "code"}, details=LightDetails)
-_PROVENANCE: Any = declare(Provenance)
-_BESIDE: dict[str, Any] = {"provenance": _PROVENANCE, "provenance_id": Any}
-_OWN = {item.name for item in fields(Score)} - {"counted", "contexts"}
+_LIGHT_VERDICT_TYPE: Any = declare(Verdict, only={"id", "value", "code"}, details=LightDetails)
+_PROVENANCE_TYPE: Any = declare(Provenance)
+_PROVENANCE_FIELD_TYPES: dict[str, Any] = {"provenance": _PROVENANCE_TYPE, "provenance_id": Any}
+_SCORE_FIELDS = {item.name for item in fields(Score)} - {"counted", "contexts"}
 
-PROVENANCE: TypeAdapter[dict[str, Any]] = TypeAdapter(_PROVENANCE)
+PROVENANCE: TypeAdapter[dict[str, Any]] = TypeAdapter(_PROVENANCE_TYPE)
 RUN: TypeAdapter[RunLine] = TypeAdapter(RunLine)
 LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     declare(
-        Score, only=_OWN, verdicts=list[_VERDICT], usage=declare(Usage), sample=Record | None, **_BESIDE
+        Score,
+        only=_SCORE_FIELDS,
+        verdicts=list[_VERDICT_TYPE],
+        usage=declare(Usage),
+        sample=Record | None,
+        **_PROVENANCE_FIELD_TYPES,
     )
 )
 LIGHT_LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     declare(
         Score,
         only={"metric", "value", "reason_code", "threshold", "sample_id", "metadata"},
-        verdicts=list[_LIGHT_VERDICT],
+        verdicts=list[_LIGHT_VERDICT_TYPE],
         sample=LightRecord | None,
-        **_BESIDE,
+        **_PROVENANCE_FIELD_TYPES,
     )
 )

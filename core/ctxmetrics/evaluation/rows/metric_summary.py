@@ -12,9 +12,9 @@ from ctxmetrics.scores.score import NOT_FINAL
 
 # The fewest verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
 # share of equal verdicts above which it is given.
-_FEW_VERDICTS = 60
-_FEW_CONTEXTS = 20
-_ALIKE = 0.95
+_MIN_VERDICTS_FOR_NOTE = 60
+_MIN_CONTEXTS_FOR_NOTE = 20
+_MAX_EQUAL_SHARE = 0.95
 # The figures as plain data: those before what the judge says alike, and those behind it.
 _FIGURES = (
     "metric", "samples", "distinct", "scored", "mean", "partial", "interval", "not_judged", "undefined", "missing",
@@ -116,8 +116,8 @@ class MetricSummary:
         """
         most = max(self.said)
         judged = sum(self.said)
-        least = _FEW_CONTEXTS if 2 * self.unnamed > self.said[0] else _FEW_VERDICTS
-        if judged < least or most <= _ALIKE * judged:
+        least = _MIN_CONTEXTS_FOR_NOTE if 2 * self.unnamed > self.said[0] else _MIN_VERDICTS_FOR_NOTE
+        if judged < least or most <= _MAX_EQUAL_SHARE * judged:
             return None
         return "yes" if most == self.said[0] else "no"
 

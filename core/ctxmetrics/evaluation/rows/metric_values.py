@@ -17,8 +17,8 @@ from ctxmetrics.verdicts import Verdict
 # Ends the name of the column that says why a value is missing.
 REASON = ".reason_code"
 # The most names: a server may give another name in each reply.
-_MOST_PROVENANCES = 16
-_MOST_CONTRADICTIONS = 2
+_MAX_PROVENANCES = 16
+_MAX_CONTRADICTIONS = 2
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class MetricValues:
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
-        if len(self.provenances) < _MOST_PROVENANCES:
+        if len(self.provenances) < _MAX_PROVENANCES:
             self.provenances[score.provenance] = None
         self.values.append(math.nan if score.value is None else score.value)
         self.codes.append(score.reason_code)
@@ -107,7 +107,7 @@ class MetricValues:
         if doubts:
             self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
-        if "uncertain" in doubts and len(self.contradictions) < _MOST_CONTRADICTIONS:
+        if "uncertain" in doubts and len(self.contradictions) < _MAX_CONTRADICTIONS:
             self._add_contradictions(score)
 
     def _add_answers(self, values: Sequence[bool | None]) -> None:
@@ -173,7 +173,7 @@ class MetricValues:
             causes=dict(self.causes),
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),
-            contradictions=tuple(self.contradictions[:_MOST_CONTRADICTIONS]),
+            contradictions=tuple(self.contradictions[:_MAX_CONTRADICTIONS]),
             said=(self.said[True], self.said[False]),
             unnamed=self.unnamed,
             passed=None

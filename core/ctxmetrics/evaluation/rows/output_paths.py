@@ -18,11 +18,11 @@ from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_be
 # What the name of a file ends in while its run goes on.
 PART = ".part"
 # How many bytes of a file are read to see whether this library wrote it.
-_START = 1024
+_INSPECTED_BYTES = 1024
 # How the lines of results begin.
-_LINES = (b'{"provenance_id"', b'{"sample_id"')
+_RESULT_LINE_BEGINNINGS = (b'{"provenance_id"', b'{"sample_id"')
 # How a page, a card, and what the view remembers of a folder begin.
-_OTHER_OUTPUTS = (b"<", b'{\n "ctxmetrics_card"', b'{"ctxmetrics_view"')
+_OTHER_OUTPUT_BEGINNINGS = (b"<", b'{\n "ctxmetrics_card"', b'{"ctxmetrics_view"')
 
 
 def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
@@ -117,7 +117,7 @@ def _is_output(file_path: Path) -> bool:
     """Tell whether a file is empty or missing, or was written by this library; any other may be the samples themselves."""
     try:
         with open_bytes(file_path) as file:
-            start = file.read(_START)
+            start = file.read(_INSPECTED_BYTES)
     except (FileNotFoundError, PermissionError):  # what cannot be read is refused when it is written
         return True
     except (OSError, *DAMAGED):  # it is not compressed as its name says
@@ -125,9 +125,9 @@ def _is_output(file_path: Path) -> bool:
     if is_table(file_path) and is_own(file_path):
         return True
     # A file that was cut in its first line, or is empty, begins as the line does.
-    if any(line.startswith(start[: len(line)]) for line in _LINES):
+    if any(line.startswith(start[: len(line)]) for line in _RESULT_LINE_BEGINNINGS):
         return True
-    return start.startswith(_OTHER_OUTPUTS) and b"ctxmetrics" in start
+    return start.startswith(_OTHER_OUTPUT_BEGINNINGS) and b"ctxmetrics" in start
 
 
 def make_folder(path: Path, option: str = "") -> None:

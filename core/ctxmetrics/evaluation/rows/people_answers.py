@@ -38,7 +38,7 @@ CONTEXTS = "context_useful"
 UNITS = "unit_supported"
 REFERENCE = "reference_supported"
 # What people say of a sample in its labels.
-_KINDS = (CONTEXTS, UNITS, REFERENCE, "weight", "stratum", "stratum_size")
+_LABEL_KEYS = (CONTEXTS, UNITS, REFERENCE, "weight", "stratum", "stratum_size")
 YES = "yes"
 NO = "no"
 CANNOT_SAY = "cannot_say"
@@ -48,7 +48,7 @@ ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
 ASKED = (UNITS, CONTEXTS)
 # The most samples that one may stand for; with more, sums of weights may be infinite.
 HEAVIEST = 1e12
-_BEGINNING = b'{"draw"'
+_FIRST_BYTES = b'{"draw"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class PeopleAnswers:
                     if line.endswith(b"\n"):
                         self._read(line, number)
                         self.size += len(line)
-                    elif self.draw is None and not line.startswith(_BEGINNING):
+                    elif self.draw is None and not line.startswith(_FIRST_BYTES):
                         raise self._problem(number)
         except FileNotFoundError:
             pass  # it begins with the first draw
@@ -397,7 +397,7 @@ def _collect_labels(
 
 def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
     """Return a sample with the labels of a file in place of its own that people gave."""
-    others = {name: value for name, value in sample.labels.items() if name not in _KINDS}
+    others = {name: value for name, value in sample.labels.items() if name not in _LABEL_KEYS}
     return replace(sample, labels={**others, **labels})
 
 

@@ -16,7 +16,7 @@ from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # The variables in which a CI service names the commit and the branch.
-_COMMIT = (
+_COMMIT_VARIABLES = (
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
     "BUILDKITE_COMMIT",
@@ -24,7 +24,7 @@ _COMMIT = (
     "BITBUCKET_COMMIT",
     "BUILD_SOURCEVERSION",
 )
-_BRANCH = (
+_BRANCH_VARIABLES = (
     "GITHUB_HEAD_REF",
     "GITHUB_REF_NAME",
     "CI_COMMIT_REF_NAME",
@@ -33,11 +33,11 @@ _BRANCH = (
 )
 # The characters of a commit that are shown, and the most of the line that holds them.
 SHORT = 12
-_LONGEST_LINE = 100_000
+_MAX_LINE_CHARACTERS = 100_000
 # The digits of a time in seconds up to the year 5138.
-_LONGEST_EPOCH = 11
+_MAX_EPOCH_DIGITS = 11
 # The fields of a provenance, and where their values stand in an origin.
-_FIELDS = {
+_ORIGIN_PATHS = {
     "judge": "judges",
     "served_model": "models",
     "prompt": "prompts",
@@ -52,10 +52,10 @@ def describe_start(tags: Sequence[str] | None = None) -> dict[str, Any]:
     ``SOURCE_DATE_EPOCH`` sets the time, so that two runs can write the same bytes.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    is_set = epoch.isdecimal() and len(epoch) <= _LONGEST_EPOCH
+    is_set = epoch.isdecimal() and len(epoch) <= _MAX_EPOCH_DIGITS
     now = datetime.fromtimestamp(int(epoch), UTC) if is_set else datetime.now(UTC)
     start: dict[str, Any] = {"started": f"{now:%Y-%m-%d %H:%M UTC}"}
-    for name, variables in (("commit", _COMMIT), ("branch", _BRANCH)):
+    for name, variables in (("commit", _COMMIT_VARIABLES), ("branch", _BRANCH_VARIABLES)):
         value = next(filter(None, map(os.environ.get, variables)), None)
         if value:
             start[name] = value[:TEXT]
@@ -70,7 +70,7 @@ def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
     try:
         with open_bytes(Path(path)) as lines:
-            line = RUN.validate_json(lines.readline(_LONGEST_LINE))
+            line = RUN.validate_json(lines.readline(_MAX_LINE_CHARACTERS))
         return {**line["run"]}
     except (OSError, ValueError, *DAMAGED):
         return EMPTY
@@ -142,7 +142,7 @@ def find_origin(run: object, provenances: Collection[Provenance], samples: int) 
     run_facts: dict[str, Any] = {key: start.get(key) for key in ("started", "commit", "branch")}
     run_facts["tags"] = tuple(start.get("tags", ()))
     run_facts["outcomes"] = tuple(map(_build_outcome, start.get("gates", ())))
-    for field, attribute in _FIELDS.items():
+    for field, attribute in _ORIGIN_PATHS.items():
         values = {getattr(provenance, field) for provenance in provenances}
         run_facts[attribute] = tuple(sorted(filter(None, values)))
     return Origin(name=name, samples=samples, **run_facts)

@@ -15,7 +15,7 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.scores.wording import find_language
 
 # Stands in for the sample that a row does not have.
-_NO_SAMPLE = Sample()
+_EMPTY_SAMPLE = Sample()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Row(Mapping[str, Score]):
     @property
     def fields(self) -> Sample:
         """The sample; one without fields where the row has none."""
-        return self.sample or _NO_SAMPLE
+        return self.sample or _EMPTY_SAMPLE
 
     def called(self, language: str = "en") -> str:
         """Return the sample's id, else its number in words."""

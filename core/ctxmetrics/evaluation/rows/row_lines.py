@@ -23,7 +23,7 @@ from ctxmetrics.scores.score import Provenance, Score, get_deferred
 from ctxmetrics.verdicts import Usage, Verdict
 
 # Fields that `_to_sparse` leaves out: a line does not hold them, or `to_lines` writes them in another form.
-_OTHER_FIELDS: dict[type, set[str]] = {
+_LEFT_OUT_FIELDS: dict[type, set[str]] = {
     Score: {"provenance", "counted", "usage", "verdicts", "sample_id", "contexts"},
     Verdict: {"evidence"},
 }
@@ -108,7 +108,7 @@ def _get_defaults(cls: type) -> tuple[Callable[[Any], Sequence[Any]], tuple[tupl
 
     The text of a verdict has none: it is written even where it is empty.
     """
-    other_fields = _OTHER_FIELDS.get(cls, ())
+    other_fields = _LEFT_OUT_FIELDS.get(cls, ())
     defaults = {}
     for item in fields(cls):
         if item.name not in other_fields:

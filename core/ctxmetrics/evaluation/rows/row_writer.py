@@ -44,7 +44,7 @@ from ctxmetrics.verdicts import Usage
 
 _log = logging.getLogger("ctxmetrics")
 # The lines that are written at once, at most.
-_MOST_LINES = 256
+_MAX_LINES_PER_WRITE = 256
 # The errors of a disk that is full or broken.
 _DISK_ERRORS = frozenset({errno.ENOSPC, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
@@ -198,7 +198,7 @@ class OutFile:
     @property
     def is_full(self) -> bool:
         """Whether as many lines wait as are written at once."""
-        return len(self._lines) >= _MOST_LINES
+        return len(self._lines) >= _MAX_LINES_PER_WRITE
 
     def flush(self) -> None:
         """Append the lines of all rows that were added, in one write. A half-written line is removed.

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 # How many characters of a provenance's number a message shows.
-_LONGEST_NUMBER = 80
+_MAX_NUMBER_CHARACTERS = 80
 _NO_RESULTS = "this is no line of results"
-_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."
-_CUT_OFF = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
+_HOW_TO_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."
+_CUT_OFF_LINE = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
 def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) -> Iterator[Row]:
@@ -184,7 +184,7 @@ class LineReader:
     def _find_provenance(self, number: object) -> Provenance:
         provenance = self._provenances.get(str(number))
         if provenance is None:
-            name = visible(str(number))[:_LONGEST_NUMBER]
+            name = visible(str(number))[:_MAX_NUMBER_CHARACTERS]
             raise InputFileError(f"provenance_id: no line before it has {name}.")
         return provenance
 
@@ -217,7 +217,7 @@ def _group_lines(lines: Iterable[bytes], name: str, reader: LineReader) -> Itera
             group = []
         group.append(line)
     if not group:
-        raise InputFileError(f"{name}: the file holds no results. {_FIX}")
+        raise InputFileError(f"{name}: the file holds no results. {_HOW_TO_FIX}")
     yield group
 
 
@@ -242,12 +242,12 @@ def _read_line(reader: LineReader, text: bytes, number: int, name: str) -> Line 
 def _describe_bad_line(text: bytes, error: ValueError) -> str:
     """Say why a line cannot be read, and what to do."""
     if isinstance(error, CtxMetricsError):
-        return f"{_NO_RESULTS}: {error} {_FIX}"
+        return f"{_NO_RESULTS}: {error} {_HOW_TO_FIX}"
     if text.lstrip().startswith(b"<"):
-        return f"this is a page of HTML. {_FIX}"
+        return f"this is a page of HTML. {_HOW_TO_FIX}"
     if not text.endswith(b"\n"):
-        return _CUT_OFF
-    return f"{_NO_RESULTS}. {_FIX}"
+        return _CUT_OFF_LINE
+    return f"{_NO_RESULTS}. {_HOW_TO_FIX}"
 
 
 def _is_sample(line: bytes) -> bool:

@@ -12,7 +12,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.sample import Sample
 
-_LONGEST_NAME = 80
+_MAX_NAME_CHARACTERS = 80
 
 
 def find(metadata: Mapping[str, Any], path: str) -> Any:
@@ -39,9 +39,9 @@ def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str
     """
     value = find(metadata, path)
     if value is None:
-        names = [f"metadata.{visible(str(name))[:_LONGEST_NAME]}" for name in metadata]
+        names = [f"metadata.{visible(str(name))[:_MAX_NAME_CHARACTERS]}" for name in metadata]
         raise ParameterError(
-            f"{command}: sample {visible(sample)[:_LONGEST_NAME]!r} has no {path!r}.{suggest(path, names)} Its metadata: "
+            f"{command}: sample {visible(sample)[:_MAX_NAME_CHARACTERS]!r} has no {path!r}.{suggest(path, names)} Its metadata: "
             f"{', '.join(names) or 'none'}."
         )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -12,7 +12,7 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
 # Characters of one context that are shown.
-_LONGEST_CONTEXT = 20_000
+_MAX_CONTEXT_CHARACTERS = 20_000
 
 
 def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def _build_context(
         "tags": list(dict.fromkeys(tags)),
         "reasons": reasons,
         "overlap": overlap,
-        "pieces": list(_split_context(text[:_LONGEST_CONTEXT], index, evidence)),
-        "cut": len(text) > _LONGEST_CONTEXT,
+        "pieces": list(_split_context(text[:_MAX_CONTEXT_CHARACTERS], index, evidence)),
+        "cut": len(text) > _MAX_CONTEXT_CHARACTERS,
     }
 
 

@@ -20,16 +20,16 @@ _ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 # What the verdicts of a score are about, and its formula, where its value is computed again.
 _CHECKED_KINDS = ("sentence", "claim", "context")
 _CHECKED_FORMULAS = ("share", "average_precision")
-_EQUAL = 1e-9
+_ROUNDING_ERROR = 1e-9
 # How many characters of an id a message shows.
-_LONGEST_ID = 80
+_MAX_ID_CHARACTERS = 80
 
 
 def check_scale(score: Score) -> None:
     """Raise where value or pass mark are not on the scale of the score's convention."""
     scale = get_convention(score.provenance.convention).scale
     for name, value in (("value", score.value), ("threshold", score.threshold)):
-        if value is not None and not 0 <= value <= scale * (1 + _EQUAL):
+        if value is not None and not 0 <= value <= scale * (1 + _ROUNDING_ERROR):
             raise InputFileError(f"{name}: {value:.12g} is no number from 0 to {scale:g}.")
 
 
@@ -45,7 +45,7 @@ def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
     for index, verdict in enumerate(score.verdicts):
         expected_id = f"{letter}{index + 1}"
         if letter and verdict.id != expected_id:
-            shown_id = visible(verdict.id)[:_LONGEST_ID]
+            shown_id = visible(verdict.id)[:_MAX_ID_CHARACTERS]
             raise InputFileError(f"verdicts.{index}.id: {shown_id!r} is not {expected_id}.")
         for span in verdict.evidence:
             span_text = f"the span {span.start} to {span.end} of context {span.context}"
@@ -114,7 +114,7 @@ def check_value(score: Score) -> None:
     expected = convention.scale * (value or 0.0)
     if expected < convention.scale and _is_strict(score.metric):
         expected = 0.0
-    if abs(score.value - expected) > convention.scale * _EQUAL:
+    if abs(score.value - expected) > convention.scale * _ROUNDING_ERROR:
         raise InputFileError(f"value: {score.value!r} is not what the verdicts give, {expected:.6g}.")
 
 

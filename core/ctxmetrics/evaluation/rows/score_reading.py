@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 # How many characters of a field's name a message shows.
-_LONGEST_FIELD = 80
+_MAX_FIELD_CHARACTERS = 80
 # An escape of JSON. The group is half a character: a surrogate without its partner.
-_ESCAPE = re.compile(
+_SURROGATE_ESCAPE = re.compile(
     rb"""
     \\ (?:
         [^u]                                  # such as \n
@@ -35,12 +35,12 @@ _ESCAPE = re.compile(
     """,
     re.DOTALL | re.VERBOSE,
 )
-_REPLACEMENT = rb"\ufffd"
+_REPLACEMENT_ESCAPE = rb"\ufffd"
 
 
 def with_whole_characters(text: bytes) -> bytes:
     """Replace half a character by U+FFFD: a model or server may have written one, and pydantic refuses it."""
-    return _ESCAPE.sub(lambda match: _REPLACEMENT if match[1] else match[0], text)
+    return _SURROGATE_ESCAPE.sub(lambda match: _REPLACEMENT_ESCAPE if match[1] else match[0], text)
 
 
 def read_score(data: Mapping[str, Any]) -> Score:
@@ -78,7 +78,7 @@ def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(map(str, first["loc"]))
-        field = visible(path)[:_LONGEST_FIELD]
+        field = visible(path)[:_MAX_FIELD_CHARACTERS]
         raise InputFileError(f"{field or 'the line'}: {first['msg']}.") from None
 
 

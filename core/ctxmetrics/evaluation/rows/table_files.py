@@ -31,10 +31,10 @@ _JSON_LINES_ENDINGS = (".jsonl", ".ndjson", "")
 # The package that writes a table, by the ending of its file.
 _PACKAGE_OF_ENDING = {".csv": None, ".xlsx": "openpyxl", ".parquet": "pyarrow"}
 # What a Parquet file of this library names as its writer.
-_PROGRAM = "ctxmetrics"
+_WRITER_NAME = "ctxmetrics"
 _SHEET_TITLES = ("samples", "verdicts")
 # Stands behind the name of a metric, in the column with the count of its doubtful verdicts.
-_DOUBTFUL_COLUMN = ".doubtful"
+_DOUBTFUL_COLUMN_ENDING = ".doubtful"
 _VERDICT_COLUMNS = (
     "sample_id",
     "metric",
@@ -49,12 +49,12 @@ _VERDICT_COLUMNS = (
 # How the value of a verdict is written.
 _VERDICT_WORDS = {True: "yes", False: "no", None: None}
 # What a sheet of Excel holds at most: characters in a cell, and rows.
-_LONGEST_CELL = 32_767
-_MOST_ROWS = 1_048_576
+_MAX_CELL_CHARACTERS = 32_767
+_MAX_SHEET_ROWS = 1_048_576
 # How Excel writes a carriage return.
 _EXCEL_RETURN = "_x000D_"
 _BOM = "\ufeff"  # without it, Excel reads CSV in the encoding of the system
-_TAIL = 65_536
+_INSPECTED_END_BYTES = 65_536
 
 TableRows = list[dict[str, Any]]
 
@@ -102,9 +102,11 @@ def is_own(file_path: Path) -> bool:
         with file_path.open("rb") as file:
             if ending == ".csv":
                 header = file.readline().decode("utf-8-sig")
-                return _DOUBTFUL_COLUMN in header or header.startswith(",".join(_VERDICT_COLUMNS))
-            file.seek(-min(_TAIL, file_path.stat().st_size), os.SEEK_END)
-            return ending == ".parquet" and _PROGRAM.encode() in file.read()
+                return _DOUBTFUL_COLUMN_ENDING in header or header.startswith(
+                    ",".join(_VERDICT_COLUMNS)
+                )
+            file.seek(-min(_INSPECTED_END_BYTES, file_path.stat().st_size), os.SEEK_END)
+            return ending == ".parquet" and _WRITER_NAME.encode() in file.read()
     except (OSError, KeyError, ValueError, zipfile.BadZipFile):
         return False
 
@@ -147,7 +149,7 @@ def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
             values[name] = value
     for score in row.scores:
         values[score.metric] = score.value
-        values[score.metric + _DOUBTFUL_COLUMN] = sum(score.doubtful.values())
+        values[score.metric + _DOUBTFUL_COLUMN_ENDING] = sum(score.doubtful.values())
         if score.reason_code:
             values[score.metric + REASON] = score.reason_code
     return values
@@ -201,23 +203,23 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes
     for title, (names, table) in tables.items():
         sheet = book.create_sheet(title)
         sheet.append([*names])
-        for row in table[: _MOST_ROWS - 1]:
+        for row in table[: _MAX_SHEET_ROWS - 1]:
             cells = [_cell(row.get(name)) for name in names]
             for index, cell in enumerate(cells):
                 if not isinstance(cell, str):
                     continue
                 # A carriage return as Excel writes it: XML would make a line feed of it.
                 text = ILLEGAL.sub("\ufffd", cell).replace("\r", _EXCEL_RETURN)
-                if len(text) > _LONGEST_CELL:  # openpyxl would cut it without a word
+                if len(text) > _MAX_CELL_CHARACTERS:  # openpyxl would cut it without a word
                     cut += 1
-                    text = _cut_text(text, _LONGEST_CELL - 1) + "…"
+                    text = _cut_text(text, _MAX_CELL_CHARACTERS - 1) + "…"
                 cells[index] = text
             sheet.append(cells)
-        cut += max(len(table) - _MOST_ROWS + 1, 0)
+        cut += max(len(table) - _MAX_SHEET_ROWS + 1, 0)
     if cut:
         logging.getLogger("ctxmetrics").warning(
             "%d cells or rows are more than a sheet of Excel holds (%d characters, %d rows), and were cut. Write .csv or "
-            ".parquet for all.", cut, _LONGEST_CELL, _MOST_ROWS,
+            ".parquet for all.", cut, _MAX_CELL_CHARACTERS, _MAX_SHEET_ROWS,
         )  # fmt: skip
     file = io.BytesIO()
     book.save(file)
@@ -243,7 +245,7 @@ def _write_parquet(names: Sequence[str], table: TableRows) -> bytes:
         values = [row.get(name) for row in table]
         are_objects = any(isinstance(value, dict) for value in values)
         columns[name] = [_json(value) if are_objects and value else value for value in values]
-    data = pa.table(columns).replace_schema_metadata({_PROGRAM: __version__})
+    data = pa.table(columns).replace_schema_metadata({_WRITER_NAME: __version__})
     file = io.BytesIO()
     pq.write_table(data, file)
     return file.getvalue()

@@ -14,7 +14,7 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
 # The verdicts that have nothing but their value.
-_PLAIN = {value: Verdict(id="", value=value) for value in (True, False, None)}
+_VERDICT_BY_VALUE = {value: Verdict(id="", value=value) for value in (True, False, None)}
 
 
 def read_values(path: str | os.PathLike[str]) -> Iterator[Row]:
@@ -59,4 +59,4 @@ def _find_verdict(data: dict[str, Any]) -> Verdict:
     details = data.get("details")
     if data.get("code") or (details and any(details.values())):
         return Verdict(**data)
-    return _PLAIN[data["value"]]
+    return _VERDICT_BY_VALUE[data["value"]]

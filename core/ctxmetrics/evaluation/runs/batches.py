@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table")
 # Rows whose lists are in memory at a time.
-_ROWS = 256
+_ROWS_IN_MEMORY = 256
 # Rows whose ids are compared for a note about ids that were never retrieved.
-_MOST_COMPARED = 1000
+_MAX_COMPARED_ROWS = 1000
 # The field whose items have grades in the labels.
-_GRADED = "reference_context_ids"
+_GRADED_FIELD = "reference_context_ids"
 # The fields of ids, which are compared.
-_IDS = frozenset({"retrieved_context_ids", _GRADED})
+_ID_FIELDS = frozenset({"retrieved_context_ids", _GRADED_FIELD})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +181,7 @@ class BatchScorer:
         if any(options.get(name) for name in ("out", "deadline", "progress", "drop_self")):
             return False
         # A sample must be made for what the two lists do not say: the searches, and labels that are not grades of ids.
-        fields_of_samples = ["searches"] if _GRADED in fields else ["searches", "labels"]
+        fields_of_samples = ["searches"] if _GRADED_FIELD in fields else ["searches", "labels"]
         for name in fields_of_samples:
             if self.plan.column_of(name, columns) is not None:
                 return False
@@ -214,8 +214,8 @@ class BatchScorer:
         self._check_ids(frame, first_row)
         columns = [str(self.plan.column_of(name, frame.columns)) for name in fields]
         labels = self.plan.column_of("labels", frame.columns)
-        for begin in range(0, len(frame), _ROWS):
-            end = begin + _ROWS
+        for begin in range(0, len(frame), _ROWS_IN_MEMORY):
+            end = begin + _ROWS_IN_MEMORY
             cells_by_field = []  # the cells of both columns, as a sample stores them
             for name, column in zip(fields, columns, strict=True):
                 cells = [as_list(cell) for cell in frame[column][begin:end].to_list()]
@@ -236,7 +236,7 @@ class BatchScorer:
                 else:
                     rows.append(pair)
             present_fields |= {name for name in fields if _has_field(rows, name)}
-            if _IDS.issuperset(fields) and begin < _MOST_COMPARED:
+            if _ID_FIELDS.issuperset(fields) and begin < _MAX_COMPARED_ROWS:
                 rows_of_ids += rows
             _score_rows(rows, fields, metrics, scored)
         log_orders(metadata)
@@ -341,7 +341,7 @@ def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
     values = dict(zip(fields, row, strict=True))
     _, reference = row
     if type(reference) is dict:  # ids with grades
-        values[_GRADED] = list(reference)
+        values[_GRADED_FIELD] = list(reference)
         values["labels"] = {"relevance": reference}
     return Sample(**values)
 
@@ -373,7 +373,7 @@ def log_orders(metadata: Iterable[Mapping[str, Any]]) -> None:
 def _log_never_retrieved(rows: Sequence[Any]) -> None:
     """Log that ids of the first rows, which are samples or pairs of lists, were never retrieved, and what would make them match."""
     labels = Labels()
-    for row in rows[:_MOST_COMPARED]:
+    for row in rows[:_MAX_COMPARED_ROWS]:
         if type(row) is tuple:
             labels.add_ids(*row)
         else:

@@ -31,11 +31,11 @@ from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Usage, Verdict
 
 # The texts and questions with which a model is checked; ``model_check.json`` says what each part is.
-_DATA: Mapping[str, Any] = read_data("evaluation.runs", "model_check.json")
+_CHECK_TEXTS: Mapping[str, Any] = read_data("evaluation.runs", "model_check.json")
 # What to say about a model's fault, by its code.
-_CODES: Mapping[str, str] = _DATA["codes"]
+_TEXT_BY_CODE: Mapping[str, str] = _CHECK_TEXTS["codes"]
 # Words of a server, in lower case, that say what is wrong where its status does not.
-_REFUSALS: Mapping[str, re.Pattern[str]] = {
+_REFUSAL_PATTERNS: Mapping[str, re.Pattern[str]] = {
     "no_completion": re.compile(
         r"no[ ]json[ ]object | no[ ]choices | no[ ]chat[ ]completion | cannot[ ]be[ ]decompressed",
         re.VERBOSE,
@@ -55,11 +55,11 @@ _REFUSALS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 # The key of the text for a finding without a cause.
-_NO_CAUSE = "right"
+_NO_CAUSE_KEY = "right"
 # Causes that come from a reply which cannot be read: the beginning of the reply is shown.
-_UNREAD = frozenset({"content_type", "reply_form", "echo", "truncated"})
+_UNREAD_REPLY_CODES = frozenset({"content_type", "reply_form", "echo", "truncated"})
 # The most characters of this beginning.
-_BEGINNING = 200
+_MAX_REPLY_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Finding(Plain):
     @property
     def fix(self) -> str | None:
         """What to change; None where nothing is wrong."""
-        return str(_DATA["fixes"][self.cause]) if self.cause else None
+        return str(_CHECK_TEXTS["fixes"][self.cause]) if self.cause else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,21 +177,21 @@ def explain_failure(
         problem: The failure.
         reply: The server's last reply, which the client could not read.
     """
-    cause = _CODES.get(verdict.code or "", "refused_request")
+    cause = _TEXT_BY_CODE.get(verdict.code or "", "refused_request")
     if isinstance(problem, UnsentError):
         cause = "request"
     elif verdict.code not in SIZE_CODES:
         status = getattr(problem, "status", None) or 0
         text = str(problem).lower()
-        for refusal in _DATA["refusals"]:
+        for refusal in _CHECK_TEXTS["refusals"]:
             has_status = any(first <= status <= last for first, last in refusal["statuses"])
             pattern_name = refusal.get("words")
-            has_words = pattern_name is None or _REFUSALS[pattern_name].search(text)
+            has_words = pattern_name is None or _REFUSAL_PATTERNS[pattern_name].search(text)
             if has_status and has_words:
                 cause = refusal["cause"]
                 break
     beginning = None
-    if reply is not None and cause in _UNREAD and getattr(problem, "status", None) is None:
+    if reply is not None and cause in _UNREAD_REPLY_CODES and getattr(problem, "status", None) is None:
         beginning = _quote_beginning(reply.text)
     note = verdict.reason or safe_text(problem)
     return Finding(name="answer", told=note, cause=cause, reply=beginning)
@@ -199,12 +199,12 @@ def explain_failure(
 
 def _quote_beginning(text: str) -> str:
     """Quote the beginning of a reply, without keys."""
-    return safe_text(text)[:_BEGINNING] or "(nothing)"
+    return safe_text(text)[:_MAX_REPLY_CHARACTERS] or "(nothing)"
 
 
 def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     """Ask a language model once, and yield the findings, until something makes the rest meaningless."""
-    trial = judge.asking(judge.model, **_DATA["options"])
+    trial = judge.asking(judge.model, **_CHECK_TEXTS["options"])
     score = ContextRecall(judge=trial).score(trial_sample().sample)
     raw = score.metadata.get("raw_replies")
     if not raw:
@@ -216,12 +216,12 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     served_model = score.provenance.served_model
     by_model = f" by {served_model}" if served_model else ""
     yield Finding(name="answer", told=f"in {_measure_seconds(run, began):.2g} s{by_model}")
-    form = _DATA["forms"].get(getattr(judge.model, "form", ""), "asked for as its client does")
+    form = _CHECK_TEXTS["forms"].get(getattr(judge.model, "form", ""), "asked for as its client does")
     beginnings = {
         "form": f"{form}; ",
         "usage": f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
     }
-    code = _CODES.get(stated_verdict.code or "")
+    code = _TEXT_BY_CODE.get(stated_verdict.code or "")
     nothing_judged = stated_verdict.value is None and unstated_verdict.value is None
     # By cause, whether it applies. What is looked at has the first cause that does.
     is_wrong = {
@@ -231,10 +231,10 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
         "verdict": stated_verdict.value is not True or unstated_verdict.value is not False,
         "usage": usage.estimated,
     }
-    for name, texts in _DATA["looks"].items():
+    for name, texts in _CHECK_TEXTS["looks"].items():
         cause = next((cause for cause in texts if is_wrong.get(cause)), None)
-        beginning = _quote_beginning(raw[-1]) if cause in _UNREAD else None
-        note = beginnings.get(name, "") + texts[cause or _NO_CAUSE]
+        beginning = _quote_beginning(raw[-1]) if cause in _UNREAD_REPLY_CODES else None
+        note = beginnings.get(name, "") + texts[cause or _NO_CAUSE_KEY]
         yield Finding(name=name, told=note, cause=cause, reply=beginning)
         if cause and nothing_judged:
             return

@@ -31,11 +31,11 @@ from ctxmetrics.verdicts import EMPTY_FORM, Usage, Verdict
 
 CLEAN = "clean twin"
 # Of more contexts, the first two and the last two are not all.
-_FEW_CONTEXTS = 2
+_FEW_CONTEXT_COUNT = 2
 # What a verdict is about, by the first letter of its id.
-_SUBJECTS = {"s": "sentences", "c": "contexts"}
+_SUBJECT_BY_LETTER = {"s": "sentences", "c": "contexts"}
 # By the first letter of the id, the codes of verdicts that say something else than the judge did: it was wrong.
-_CORRECTED = {
+_CORRECTED_CODES = {
     "s": frozenset({"unverified_evidence"}),
     "c": frozenset({"unverified_evidence", "contradicted"}),
 }
@@ -62,7 +62,7 @@ class LabelledSample:
     stating: Mapping[str, frozenset[int]]
 
 
-_DATA: Mapping[str, Any] = read_data("evaluation.runs", "controls.json")
+_CONTROL_TEXTS: Mapping[str, Any] = read_data("evaluation.runs", "controls.json")
 # What is asked about each of them: its sentences and its contexts.
 QUESTIONS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 
@@ -70,14 +70,14 @@ QUESTIONS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 @cache
 def placed_samples() -> tuple[LabelledSample, ...]:
     """Build the samples that only runs with controls use: they find judges that go by the place or the topic."""
-    return tuple(_build_sample(data) for data in _DATA["places"])
+    return tuple(_build_sample(data) for data in _CONTROL_TEXTS["places"])
 
 
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
     """Build the samples, in the order of the file; an injection is followed by its clean twin."""
     samples = []
-    for data in _DATA["samples"]:
+    for data in _CONTROL_TEXTS["samples"]:
         samples.append(_build_sample(data))
         if "clean" in data:
             twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}
@@ -87,7 +87,7 @@ def labelled_samples() -> tuple[LabelledSample, ...]:
 
 def trial_sample() -> LabelledSample:
     """Build the sample with which a model is tried."""
-    return _build_sample(_DATA["trial"])
+    return _build_sample(_CONTROL_TEXTS["trial"])
 
 
 def read_verdicts(labelled: LabelledSample, scores: Iterable[Score]) -> dict[str, Verdict]:
@@ -132,7 +132,7 @@ def _list_groups(labelled: LabelledSample, verdict: Verdict) -> Iterator[str]:
     # The indexes of the contexts that a yes is about: those that state the sentence, or the context itself.
     own_index = int(id_[1:]) - 1
     contexts = labelled.stating.get(id_, frozenset([own_index]))
-    if right_value is not True or context_count <= _FEW_CONTEXTS or not contexts:
+    if right_value is not True or context_count <= _FEW_CONTEXT_COUNT or not contexts:
         return
     first_useful = next(index for index in range(context_count) if labelled.truth[f"c{index + 1}"])
     first_two = range(2)
@@ -230,7 +230,7 @@ class ControlRun:
         self._judged += 1
         half, counted_ids = self._counted[str(labelled.sample.id)]
         for id_ in counted_ids:
-            subject = _SUBJECTS[id_[0]]
+            subject = _SUBJECT_BY_LETTER[id_[0]]
             is_right = _is_right(labelled, verdicts[id_])
             if not is_right:
                 self._wrong[labelled.kind] += 1
@@ -250,7 +250,7 @@ class ControlRun:
         """Count a verdict in the groups that show how a judge goes wrong."""
         if verdict.id[0] not in self._id_letters:
             return
-        subject = _SUBJECTS[verdict.id[0]]
+        subject = _SUBJECT_BY_LETTER[verdict.id[0]]
         is_right = _is_right(labelled, verdict)
         for group in _list_groups(labelled, verdict):
             self._count(f"{subject}, {group}", is_right=is_right)
@@ -261,7 +261,7 @@ class ControlRun:
     @property
     def result(self) -> Controls | None:
         """How many verdicts about the controls are right; None where none was judged."""
-        verdicts = sum(self._verdicts[subject] for subject in _SUBJECTS.values())
+        verdicts = sum(self._verdicts[subject] for subject in _SUBJECT_BY_LETTER.values())
         if not verdicts:
             return None
         right = verdicts - self._wrong.total()
@@ -280,7 +280,7 @@ class ControlRun:
 
 def _is_right(labelled: LabelledSample, verdict: Verdict) -> bool:
     """Whether a verdict is the label, and was not corrected by the library."""
-    is_corrected = verdict.code in _CORRECTED[verdict.id[0]]
+    is_corrected = verdict.code in _CORRECTED_CODES[verdict.id[0]]
     return verdict.value is labelled.truth[verdict.id] and not is_corrected
 
 

@@ -73,7 +73,7 @@ GRACE = 2.0
 # What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
 # The message of a score that waits for a batch.
-_PENDING = "a batch with a request of this sample is not answered yet"
+_PENDING_MESSAGE = "a batch with a request of this sample is not answered yet"
 
 _log = logging.getLogger("ctxmetrics")
 
@@ -493,7 +493,7 @@ class Evaluation:
             return scores
         # No value of a sample is final before all its replies are there: those to one metric change another's.
         return [
-            metric.make_score(job.sample, None, reason_code=PENDING, message=_PENDING)
+            metric.make_score(job.sample, None, reason_code=PENDING, message=_PENDING_MESSAGE)
             for metric in job.metrics
         ]
 

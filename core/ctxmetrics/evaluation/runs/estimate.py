@@ -35,22 +35,22 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 
 # How often one context supports a unit. At least one of n contexts does with the probability 1 - 0.65
 # ** n.
-_SUPPORT = 0.35
+_SUPPORT_PROBABILITY = 0.35
 # Characters of a yes about a unit without its quotes.
-_YES = 92
+_YES_CHARACTERS = 92
 # Characters that a yes quotes, as a share of the unit's length.
-_QUOTE = 1.25
+_QUOTED_SHARE_OF_UNIT = 1.25
 # Characters of a no about a unit, with what is missing.
-_NO = 68
+_NO_CHARACTERS = 68
 # Characters of a verdict about a context, a few of them with a quote.
-_CONTEXT = 36
+_CONTEXT_VERDICT_CHARACTERS = 36
 # The share of a context's length that is quoted where only usefulness is asked; useless contexts are
 # not quoted.
-_QUOTED = 0.09
+_QUOTED_SHARE_OF_CONTEXT = 0.09
 # Characters of a question to a decision model beside its instructions.
-_QUESTION = 42
+_QUESTION_CHARACTERS = 42
 # Characters of claims for each character of the text.
-_CLAIM = 1.1
+_CLAIM_CHARACTERS_PER_CHARACTER = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +303,7 @@ class _DecisionCounter:
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Return probabilities of 0, and count what the request would cost."""
-        read = len(state) + sum(_QUESTION + len(text) for text in questions.values())
+        read = len(state) + sum(_QUESTION_CHARACTERS + len(text) for text in questions.values())
         usage = Usage(calls=1, prompt_tokens=_count_tokens(read))
         return Decisions(probabilities=dict.fromkeys(questions, 0.0), usage=usage)
 
@@ -313,23 +313,23 @@ def _build_typical_reply(step: str, data: Mapping[str, Any]) -> tuple[dict[str, 
     if step == "claims":
         text = data["text"]
         claims = list(split_sentences(text)) or [text]
-        return {"claims": claims}, 33 + _CLAIM * len(text)
+        return {"claims": claims}, 33 + _CLAIM_CHARACTERS_PER_CHARACTER * len(text)
     reply: dict[str, Any] = {}
     length = 20.0
     contexts = data["contexts"]
     if step in ("attribution", "joint"):
         sentences = data["sentences"]
         reply["sentences"] = {sentence["id"]: {"supported": False} for sentence in sentences}
-        probability_of_yes = 1 - (1 - _SUPPORT) ** len(contexts)
+        probability_of_yes = 1 - (1 - _SUPPORT_PROBABILITY) ** len(contexts)
         length += 16
         for sentence in sentences:
-            length_of_yes = _YES + _QUOTE * len(sentence["text"])
-            length += probability_of_yes * length_of_yes + (1 - probability_of_yes) * _NO
+            length_of_yes = _YES_CHARACTERS + _QUOTED_SHARE_OF_UNIT * len(sentence["text"])
+            length += probability_of_yes * length_of_yes + (1 - probability_of_yes) * _NO_CHARACTERS
     if step in ("usefulness", "joint"):
         reply["useful"] = {context["id"]: {"useful": False} for context in contexts}
-        length += 15 + _CONTEXT * len(contexts)
+        length += 15 + _CONTEXT_VERDICT_CHARACTERS * len(contexts)
         if step == "usefulness":  # no evidence names a context: every useful one needs a quote
-            length += sum(_QUOTED * len(context["text"]) for context in contexts)
+            length += sum(_QUOTED_SHARE_OF_CONTEXT * len(context["text"]) for context in contexts)
     return reply, length
 
 

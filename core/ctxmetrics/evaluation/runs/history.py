@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # What must be equal for two runs to be points of one line, and how it is called.
-_ORIGIN = {"judges": "judge", "models": "model", "prompts": "prompt", "splitters": "splitter"}
+_ORIGIN_NAMES = {"judges": "judge", "models": "model", "prompts": "prompt", "splitters": "splitter"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
 
 def _compare_origins(before: Origin, after: Origin) -> Iterable[str]:
     """Yield what differs between the judges of two runs."""
-    for name, word in _ORIGIN.items():
+    for name, word in _ORIGIN_NAMES.items():
         values = getattr(before, name), getattr(after, name)
         if values[0] != values[1]:
             yield f"{word}: {', '.join(values[0])} -> {', '.join(values[1])}"

@@ -7,13 +7,13 @@ import shlex
 from ctxmetrics.metrics.base import Metric
 
 # Families of metrics over the texts of contexts whose value depends on how many contexts there are.
-_RANKED = frozenset({"precision", "string_precision"})
+_RANKED_FAMILIES = frozenset({"precision", "string_precision"})
 
 
 def reads_joined(metric: Metric, field: str) -> bool:
     """Whether the value of a metric says nothing where the texts of a list are joined into one."""
     compares_texts = "reference_contexts" in metric.requires
-    return compares_texts or (field == "retrieved_contexts" and metric.family in _RANKED)
+    return compares_texts or (field == "retrieved_contexts" and metric.family in _RANKED_FAMILIES)
 
 
 def describe_joined(field: str, separator: str) -> str:

@@ -23,16 +23,16 @@ from ctxmetrics.evaluation.statistics.power import Changes
 _Numbers = NDArray[np.float64]
 Judge = Literal["good", "inventing", "blind"]
 
-_SEED = 1
-_DRAWS = 300
+_RANDOM_SEED = 1
+_SIMULATION_COUNT = 300
 # The share of the changes that a good judge sees.
-_SEEN = 0.8
+_SEEN_SHARE = 0.8
 # The share of the unchanged samples in which a good judge sees a change.
-_INVENTED = 0.05
+_INVENTED_SHARE = 0.05
 # For a judge that sees no change the true loss is twice the margin ..
-_MISSED_MARGINS = 2
+_LOSS_IN_MARGINS = 2
 # .. and at least this share of the scale.
-_SMALLEST_LOSS = 0.05
+_MIN_LOSS_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class LabelledGate:
             changes: The true changes; those that the judge invents if it is ``inventing``, and nothing truly changes.
             judge: ``good`` sees 80 % of the changes and invents some in 5 % of the other samples; ``blind`` sees none.
         """
-        source = np.random.default_rng(_SEED)
+        source = np.random.default_rng(_RANDOM_SEED)
         decided_without = 0
         decided_with_labels = 0
-        for _ in range(_DRAWS):
+        for _ in range(_SIMULATION_COUNT):
             people, values = _draw_differences(source, changes, judge, self.samples)
             judged = paired_mean(values.tolist(), scale=self.scale)
             labels = self._label(source, people, values)
@@ -80,7 +80,7 @@ class LabelledGate:
                 decided_without += 1
             if decision:
                 decided_with_labels += 1
-        return decided_without / _DRAWS, decided_with_labels / _DRAWS
+        return decided_without / _SIMULATION_COUNT, decided_with_labels / _SIMULATION_COUNT
 
     def _label(
         self, source: np.random.Generator, people: _Numbers, judge: _Numbers
@@ -119,8 +119,8 @@ def _draw_differences(
     if judge == "blind" or not len(changes.sizes):
         return drawn, nothing
     invented = source.choice(np.abs(changes.sizes), samples) * source.choice([-1.0, 1.0], samples)
-    invents = source.random(samples) < _INVENTED
-    sees = source.random(samples) < _SEEN
+    invents = source.random(samples) < _INVENTED_SHARE
+    sees = source.random(samples) < _SEEN_SHARE
     by_judge = np.where(drawn != 0, np.where(sees, drawn, 0.0), np.where(invents, invented, 0.0))
     return drawn, by_judge
 
@@ -143,7 +143,7 @@ def describe_labels(
     gate = LabelledGate(option, margin, len(run.samples), labels, run.scale)
     model = run.build_model()
     head = f"{labels} labels by label --compare"
-    good_judge = f"a judge that sees {100 * _SEEN:g} % of the changes and invents {100 * _INVENTED:g} %"
+    good_judge = f"a judge that sees {100 * _SEEN_SHARE:g} % of the changes and invents {100 * _INVENTED_SHARE:g} %"
     if option == "--max-drop":
         losses = find_losses(run, margin, changed)
         if losses is None or losses.samples is None:
@@ -155,7 +155,7 @@ def describe_labels(
             f"{head}: a true loss of {losses.samples:.3g} is red in {_percent(red_for_true)} with {good_judge}; "
             f"such a loss that the judge invents, in {_percent(red_for_invented)}"
         )
-    loss = max(_MISSED_MARGINS * margin, _SMALLEST_LOSS * run.scale)
+    loss = max(_LOSS_IN_MARGINS * margin, _MIN_LOSS_SHARE * run.scale)
     loss = min(loss, model.find_largest_loss())
     passed_with_loss = gate.simulate(model.lose_samples(loss), "blind")
     share = CHANGED if changed is None else changed

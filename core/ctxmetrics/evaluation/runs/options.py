@@ -66,7 +66,7 @@ _SMALLEST_VALUES = {
 }
 
 # What frameworks call the judge.
-_JUDGE_ELSEWHERE = ("llm", "model")
+_JUDGE_NAMES_ELSEWHERE = ("llm", "model")
 
 
 def check_options(options: RunOptions) -> dict[str, Any]:
@@ -78,7 +78,9 @@ def check_options(options: RunOptions) -> dict[str, Any]:
     """
     for name, value in options.items():
         if name not in DEFAULTS:
-            hint = " Did you mean 'judge'?" if name in _JUDGE_ELSEWHERE else suggest(name, DEFAULTS)
+            hint = (
+                " Did you mean 'judge'?" if name in _JUDGE_NAMES_ELSEWHERE else suggest(name, DEFAULTS)
+            )
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}.{hint}")
         smallest_value = _SMALLEST_VALUES.get(name)
         if smallest_value is not None:

@@ -23,9 +23,9 @@ GATES: dict[str, int | None] = {"--fail-under": None, "--max-drop": 1, "--not-wo
 CHANGED = 0.2
 # To see by how much one verdict changes a value, each hit (and each miss) is changed by itself; of more than so many, about
 # so many that are evenly apart.
-_MOST_CHANGED = 64
+_MAX_CHANGED_VERDICTS = 64
 # The steps of the search for the smallest loss. Each step halves the range, and simulates all comparisons again.
-_HALVINGS = 14
+_BISECTION_STEPS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _average_change(metric: Metric, hits: list[bool], value: float, *, changed: 
         changed: True: each hit is changed; false: each miss is.
     """
     indexes = [index for index, hit in enumerate(hits) if hit is changed]
-    step = len(indexes) // _MOST_CHANGED + 1
+    step = len(indexes) // _MAX_CHANGED_VERDICTS + 1
     changes = []
     for index in indexes[::step]:
         changed_hits = [*hits[:index], not changed, *hits[index + 1 :]]
@@ -216,7 +216,7 @@ def find_losses(run: RunValues, margin: float, changed: float | None = None) -> 
         largest_loss = model.find_largest_loss(changed)
         if largest_loss <= margin or not is_seen(largest_loss):
             return None
-        return find_first(is_seen, margin, largest_loss, halvings=_HALVINGS)
+        return find_first(is_seen, margin, largest_loss, halvings=_BISECTION_STEPS)
 
     parts = find(False)
     samples = find(True)

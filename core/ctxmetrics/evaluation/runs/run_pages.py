@@ -35,13 +35,13 @@ from ctxmetrics.scores.wording import TEXT, clean
 # A sample in a run.
 RunRow: TypeAlias = "tuple[RunFile, Row]"
 # Samples of all runs together of which a page for each question is written as a file.
-_MOST_ROWS = 2_000
+_MAX_ROWS_OF_QUESTION_PAGES = 2_000
 # Any two of at most so many runs are compared in a file ..
-_MOST_RUNS = 20
+_MAX_COMPARED_RUNS = 20
 # .. if they have at most so many samples together.
-_MOST_PAIRED_ROWS = 10_000
+_MAX_PAIRED_ROWS = 10_000
 # What the runs are filtered by.
-_FILTERS = ("judge", "metric", "data", "group", "gates")
+_FILTER_NAMES = ("judge", "metric", "data", "group", "gates")
 
 
 # The columns of the page of a question.
@@ -89,7 +89,7 @@ class RunPages:
         files = self.folder.read()
         runs = [file for file in files if file.metrics]
         choices: dict[str, list[str]] = {}
-        for field in _FILTERS:
+        for field in _FILTER_NAMES:
             values = {value for run in runs for value in run.filters[field] if value}
             choices[field] = sorted(values)
         metrics = choices["metric"]
@@ -319,14 +319,14 @@ def write_pages(folder: RunFolder, out: Path) -> Sequence[Path]:
     """
     runs = folder.list_runs()
     samples = sum(run.samples for run in runs)
-    has_questions = samples <= _MOST_ROWS
-    compares_all = len(runs) <= _MOST_RUNS and samples <= _MOST_PAIRED_ROWS
+    has_questions = samples <= _MAX_ROWS_OF_QUESTION_PAGES
+    compares_all = len(runs) <= _MAX_COMPARED_RUNS and samples <= _MAX_PAIRED_ROWS
     pages = RunPages(
         folder,
         _link_to_file,
         compares_all=compares_all,
         has_questions=has_questions,
-        most_cached=_MOST_RUNS if compares_all else 2,
+        most_cached=_MAX_COMPARED_RUNS if compares_all else 2,
     )
     make_folder(out, "--out")
     makers: dict[str, Callable[[], str]] = {"index.html": pages.list_runs}

@@ -48,15 +48,15 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED
 
 # The fields that say which retrieval a sample is of.
-_OF_SETTINGS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
+_SETTING_FIELDS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
 # Names of the answer of a system, or of the expected one.
-_MEANS_BOTH = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
+_AMBIGUOUS_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 # The most samples of repeated questions that are compared.
-_MOST_REPEATED = 1000
+_MAX_REPEATED_SAMPLES = 1000
 # Samples that one thread hands to the other at once, where nothing is judged: each turn costs as much as ten rows.
-_GROUP = 256
+_SAMPLES_PER_GROUP = 256
 # Seconds that a sample waits at most for the next ones, to be handed on with them.
-_LONGEST_REST = 0.02
+_MAX_REST_SECONDS = 0.02
 
 
 class Source:
@@ -198,7 +198,11 @@ class Source:
         unread = plan.reading.unknown_names
         names = [name for name in unread if "reference" in fields_meant(name)]
         answer = plan.reading.mapping.get("response", "")
-        if not names and _MEANS_BOTH.search(answer) and not any(map(self._may_be_text, unread)):
+        if (
+            not names
+            and _AMBIGUOUS_ANSWER_NAME.search(answer)
+            and not any(map(self._may_be_text, unread))
+        ):
             names = [answer]
         if not names:
             return ""
@@ -322,12 +326,12 @@ def _list_repeated_questions(samples: Sequence[Sample]) -> list[Sample]:
     with_metadata = [sample for sample in samples if sample.metadata and sample.user_input]
     counts = Counter(sample.user_input for sample in with_metadata)
     repeated = [sample for sample in with_metadata if counts[sample.user_input] > 1]
-    return repeated[:_MOST_REPEATED]
+    return repeated[:_MAX_REPEATED_SAMPLES]
 
 
 def _read_setting(sample: Sample) -> dict[str, Any]:
     """Read the fields of a sample that name a retrieval."""
-    return {name: getattr(sample, name) for name in _OF_SETTINGS}
+    return {name: getattr(sample, name) for name in _SETTING_FIELDS}
 
 
 def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
@@ -439,12 +443,12 @@ class CallerSource(Source):
         """Whether to wake the loop, which costs as much as to read a row: where nothing is judged, once for several rows."""
         if self._any_waits or len(self._arrived) >= self._asked:
             return True
-        return time.monotonic() - self._woken_at > _LONGEST_REST
+        return time.monotonic() - self._woken_at > _MAX_REST_SECONDS
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         # Where nothing is judged, both threads would only wait for each other: they take turns, a group of samples each.
         if not self._any_waits:
-            ahead = max(ahead, _GROUP)
+            ahead = max(ahead, _SAMPLES_PER_GROUP)
         if ahead > self._asked and (self._any_waits or not self._asked):
             self._requested_counts.put(ahead - self._asked)
             self._asked = ahead

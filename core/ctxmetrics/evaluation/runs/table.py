@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("ctxmetrics")
 # Rows of a batch on Ray for cheap metrics; a batch is scored again after a worker dies.
-_ROWS = 1024
+_ROWS_PER_BATCH = 1024
 # Rows of a batch for each request in flight, for metrics that ask a judge.
-_ROWS_A_REQUEST = 2
+_ROWS_PER_REQUEST = 2
 # Options that bound what a batch spends.
-_LIMITS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
+_LIMIT_OPTIONS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
 # Options that belong to one machine: a file, a clock and a display.
-_OF_ONE_PROCESS = ("out", "keep_texts", "tags", "deadline", "progress")
+_OPTIONS_OF_ONE_PROCESS = ("out", "keep_texts", "tags", "deadline", "progress")
 
 
 def score_dataset(
@@ -356,7 +356,7 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
     Raises:
         ParameterError: An option has no meaning on a cluster, or the table has a column of a metric's name.
     """
-    for name in _OF_ONE_PROCESS:
+    for name in _OPTIONS_OF_ONE_PROCESS:
         if scorer.options.get(name):
             raise ParameterError(
                 f"score_table: {name}= is for one process, and the rows are scored by the workers of a cluster. "
@@ -366,11 +366,11 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
     scorer = replace(scorer, options={**scorer.options, "progress": False})
     check_number("score_table: batch_size", batch_size, 1, whole=True, optional=True)
     if batch_size is None and _is_ray(table):
-        batch_size = _ROWS
+        batch_size = _ROWS_PER_BATCH
         cheap = all(isinstance(metric, ListMetric) for metric in scorer.metrics)
         # Small batches would multiply what each of them may spend.
-        if not cheap and not any(scorer.options.get(name) for name in _LIMITS):
-            batch_size = _ROWS_A_REQUEST * scorer.options.get("max_concurrency", DEFAULT_CONCURRENCY)
+        if not cheap and not any(scorer.options.get(name) for name in _LIMIT_OPTIONS):
+            batch_size = _ROWS_PER_REQUEST * scorer.options.get("max_concurrency", DEFAULT_CONCURRENCY)
     _warn(scorer, batch_size)
     if _is_ray(table):
         return table.map_batches(scorer.score, batch_size=batch_size, batch_format="pyarrow")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 DRAWS = 2_000
 SEED = 0
 # Draws that are in memory at a time.
-_CHUNK = 100
-_ENDS = (0.025, 0.975)
+_DRAWS_IN_MEMORY = 100
+_INTERVAL_QUANTILES = (0.025, 0.975)
 
 
 def draw_samples(times: Sequence[int], draws: int = DRAWS) -> Iterator[NDArray[np.int64]]:
@@ -33,8 +33,8 @@ def draw_samples(times: Sequence[int], draws: int = DRAWS) -> Iterator[NDArray[n
     source = np.random.default_rng(SEED)
     size = sum(times)
     shares = np.array(times) / size
-    for _ in range(draws // _CHUNK):
-        yield source.multinomial(size, shares, size=_CHUNK)
+    for _ in range(draws // _DRAWS_IN_MEMORY):
+        yield source.multinomial(size, shares, size=_DRAWS_IN_MEMORY)
 
 
 def draw_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,5 +67,7 @@ def percentile_interval(values: Any, *, whole: bool = False) -> tuple[float, flo
     """
     import numpy as np
 
-    low, high = np.nanquantile(values, _ENDS, method="inverted_cdf" if whole else "linear").tolist()
+    low, high = np.nanquantile(
+        values, _INTERVAL_QUANTILES, method="inverted_cdf" if whole else "linear"
+    ).tolist()
     return low, high

@@ -15,10 +15,10 @@ from ctxmetrics.errors import ParameterError
 
 # The quantile of the normal distribution for an interval of 95 %.
 NORMAL = 1.96
-_EQUAL = 1e-9
-_SERIES_FROM = 300
+_ROUNDING_ERROR = 1e-9
+_MIN_TRIALS_FOR_SERIES = 300
 # From so many draws on, the number of ways may be above the largest float.
-_LARGE = 1000
+_MIN_TRIALS_FOR_LOGARITHMS = 1000
 
 
 def mean_interval(
@@ -68,13 +68,13 @@ def mean_interval(
     pairs = list(zip(weights, values, strict=True))
     lowest, highest = min(values), max(values)
     mean = math.fsum(weight * value for weight, value in pairs) / total / scale
-    if not (lowest >= 0 and highest <= scale * (1 + _EQUAL) and math.isfinite(mean)):
+    if not (lowest >= 0 and highest <= scale * (1 + _ROUNDING_ERROR) and math.isfinite(mean)):
         raise ParameterError(f"mean_interval: values must be numbers from 0 to scale={scale:g}.")
     p = min(mean, 1.0)
     tail = (1 + confidence) / 2
     z = NormalDist().inv_cdf(tail)
     size = n
-    if highest - lowest > _EQUAL * scale:
+    if highest - lowest > _ROUNDING_ERROR * scale:
         spread = math.fsum(weight * (value / scale - p) ** 2 for weight, value in pairs)
         variance = spread / (total * (n - 1) / n)
         size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, int(n) - 1)) ** 2)
@@ -103,7 +103,7 @@ def student_quantile(probability: float, degrees: int) -> float:
 
     Source: Abramowitz and Stegun, 26.7.3, 26.7.4 and 26.7.5.
     """
-    if degrees > _SERIES_FROM:
+    if degrees > _MIN_TRIALS_FOR_SERIES:
         z = NormalDist().inv_cdf(probability)
         terms = (
             z,
@@ -172,7 +172,7 @@ def binomial(hits: int, size: int, rate: float) -> float:
     >>> binomial(1, 2, 0.5)
     0.5
     """
-    if size < _LARGE:
+    if size < _MIN_TRIALS_FOR_LOGARITHMS:
         return math.comb(size, hits) * rate**hits * (1 - rate) ** (size - hits)
     if rate in (0, 1):
         return float(hits == size * rate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # At least one label in so many is for a changed sample, if there are enough.
-_ONE_IN = 3
+_LABELS_PER_CHANGED_LABEL = 3
 
 
 def share_out_labels(labels: int, changed: int, unchanged: int) -> tuple[int, int]:
@@ -19,7 +19,7 @@ def share_out_labels(labels: int, changed: int, unchanged: int) -> tuple[int, in
     labels = min(labels, samples)
     if not samples:
         return 0, 0
-    share = max(-(-labels // _ONE_IN), -(-labels * changed // samples))
+    share = max(-(-labels // _LABELS_PER_CHANGED_LABEL), -(-labels * changed // samples))
     first = min(share, changed)
     if 1 < labels == first and unchanged:
         first -= 1

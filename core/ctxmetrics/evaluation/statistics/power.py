@@ -18,14 +18,14 @@ from ctxmetrics.evaluation.statistics.paired import EQUAL, FEW, LEVEL, POWER, sa
 
 _Numbers = NDArray[np.float64]
 
-_SEED = 1
-_DRAWS = 8_000
+_RANDOM_SEED = 1
+_SIMULATION_COUNT = 8_000
 # A little more than 4 in 5, so that errors of the simulation and of the run's values do not lead below 4 in 5.
-_TARGET = POWER + 0.015
+_TARGET_POWER = POWER + 0.015
 # Sizes of changes within one step count as equal; the scale has so many steps.
-_STEPS_OF_SCALE = 64
+_SCALE_STEPS = 64
 # Steps of a search that halves an interval.
-_HALVINGS = 30
+_BISECTION_STEPS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class ChangeModel:
             _, winning = self._find_shares(loss, changed, further)
             return winning >= 0
 
-        return 0.0 if is_enough(0.0) else find_first(is_enough, 0.0, 1.0, halvings=_HALVINGS)
+        return 0.0 if is_enough(0.0) else find_first(is_enough, 0.0, 1.0, halvings=_BISECTION_STEPS)
 
     def _find_shares(self, loss: float, changed: float, further: float) -> tuple[float, float]:
         """Return the share of samples that lose, and the share that win.
@@ -193,7 +193,7 @@ class _Table:
     """Collects sizes of changes with their probabilities; sizes that are nearly equal are replaced by their mean."""
 
     def __init__(self, scale: float) -> None:
-        self._step = scale / _STEPS_OF_SCALE
+        self._step = scale / _SCALE_STEPS
         self._sums: dict[int, float] = {}
         self._shares: dict[int, float] = {}
 
@@ -257,7 +257,12 @@ class SimulatedComparisons:
 
 
 def simulate(
-    changes: Changes, samples: int, *, scale: float = 1.0, draws: int = _DRAWS, seed: int = _SEED
+    changes: Changes,
+    samples: int,
+    *,
+    scale: float = 1.0,
+    draws: int = _SIMULATION_COUNT,
+    seed: int = _RANDOM_SEED,
 ) -> SimulatedComparisons:
     """Simulate comparisons of so many samples.
 
@@ -324,7 +329,7 @@ def find_sample_count(changes: Changes, *, scale: float = 1.0) -> int:
     """
 
     def suffices(samples: int) -> bool:
-        return float(simulate(changes, samples, scale=scale).shown.mean()) >= _TARGET
+        return float(simulate(changes, samples, scale=scale).shown.mean()) >= _TARGET_POWER
 
     high = samples_needed(abs(changes.mean), changes.deviation)
     while not suffices(high):

@@ -384,7 +384,7 @@ def test_a_key_is_asked_about_once(monkeypatch):
 
 
 def test_many_keys_leave_room_for_the_next(monkeypatch):
-    monkeypatch.setattr(row_plan, "_MOST_KEYS", 8)
+    monkeypatch.setattr(row_plan, "_MAX_KEYS", 8)
     plan = Plan(Reading(name="ragas"))
     for number in range(50):
         assert plan.apply({"reference": "So.", f"key_{number}": number})[1] == [f"key_{number}"]

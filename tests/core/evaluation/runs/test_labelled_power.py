@@ -24,8 +24,8 @@ def gate(option: str, margin: float, labels: int, samples: int = 100) -> Labelle
 
 @pytest.mark.slow
 def test_judge_that_sees_all_is_not_slowed_by_labels(monkeypatch):
-    monkeypatch.setattr("ctxmetrics.evaluation.runs.labelled_power._SEEN", 1.0)
-    monkeypatch.setattr("ctxmetrics.evaluation.runs.labelled_power._INVENTED", 0.0)
+    monkeypatch.setattr("ctxmetrics.evaluation.runs.labelled_power._SEEN_SHARE", 1.0)
+    monkeypatch.setattr("ctxmetrics.evaluation.runs.labelled_power._INVENTED_SHARE", 0.0)
     changes = WHOLE.lose_samples(0.1)
     for labels in (2, 24, 25, 50, 100):
         without, labelled = gate("--max-drop", 0.02, labels).simulate(changes, "good")

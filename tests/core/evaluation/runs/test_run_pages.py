@@ -325,7 +325,7 @@ def test_pages_of_an_artefact_link_each_other_without_server(folder: Path, tmp_p
 def test_of_many_runs_neighbours_and_the_newest_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxmetrics.evaluation.runs.run_pages._MOST_RUNS", 3)
+    monkeypatch.setattr("ctxmetrics.evaluation.runs.run_pages._MAX_COMPARED_RUNS", 3)
     (tmp_path / "runs").mkdir()
     for number in range(4):
         results = run(found=number)
@@ -387,7 +387,7 @@ def test_a_run_shows_its_gates_and_groups(tmp_path: Path) -> None:
 def test_a_large_folder_has_no_links_to_pages_of_questions(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxmetrics.evaluation.runs.run_pages._MOST_ROWS", 1)
+    monkeypatch.setattr("ctxmetrics.evaluation.runs.run_pages._MAX_ROWS_OF_QUESTION_PAGES", 1)
     written = [path.name for path in write_pages(RunFolder(folder), tmp_path / "site")]
     assert not any(name.startswith("question") for name in written)
     index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")

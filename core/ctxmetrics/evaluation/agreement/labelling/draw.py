@@ -213,7 +213,7 @@ def read_labelled(
 
 # --- the file of answers ---
 
-_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
+_APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
 # What the line of an answer says about its question.
 _QUESTION_FIELDS = ("label", "item", "text")
 # What the line of an answer says about the answer.
@@ -246,7 +246,7 @@ class LabelsFile(PeopleAnswers):
         try:
             if not self.size:
                 self.path.unlink(missing_ok=True)  # a kill came before the draw was written
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _FLAGS, 0o600))
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _APPEND_FLAGS, 0o600))
         except FileExistsError:
             raise InputFileError(
                 f"{self.path}: another process has just begun it. Start again to go on with its draw."
@@ -297,7 +297,7 @@ class LabelsFile(PeopleAnswers):
     def _write(self, data: dict[str, Any]) -> None:
         """Append one line and wait until the disk has it. A half-written line is taken back."""
         try:
-            file = os.open(self.path, _FLAGS)
+            file = os.open(self.path, _APPEND_FLAGS)
             try:
                 # Wait until no other process writes the file; closing it gives the lock back. Windows, and file systems
                 # without locks, have none.

@@ -23,7 +23,7 @@ _PAGE = {
     "page.js": ("page.js", "javascript"),
 }
 # Bytes of an answer: a number, a word and the names of contexts.
-_LONGEST_ANSWER = 64 * 1024
+_MAX_ANSWER_BYTES = 64 * 1024
 
 
 class LabelHandler(LocalHandler):
@@ -73,7 +73,7 @@ class LabelHandler(LocalHandler):
     def _body(self) -> dict[str, Any] | None:
         """Read the JSON object that the page sent; None if it is none, or too long."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or not length.isascii() or int(length) > _LONGEST_ANSWER:
+        if not length.isdecimal() or not length.isascii() or int(length) > _MAX_ANSWER_BYTES:
             self.close_connection = True
             return None
         try:

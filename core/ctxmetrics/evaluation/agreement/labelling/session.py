@@ -336,8 +336,8 @@ def _find_spans(sample: Sample, names: Sequence[str], contexts: Iterable[str]) -
 
 # --- in a terminal ---
 
-_KEYS = {"y": YES, "n": NO, "c": CANNOT_SAY, "s": SKIPPED}
-_HELP = "y yes, n no, c cannot say, s skip, b back, v the judge's verdict, q stop"
+_ANSWER_BY_KEY = {"y": YES, "n": NO, "c": CANNOT_SAY, "s": SKIPPED}
+_KEY_HELP = "y yes, n no, c cannot say, s skip, b back, v the judge's verdict, q stop"
 
 
 def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[str], None]) -> None:
@@ -371,12 +371,12 @@ def run_in_terminal(session: Session, read: Callable[[], str], write: Callable[[
                 number = answered_numbers.pop()
             elif key == "v":
                 write(f"the judge: {session.verdict(number)}")
-            elif key in _KEYS:
-                session.answer(number, _KEYS[key], context_names)
+            elif key in _ANSWER_BY_KEY:
+                session.answer(number, _ANSWER_BY_KEY[key], context_names)
                 answered_numbers.append(number)
                 number = session.next_after(number)
             else:
-                write(_HELP)
+                write(_KEY_HELP)
         except ParameterError as error:
             write(str(error))
 
