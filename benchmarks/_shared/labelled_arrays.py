@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from ctxmetrics.evaluation.statistics.intervals import student_quantile
 from ctxmetrics.evaluation.statistics.labelled import (
-    CHANCE,
-    UNLABELLED,
-    UNSEEN,
+    MAX_CHANCE_DEVIATIONS,
+    MIN_UNLABELLED_PART,
+    UNSEEN_LABEL_DISTANCE,
     LabelledDifference,
 )
 from ctxmetrics.evaluation.statistics.paired import (
-    EQUAL,
-    FEW,
-    LEVEL,
+    MIN_CHANGED_SAMPLES,
+    ROUNDING_ERROR,
+    SIGNIFICANCE_LEVEL,
     PairedMean,
     mean_p,
     power_multiple,
@@ -48,9 +48,9 @@ def paired_means(values: Numbers, present: Truths) -> list[PairedMean]:
     means = values.sum(axis=1) / samples
     squares = np.where(present, values - means[:, None], 0.0) ** 2
     errors = np.sqrt(squares.sum(axis=1) / (samples - 1) / samples)
-    errors[errors < EQUAL * np.maximum(np.abs(means), 1e-6)] = 0.0
-    better = (values > EQUAL).sum(axis=1)
-    worse = (values < -EQUAL).sum(axis=1)
+    errors[errors < ROUNDING_ERROR * np.maximum(np.abs(means), 1e-6)] = 0.0
+    better = (values > ROUNDING_ERROR).sum(axis=1)
+    worse = (values < -ROUNDING_ERROR).sum(axis=1)
     columns = (means, errors, samples, better, worse)
     return [_make_paired_mean(*row) for row in zip(*(item.tolist() for item in columns), strict=True)]
 
@@ -60,10 +60,10 @@ def _make_paired_mean(mean: float, error: float, samples: int, better: int, wors
     detectable = power_multiple(samples - 1) * error
     if not changed:
         return PairedMean(mean, None, 1.0, detectable, changed)
-    half = student_quantile(1 - LEVEL / 2, samples - 1) * error
+    half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, samples - 1) * error
     p = mean_p(mean, error, samples - 1)
     interval = mean - half, mean + half
-    if changed < FEW:
+    if changed < MIN_CHANGED_SAMPLES:
         interval, p = reach_unseen_changes(
             mean, interval, p, _make_sums(better, worse, samples), scale=1.0
         )
@@ -109,8 +109,8 @@ def labelled_differences(
     samples = present.sum(axis=1)
     labelled_people = np.take_along_axis(people, labels.places, 1)
     labelled_judge = np.take_along_axis(judge, labels.places, 1)
-    has_changed = np.abs(judge) > EQUAL
-    label_has_changed = np.abs(labelled_judge) > EQUAL
+    has_changed = np.abs(judge) > ROUNDING_ERROR
+    label_has_changed = np.abs(labelled_judge) > ROUNDING_ERROR
     strata = [
         _compute_stratum(
             judge,
@@ -153,8 +153,8 @@ def labelled_differences(
         "share": labelled / samples,
         "degrees": samples - 1,
     }
-    better = (best_known > EQUAL).sum(axis=1).tolist()
-    worse = (best_known < -EQUAL).sum(axis=1).tolist()
+    better = (best_known > ROUNDING_ERROR).sum(axis=1).tolist()
+    worse = (best_known < -ROUNDING_ERROR).sum(axis=1).tolist()
     rows = zip(*(item.tolist() for item in figures.values()), strict=True)
     for row, *changes in zip(rows, better, worse, strict=True):
         yield _make_difference(dict(zip(figures, row, strict=True)), labelled, *changes)
@@ -164,7 +164,7 @@ def _has_spread(values: Numbers, present: Truths, samples: Numbers) -> Truths:
     """Tell where values differ; without clusters that is the design effect."""
     means = values.sum(axis=1) / samples
     squares = np.where(present, values - means[:, None], 0.0) ** 2
-    return squares.sum(axis=1) / (samples - 1) / samples >= EQUAL**2
+    return squares.sum(axis=1) / (samples - 1) / samples >= ROUNDING_ERROR**2
 
 
 def _compute_stratum(
@@ -214,10 +214,10 @@ def _compute_stratum(
     # As `_Samples._expect_labels`: without labels of the stratum, all weights count.
     own_weight = np.where(labels > 0, total / np.maximum(labels, 1), mean_weight)
     expected = size / own_weight * mean_weight * weights.shape[1] / samples
-    fewer = (labels > 0) & (labels < expected - CHANCE * np.sqrt(expected))
+    fewer = (labels > 0) & (labels < expected - MAX_CHANCE_DEVIATIONS * np.sqrt(expected))
     expected = np.maximum(np.where(fewer, labels, expected), 1.0)
-    unseen = UNSEEN * shares / expected
-    reduced = np.minimum(1.0, UNLABELLED * (1 - labels / divisor)) * labels
+    unseen = UNSEEN_LABEL_DISTANCE * shares / expected
+    reduced = np.minimum(1.0, MIN_UNLABELLED_PART * (1 - labels / divisor)) * labels
     unseen *= np.where(labels > 0, reduced / np.where(labels > 0, effective, 1.0), 1.0)
     return _Stratum(
         mean=shares * (error + trust * mean),
@@ -231,7 +231,7 @@ def _compute_stratum(
 
 def _compare_changed(people: Numbers, judge: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
     """Compute the gap between people and the judge in the samples that changed by the judge, and its error."""
-    weights = np.where(np.abs(judge) > EQUAL, weights, 0.0)
+    weights = np.where(np.abs(judge) > ROUNDING_ERROR, weights, 0.0)
     labels = (weights > 0).sum(axis=1)
     total = weights.sum(axis=1)
     parts = weights / np.where(total > 0, total, 1.0)[:, None]
@@ -246,7 +246,7 @@ def _compute_trust(people: Numbers, judge: Numbers, parts: Numbers, labels: Numb
     people_deviations = people - (parts * people).sum(axis=1)[:, None]
     spread = (parts * judge_deviations**2).sum(axis=1)
     covariance = (parts * people_deviations * judge_deviations).sum(axis=1)
-    in_full = (labels < FEW) | (spread < EQUAL**2)
+    in_full = (labels < MIN_CHANGED_SAMPLES) | (spread < ROUNDING_ERROR**2)
     return np.where(in_full, 1.0, np.clip(covariance / np.where(in_full, 1.0, spread), 0.0, 1.0))
 
 
@@ -257,10 +257,10 @@ def _make_difference(
     difference = figures["difference"]
     degrees = max(int(figures["size"]) - 1, 1)
     error = math.hypot(figures["label_error"], figures["sample_error"], figures["unseen_error"])
-    half = student_quantile(1 - LEVEL / 2, degrees) * error
+    half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
     interval = difference - half, difference + half
     p = mean_p(difference, error, degrees)
-    if better + worse < FEW:
+    if better + worse < MIN_CHANGED_SAMPLES:
         sums = _make_sums(better, worse, int(figures["degrees"]) + 1)
         interval, p = reach_unseen_changes(difference, interval, p, sums, scale=1.0)
     low, high = interval

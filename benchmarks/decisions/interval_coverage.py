@@ -39,7 +39,7 @@ from scipy import stats
 from ctxmetrics.evaluation.statistics.corrected_means import corrected_mean
 from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile
 from ctxmetrics.evaluation.statistics.labelled import labelled_difference
-from ctxmetrics.evaluation.statistics.paired import EQUAL, FEW, paired_mean
+from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES, ROUNDING_ERROR, paired_mean
 
 SIZES = (5, 10, 20, 30, 50, 100, 200, 300)
 TESTED = 100  # draws in which the slower tests of power are run
@@ -124,7 +124,7 @@ def cell(kind, n, source, draws):
         means = values if clusters is None else values.reshape(n, CLUSTER).mean(axis=1)
         error = means.std(ddof=1) / np.sqrt(len(means))
         half = student_quantile(0.975, len(means) - 1) * error
-        counts["t"] += abs(means.mean() - truth) <= half + EQUAL
+        counts["t"] += abs(means.mean() - truth) <= half + ROUNDING_ERROR
         counts["power"] += found.p <= 0.05
         if found.interval is not None:
             low, high = found.interval
@@ -149,7 +149,9 @@ def cell(kind, n, source, draws):
 
 def wrong(row):
     """Whether a cell misses a bar."""
-    least = 0.0 if row["kind"] == "log-normal" else 0.92 if row["changes"] >= FEW else 0.93
+    least = (
+        0.0 if row["kind"] == "log-normal" else 0.92 if row["changes"] >= MIN_CHANGED_SAMPLES else 0.93
+    )
     seen = row["shown"] > 0.02
     gates = row["kind"] != "log-normal" and max(row["max-drop"], row["not-worse"]) > 0.07
     return seen and (row["held"] < least or gates)

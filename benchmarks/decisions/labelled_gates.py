@@ -41,9 +41,9 @@ from ctxmetrics.evaluation.statistics.labelled import (
     labelled_difference,
 )
 from ctxmetrics.evaluation.statistics.paired import (
-    EQUAL,
-    FEW,
-    LEVEL,
+    MIN_CHANGED_SAMPLES,
+    ROUNDING_ERROR,
+    SIGNIFICANCE_LEVEL,
     PairedMean,
     holm,
     mean_p,
@@ -195,14 +195,14 @@ class Before:
 
 
 def correct_before(people, judge, others, clusters=None) -> Before:
-    changed = int((np.abs([people, judge]).max(axis=0) > EQUAL).sum())
-    trust = 1.0 if changed < FEW else None
+    changed = int((np.abs([people, judge]).max(axis=0) > ROUNDING_ERROR).sum())
+    trust = 1.0 if changed < MIN_CHANGED_SAMPLES else None
     mean = corrected(people, judge, others, clusters=clusters, trust=trust)
     return make_before(mean.mean, math.hypot(mean.error, 1.25 / mean.size), mean.degrees)
 
 
 def make_before(mean: float, error: float, degrees: int) -> Before:
-    half = student_quantile(1 - LEVEL / 2, degrees) * error
+    half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
     return Before(mean, (max(mean - half, -1.0), min(mean + half, 1.0)), mean_p(mean, error, degrees))
 
 
@@ -311,7 +311,7 @@ def draw_runs(source, setting: Setting, draws: int) -> Runs:
     else:
         alone = [[paired_mean(row, clusters) for row in item] for item in judge]
     # A sample has changed where any metric did.
-    changed = np.max([np.abs(item) for item in judge], axis=0) > EQUAL
+    changed = np.max([np.abs(item) for item in judge], axis=0) > ROUNDING_ERROR
     chance = source.random(present.shape)
     if setting.variant == "whole clusters":
         chance = source.random((draws, setting.n // CLUSTER)).repeat(CLUSTER, axis=1)
@@ -396,8 +396,8 @@ def estimate_before(runs: Runs, people, judge, labels: Labels) -> Iterator[Befor
     spread = (squares - (count + rest) * judge_mean**2) / (count + rest - 1)
     divisor_of_trust = (1 + count / divisor) * spread
     trust = covariance / np.where(divisor_of_trust > 0, divisor_of_trust, np.inf)
-    changed = (np.maximum(np.abs(by_people), np.abs(by_judge)) > EQUAL).sum(axis=1)
-    trust = np.where(changed < FEW, rest / (count + rest), np.clip(trust, 0.0, 1.0))
+    changed = (np.maximum(np.abs(by_people), np.abs(by_judge)) > ROUNDING_ERROR).sum(axis=1)
+    trust = np.where(changed < MIN_CHANGED_SAMPLES, rest / (count + rest), np.clip(trust, 0.0, 1.0))
     trust = np.where(rest > 0, trust, 0.0)
     errors = by_people - trust[:, None] * by_judge
     centre = errors.sum(axis=1) / count
@@ -416,11 +416,11 @@ def decide(runs: Runs, k: int, way: str, truth: float, *, before: bool) -> np.nd
         zip(*runs.alone, strict=True), zip(*found, strict=True), zip(*old, strict=True), strict=True
     ):
         p = holm([choose_p(one.mean, one.p, item) for one, item in zip(alone, labels, strict=True)])
-        red = p[0] <= LEVEL and decide_loss(alone[0].interval, labels[0], MAX_DROP)
+        red = p[0] <= SIGNIFICANCE_LEVEL and decide_loss(alone[0].interval, labels[0], MAX_DROP)
         passes = decide_no_loss(alone[0].interval, labels[0], NOT_WORSE)
         bases = [one if item is None else item for one, item in zip(alone, former, strict=True)]
         low, high = bases[0].interval or (0.0, 0.0)
-        red_before = holm([basis.p for basis in bases])[0] <= LEVEL and high < -MAX_DROP
+        red_before = holm([basis.p for basis in bases])[0] <= SIGNIFICANCE_LEVEL and high < -MAX_DROP
         now = red, passes, *hold(labels[0] or alone[0], truth)
         sums += [*now, red_before, low >= -NOT_WORSE, *hold(bases[0], truth)]
     return sums
@@ -506,7 +506,7 @@ BARS = (
     Bar("red at the margin, gloomy, n to 300", red, is_cell(["gloomy"], [MAX_DROP], most=300), {50: 0.3, 100: 0.15}),
     Bar("pass at the margin, always yes, n to 300", passes, is_cell(["always yes"], [NOT_WORSE], most=300), {50: 0.12, 100: 0.08}),
     Bar("pass at the margin, misses changes, n to 300", passes, is_cell(["blind", "biased", "noisy"], [NOT_WORSE], most=300), {50: 0.35, 100: 0.15}),
-    Bar("width beside the rule before", lambda row, _: row["width"] / max(row["width before"], EQUAL), is_shown_before, {25: 1.25, 30: 1.25, 50: 1.1, 100: 1.1}),
+    Bar("width beside the rule before", lambda row, _: row["width"] / max(row["width before"], ROUNDING_ERROR), is_shown_before, {25: 1.25, 30: 1.25, 50: 1.1, 100: 1.1}),
 )  # fmt: skip
 
 
@@ -575,7 +575,7 @@ def list_missed(rows: list[dict]) -> Iterator[str]:
                 bar.figure is red and way == DRAWS[0] and labels < 50 and limit == 0.1
             ):
                 continue
-            chance = 3 * math.sqrt(limit * max(1 - limit, 0.0) / worst[2]) + EQUAL
+            chance = 3 * math.sqrt(limit * max(1 - limit, 0.0) / worst[2]) + ROUNDING_ERROR
             if (limit - worst[0] if bar.least else worst[0] - limit) > chance:
                 yield f"{bar.title}, {labels} labels, {way}: {worst[0]:.3f}, not {limit:g} ({worst[1]})"
 

@@ -121,7 +121,7 @@ def test_coverage_benchmark_fails_where_intervals_are_narrow(monkeypatch: pytest
     cell = ("difference", "1, all lose", 0.05, "blind", 25)
     row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=300)
     assert not benchmark.missed_label_cell(row)
-    monkeypatch.setattr(labelled, "UNSEEN", 0.0)
+    monkeypatch.setattr(labelled, "UNSEEN_LABEL_DISTANCE", 0.0)
     row = benchmark.label_cell(*cell, source=benchmark.source_of(1, *cell), draws=300)
     assert benchmark.missed_label_cell(row)
 

@@ -63,7 +63,7 @@ from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.runs.evaluate import evaluate
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.results import Results
-from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
+from ctxmetrics.evaluation.statistics.corrected_means import MIN_LABELS
 from ctxmetrics.evaluation.statistics.paired import holm, paired_mean
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
@@ -156,8 +156,8 @@ class AgreementReport:
             yield f"{bar.label}: {bar.conclusion}"
         for agreement in self.agreements:
             label = agreement.label
-            if agreement.samples < FEWEST:
-                yield f"{label}: {plural(agreement.samples, 'sample', 'is', 'are')} too few to say much; label {FEWEST} or more"
+            if agreement.samples < MIN_LABELS:
+                yield f"{label}: {plural(agreement.samples, 'sample', 'is', 'are')} too few to say much; label {MIN_LABELS} or more"
             if agreement.not_judged:
                 yield f"{label}: {plural(agreement.not_judged, 'label')} without a verdict of the judge"
 

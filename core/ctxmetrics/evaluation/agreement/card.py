@@ -22,10 +22,10 @@ from ctxmetrics.evaluation.agreement.agree import AgreementReport
 from ctxmetrics.evaluation.agreement.correction import Correction, correct_mean
 from ctxmetrics.evaluation.agreement.labels import Compared
 from ctxmetrics.evaluation.rows.output_files import write_whole
-from ctxmetrics.evaluation.rows.people_answers import HEAVIEST, REFERENCE, QuestionKey
+from ctxmetrics.evaluation.rows.people_answers import MAX_WEIGHT, REFERENCE, QuestionKey
 from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.runs.results import Results
-from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
+from ctxmetrics.evaluation.statistics.corrected_means import MIN_LABELS
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
@@ -56,7 +56,7 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
     unit: str
     labels: int
     figures: Mapping[str, float | str | list[float] | None]
-    labelled: tuple[tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=HEAVIEST)]], ...]
+    labelled: tuple[tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=MAX_WEIGHT)]], ...]
 
 
 class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
@@ -234,11 +234,11 @@ def write_card(path: Path, report: AgreementReport) -> None:
         OutputFileError: Writing failed.
     """
     corrections = [
-        item for item in report.corrections if item.metric != REFERENCE and item.labelled >= FEWEST
+        item for item in report.corrections if item.metric != REFERENCE and item.labelled >= MIN_LABELS
     ]
     if report.clusters is not None or not corrections:
         raise ParameterError(
-            f"agree: --write needs {FEWEST} samples or more of which every context, or every sentence of the reference, is "
+            f"agree: --write needs {MIN_LABELS} samples or more of which every context, or every sentence of the reference, is "
             "labelled, and is not possible with --cluster."
         )
     served, prompts = _read_origin(report.results, [item.metric for item in corrections])
@@ -316,6 +316,8 @@ def read_card(path: Path) -> Card:
             f"it is damaged, or was changed: its digest does not fit. {_HOW_TO_WRITE_AGAIN}"
         )
     fewest = min(counts, default=0)
-    if fewest < FEWEST:
-        raise InputFileError(f"it rests on {fewest} labelled samples, too few. Label {FEWEST} or more.")
+    if fewest < MIN_LABELS:
+        raise InputFileError(
+            f"it rests on {fewest} labelled samples, too few. Label {MIN_LABELS} or more."
+        )
     return card

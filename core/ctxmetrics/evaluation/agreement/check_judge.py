@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.agreement.labels import Compared
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, UNITS
 from ctxmetrics.evaluation.runs.controls import (
-    QUESTIONS,
+    CONTROL_METRICS,
     LabelledSample,
     labelled_samples,
     read_verdicts,
@@ -35,7 +35,7 @@ from ctxmetrics.models.runtime.memo import Memo
 from ctxmetrics.scores.wording import plural
 from ctxmetrics.verdicts import Usage, Verdict
 
-REPETITIONS = 3
+REPETITION_COUNT = 3
 INJECTION = "injection"
 
 
@@ -115,7 +115,7 @@ class JudgeCheck(Plain):
 def check_judge(
     judge: Judge | str,
     *,
-    repetitions: int = REPETITIONS,
+    repetitions: int = REPETITION_COUNT,
     samples: int | None = None,
     announce: Callable[[str], None] | None = None,
     **options: Unpack[RunOptions],
@@ -182,7 +182,7 @@ def _run_repetitions(
     while len(runs) < repetitions and not (runs and runs[-1].stopped):
         memo = Memo[Any](MEMORY)  # each repetition has one of its own
         evaluation = Evaluation(
-            samples, QUESTIONS, judge=judge, in_caller=True, memo=memo, keep=True, **options
+            samples, CONTROL_METRICS, judge=judge, in_caller=True, memo=memo, keep=True, **options
         )
         run = run_in_caller(evaluation)
         runs.append(run)
@@ -215,13 +215,13 @@ def _check_arguments(judge: Judge, repetitions: int, samples: int | None, option
             )
 
 
-def cost_of(judge: Judge, repetitions: int = REPETITIONS, most: int | None = None) -> str:
+def cost_of(judge: Judge, repetitions: int = REPETITION_COUNT, most: int | None = None) -> str:
     """Return in one line what `check_judge` will cost."""
     samples = [item.sample for item in labelled_samples()[:most]]
     times = "once" if repetitions == 1 else f"{repetitions} times"
     samples_text = f"{plural(len(samples), 'sample')}, judged {times}"
     try:
-        cost = estimate(samples, QUESTIONS, judge=judge)
+        cost = estimate(samples, CONTROL_METRICS, judge=judge)
     except ParameterError:
         return f"{samples_text}: {judge.name} is called up to {2 * len(samples) * repetitions} times; what a call costs is not known here"
     if not cost.calls:

@@ -16,7 +16,7 @@ from ctxmetrics.evaluation.agreement.labels import Compared
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, PeopleAnswers
 from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, draw_shares, percentile_interval
-from ctxmetrics.evaluation.statistics.corrected_means import FEWEST
+from ctxmetrics.evaluation.statistics.corrected_means import MIN_LABELS
 from ctxmetrics.scores.wording import format_p, plural
 
 # The four kinds of answers, each as what people and the judge say: both say yes, only the judge, only people, both say no.
@@ -43,7 +43,7 @@ _JSON_FIGURES = (
     "conclusion",
 )
 # Balanced accuracy of a judge that guesses.
-CHANCE = 0.5
+CHANCE_ACCURACY = 0.5
 # Values of a figure for which all draws may be equal although the figure is not certain.
 _CERTAIN_LOOKING_VALUES = (-1.0, -0.5, 0.0, 0.5, 1.0)
 # From which kappa on an agreement is called so; see `Agreement.conclusion`.
@@ -154,10 +154,10 @@ class Agreement:
             if answers:
                 return f"people said {answers}: label samples of both kinds"
             return "agreement is not defined"
-        if self.balanced_accuracy <= CHANCE:
+        if self.balanced_accuracy <= CHANCE_ACCURACY:
             return "the judge is at or below chance: do not use it on this data"
         interval = (self.intervals or {}).get("balanced_accuracy")
-        if interval is None or interval[0] <= CHANCE:
+        if interval is None or interval[0] <= CHANCE_ACCURACY:
             return "not shown to be better than chance"
         word = next(word for lowest_kappa, word in _KAPPA_STRENGTHS if self.kappa >= lowest_kappa)
         return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+.2f}"
@@ -228,7 +228,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     shares = draw_shares(totals * size / totals.sum())
     # The sets of draws, the preferred one first.
     sets_of_draws = [_make_tables(shares * totals.sum())]
-    if size >= FEWEST:
+    if size >= MIN_LABELS:
         resampled = [drawn @ counts for drawn in draw_samples([1] * size)]
         sets_of_draws.insert(0, _make_tables(np.vstack(resampled)))
     agreement = Agreement("", 0, *totals.tolist())

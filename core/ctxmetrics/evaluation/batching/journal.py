@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.verdicts import Usage
 
-JOURNAL = "journal.sqlite3"
+JOURNAL_FILE = "journal.sqlite3"
 _REPLIES_FILE = "replies.sqlite3"
 _FORMAT_VERSION = 1
 # The longest message of a failure that is kept.
@@ -125,10 +125,10 @@ class Journal:
     def _open(self) -> None:
         """Open both files, and read what is known."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in (JOURNAL, _REPLIES_FILE):
+        for name in (JOURNAL_FILE, _REPLIES_FILE):
             (self.folder / name).touch(mode=0o600)
         self._database = sqlite3.connect(
-            self.folder / JOURNAL, timeout=0, isolation_level=None, check_same_thread=False
+            self.folder / JOURNAL_FILE, timeout=0, isolation_level=None, check_same_thread=False
         )
         # The lock is taken with the first transaction, and given back when the process ends.
         self._execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -33,7 +33,7 @@ UNANSWERED = "batch_failed"
 _MAX_LINE_BYTES = MOST_BYTES + 20_000
 _KEY_IN_LINE = re.compile(rb'"custom_id"\s*:\s*"([0-9a-f]{64})"')
 # The seconds that one request about files or batches may take.
-SECONDS = 600.0
+REQUEST_TIMEOUT_SECONDS = 600.0
 # Clocks differ: a batch may seem older than its intent by so many seconds.
 _MAX_CLOCK_SKEW_SECONDS = 3600.0
 # How often a provider is asked that has no room, or does not have what is asked about, or not yet.
@@ -41,7 +41,7 @@ _MAX_TRIES = 4
 _STATUS_NOT_FOUND = 404
 # Bytes of a result that are in memory at a time.
 _PIECE_BYTES = 65536
-SUCCESS = 200
+STATUS_SUCCESS = 200
 
 
 class BatchState(NamedTuple):
@@ -242,7 +242,7 @@ def keep_answer(status: object, body: object, error: object = None) -> Outcome:
     """Keep an answer to a request in the form of a chat completion, or how it failed."""
     if not isinstance(body, Mapping):
         return keep_error(status, error or body)
-    if status != SUCCESS:
+    if status != STATUS_SUCCESS:
         return keep_error(status, error or body.get("error"))
     text = json.dumps(body)
     if len(text) > MOST_BYTES:
@@ -263,7 +263,7 @@ def keep_error(status: object, error: object) -> Outcome:
     details = error if isinstance(error, Mapping) else {"message": error}
     code = details.get("code")
     message = safe_text(details.get("message") or code or "the batch holds no answer")
-    if not isinstance(status, int) or isinstance(status, bool) or status in (0, SUCCESS):
+    if not isinstance(status, int) or isinstance(status, bool) or status in (0, STATUS_SUCCESS):
         return Outcome(code=UNANSWERED, message=message, again=True)
     return keep_failure(failures.from_status(status, message, code=code, details=[details]))
 
@@ -293,7 +293,9 @@ class OpenAIBatches(BatchProvider):
     max_bytes = 190_000_000
 
     def __post_init__(self) -> None:
-        self._client = build_blocking_client(str(self.model.base_url), self.key, SECONDS)
+        self._client = build_blocking_client(
+            str(self.model.base_url), self.key, REQUEST_TIMEOUT_SECONDS
+        )
 
     @property
     def batches(self) -> Any:
@@ -411,8 +413,8 @@ class AnthropicBatches(BatchProvider):
         self._client = Anthropic(
             base_url=str(self.model.base_url).rstrip("/").removesuffix("/v1"),
             api_key=self.key,
-            timeout=SECONDS,
-            http_client=DefaultHttpxClient(follow_redirects=False, timeout=SECONDS),
+            timeout=REQUEST_TIMEOUT_SECONDS,
+            http_client=DefaultHttpxClient(follow_redirects=False, timeout=REQUEST_TIMEOUT_SECONDS),
         )
 
     @property
@@ -473,7 +475,7 @@ class AnthropicBatches(BatchProvider):
             result = {}
         result_type = result.get("type")
         if result_type == "succeeded":
-            return keep_answer(SUCCESS, _to_completion(result.get("message")))
+            return keep_answer(STATUS_SUCCESS, _to_completion(result.get("message")))
         if result_type != "errored":
             return keep_error(None, f"the request was {result_type} before it was answered")
         response = result.get("error")

@@ -10,8 +10,8 @@ from ctxmetrics._internal.call_text import parse_value
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
 from ctxmetrics.evaluation.cli._terminal import collected_warnings, message
-from ctxmetrics.evaluation.files.aegis import SCALE, Payload
-from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
+from ctxmetrics.evaluation.files.aegis import THRESHOLD_SCALE, Payload
+from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.files.row_plan import Plan
@@ -33,7 +33,7 @@ from ctxmetrics.samples.schema import RETRIEVED, join_first
 from ctxmetrics.scores.conventions import CONVENTIONS
 
 # The ending of an ``--only`` that names the samples that failed in an earlier run.
-FAILED = ".failed"
+FAILED_ENDING = ".failed"
 
 
 def choose_convention(schema: str | None, convention: str | None) -> str:
@@ -74,10 +74,10 @@ def open_samples(source: SampleFile, by: str | None = None) -> RowFile[Sample]:
 
 def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
     """Read the columns of ``--only COLUMN=VALUE``, each with its value; ``--only RESULTS.failed`` names no column."""
-    form = f"COLUMN=VALUE, such as system=bm25, or RESULTS{FAILED}"
+    form = f"COLUMN=VALUE, such as system=bm25, or RESULTS{FAILED_ENDING}"
     values: dict[str, str] = {}
     for text in texts or ():
-        if not text.endswith(FAILED):
+        if not text.endswith(FAILED_ENDING):
             column, value = split_pair("--only", text, form, read=read_text)
             values[column] = value
     return values
@@ -124,7 +124,7 @@ def build_task(
     for name in payload.metrics:
         metric = build_metric(name, convention)
         if payload.threshold is not None:  # on the convention's scale
-            metric = replace(metric, threshold=metric.scaled(payload.threshold / SCALE))
+            metric = replace(metric, threshold=metric.scaled(payload.threshold / THRESHOLD_SCALE))
         metrics.append(metric)
     return samples, metrics, payload
 
@@ -331,7 +331,7 @@ def _find_id_paths(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
     paths: list[str] = []
     for column in _list_metadata_columns(samples[:1], plan):
         items = list_in(look_up(samples[0].metadata, column))
-        if not items or NOT_RETRIEVED.search(column) or are_messages(items):
+        if not items or NAMES_OF_NOT_RETRIEVED.search(column) or are_messages(items):
             continue
         if not all(isinstance(item, Mapping) for item in items):
             continue

@@ -87,12 +87,12 @@ def label(
     from ctxmetrics.evaluation.agreement.labelling.pairs import describe_draw, read_pairs
     from ctxmetrics.evaluation.agreement.labelling.session import Session, run_in_terminal
     from ctxmetrics.evaluation.cli._run import load_samples
-    from ctxmetrics.evaluation.rows.people_answers import ANSWERS, ASKED
+    from ctxmetrics.evaluation.rows.people_answers import ANSWERS, ASKED_KINDS
     from ctxmetrics.evaluation.runs.results import Results
 
     for name in ask or ():
-        if name not in ASKED:
-            raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED)}.")
+        if name not in ASKED_KINDS:
+            raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED_KINDS)}.")
     sources = [SampleFile(file=file, **vars(columns)) for file in files or ()]
     _check_sources(sources, compare, drawing)
     run = None if verdicts is None else Results.from_jsonl(verdicts)
@@ -101,7 +101,7 @@ def label(
     if compare is None:
         samples = samples_by_key(load_samples(sources[0]))
         _draw_samples(answers, samples, drawing)
-        session = Session(samples, answers, annotator=annotator, labels=ask or ASKED, run=run)
+        session = Session(samples, answers, annotator=annotator, labels=ask or ASKED_KINDS, run=run)
         read_with = f"agree {shlex.quote(str(sources[0].file))}"
     else:
         samples_of_files = chain.from_iterable(load_samples(source) for source in sources)
@@ -114,7 +114,7 @@ def label(
             pairs.samples,
             answers,
             annotator=annotator,
-            labels=ask or ASKED,
+            labels=ask or ASKED_KINDS,
             run=run or pairs.rows,
             partners=pairs.partners,
         )

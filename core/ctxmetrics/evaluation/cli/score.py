@@ -162,7 +162,7 @@ def score(
         read_gates,
         write_ci_reports,
     )
-    from ctxmetrics.evaluation.cli._run import FAILED, build_judge, build_task, open_samples
+    from ctxmetrics.evaluation.cli._run import FAILED_ENDING, build_judge, build_task, open_samples
     from ctxmetrics.evaluation.cli._telemetry import delivering
     from ctxmetrics.evaluation.rows.output_files import write_gates
     from ctxmetrics.evaluation.runs.engine import Evaluation
@@ -180,7 +180,7 @@ def score(
         gates.calibration,
     )
     keeps_rows = output.out is None or any(readers_of_rows)
-    earlier_results = [Path(text) for text in source.only or () if text.endswith(FAILED)]
+    earlier_results = [Path(text) for text in source.only or () if text.endswith(FAILED_ENDING)]
     samples, metrics, payload = build_task(
         source, selection, judge, listed=keeps_rows or bool(earlier_results), by=output.by
     )
@@ -345,7 +345,7 @@ def _check_choice(samples: Sequence[Sample], metrics: Iterable[Metric], output: 
         ParameterError: A sample has no group for --by. Or --stages is given, and no sample has stages, or no metric counts
             their contexts or ids.
     """
-    from ctxmetrics.evaluation.report.stage_means import IDS
+    from ctxmetrics.evaluation.report.stage_means import ID_RECALL_METRIC
     from ctxmetrics.evaluation.rows.gold_answers import counts_gold, read_gold_answers
     from ctxmetrics.evaluation.rows.sample_groups import read_groups
 
@@ -365,11 +365,11 @@ def _check_choice(samples: Sequence[Sample], metrics: Iterable[Metric], output: 
         )
     has_metric_of_stages = False
     for metric in metrics:
-        if metric.name.startswith(IDS) or getattr(metric, "counts_units", False):
+        if metric.name.startswith(ID_RECALL_METRIC) or getattr(metric, "counts_units", False):
             has_metric_of_stages = True
     if not has_metric_of_stages:
         raise ParameterError(
-            f"--stages: no metric counts the units of a reference. Write --metric context_recall, or --metric {IDS}."
+            f"--stages: no metric counts the units of a reference. Write --metric context_recall, or --metric {ID_RECALL_METRIC}."
         )
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.evaluation.comparison.view import ChangedUnit, Held, Worse
-from ctxmetrics.evaluation.rows.baseline import HASHED, text_hash
+from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX, text_hash
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.statistics.paired import EQUAL
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
 from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
@@ -55,7 +55,7 @@ class Changes:
                 self._compare_contradictions(position, before, after, name)
             first = before[name].value
             second = after[name].value
-            if first is not None and second is not None and second < first - EQUAL:
+            if first is not None and second is not None and second < first - ROUNDING_ERROR:
                 question = _find_question(before, after)
                 fallen = Worse(name, before.name, question, first, second, same_contexts)
                 insort(worst, (second - first, position, fallen), key=itemgetter(0, 1))
@@ -172,7 +172,7 @@ def _find_supported_only_in_first(
             if key in units:
                 units[key] = replace(units[key], metrics=(*units[key].metrics, metric))
                 continue
-            text = match.text if match and unit.text.startswith(HASHED) else unit.text
+            text = match.text if match and unit.text.startswith(HASH_PREFIX) else unit.text
             units[key] = ChangedUnit(
                 sample_id=name,
                 id=unit.id,
@@ -198,7 +198,7 @@ def _get_hashes(row: Row) -> Sequence[str]:
 def _is_without_texts(row: Row) -> bool:
     """Tell whether a row is of a baseline, which has hashes instead of texts."""
     return any(
-        verdict.text.startswith(HASHED) for score in row.scores for verdict in score.verdicts[:1]
+        verdict.text.startswith(HASH_PREFIX) for score in row.scores for verdict in score.verdicts[:1]
     )
 
 

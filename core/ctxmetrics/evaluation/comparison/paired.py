@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.statistics.labelled import (
     find_detectable_loss,
     labelled_difference,
 )
-from ctxmetrics.evaluation.statistics.paired import EQUAL, paired_mean
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, paired_mean
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.scores.conventions import get_convention
@@ -162,8 +162,8 @@ class PairedTest:
         scale = _find_scale(name, column.first)
         differences = values.differences
         mean = paired_mean(differences, values.clusters, scale=scale)
-        better = len([item for item in differences if item > EQUAL])
-        worse = len([item for item in differences if item < -EQUAL])
+        better = len([item for item in differences if item > ROUNDING_ERROR])
+        worse = len([item for item in differences if item < -ROUNDING_ERROR])
         corrected = self._correct(name, values, column.first[0].provenance.convention, scale)
         return Difference(
             name=name,
@@ -286,7 +286,7 @@ def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
             continue
         has_judge = True
         is_same, verdict_count, different_count = verdicts
-        if abs(difference) > EQUAL:
+        if abs(difference) > ROUNDING_ERROR:
             counts["same" if is_same else "other"] += 1
         counts["verdicts"] += verdict_count
         counts["different"] += different_count

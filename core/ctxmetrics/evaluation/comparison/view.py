@@ -16,13 +16,13 @@ from ctxmetrics.evaluation.pages.tables import Bar, Column, Table, format_interv
 from ctxmetrics.evaluation.pages.text_forms import TextForm
 from ctxmetrics.evaluation.rows.provenances import Origin
 from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, does_label_decide
-from ctxmetrics.evaluation.statistics.paired import FEW, LEVEL
+from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES, SIGNIFICANCE_LEVEL
 from ctxmetrics.scores.wording import clean, format_p, plural
 
 # How many units and samples are shown of each kind; JSON and the page hold all.
-MOST = 10
+MAX_ITEMS_SHOWN = 10
 # The most characters of a text that a line shows.
-TEXT = 80
+MAX_TEXT_CHARACTERS = 80
 # Why it is not known whether a run retrieved a context of the other, by `Held.unknown`.
 _UNKNOWN_REASONS = {
     "hashes": "may have been retrieved {there}: a run kept no hashes",
@@ -154,12 +154,12 @@ class Difference(Plain):
         labels = self.corrected
         if labels is not None and self.basis is labels and not labels.complete:
             return False  # the p value of labels counts the changes that it rests on
-        return self.basis.changed < FEW
+        return self.basis.changed < MIN_CHANGED_SAMPLES
 
     @property
     def shown(self) -> bool:
         """Whether the metric is primary and its adjusted p value at most 0.05."""
-        return self.p_adjusted is not None and self.p_adjusted <= LEVEL
+        return self.p_adjusted is not None and self.p_adjusted <= SIGNIFICANCE_LEVEL
 
     @property
     def verdict(self) -> str | None:
@@ -302,7 +302,7 @@ class _Shown(Plain):
         return self._render(
             "comparison.txt",
             form=TextForm(markdown),
-            most=MOST,
+            most=MAX_ITEMS_SHOWN,
             describe_verdict=conclusion if markdown else list_clauses,
             unit_lines=unit_lines,
         )
@@ -314,7 +314,7 @@ class _Shown(Plain):
             runs=self._list_runs(),
             table=self._build_table(),
             build_groups=partial(_build_named_table, "group"),
-            shown=lambda text: clean(text, TEXT),
+            shown=lambda text: clean(text, MAX_TEXT_CHARACTERS),
             heading=heading,
             lists=unit_lists,
             worst_line=worst_line,
@@ -397,7 +397,7 @@ def _build_named_table(title: str, parts: Mapping[str, Sequence[Difference]]) ->
     rows: dict[str, list[tuple[str, Difference]]] = {}
     for name, items in parts.items():
         for item in items:
-            rows.setdefault(item.name, []).append((clean(name, TEXT), item))
+            rows.setdefault(item.name, []).append((clean(name, MAX_TEXT_CHARACTERS), item))
     named_items = list(chain.from_iterable(rows.values()))
     table = build_table([item for _, item in named_items])
     return table.with_names(title, [name for name, _ in named_items])
@@ -485,7 +485,7 @@ def build_clauses(item: Difference) -> list[str]:
     clauses = [verdict]
     if item.few:
         clauses.append(
-            f"{plural(item.basis.changed, 'sample')} changed; a run is called better or worse from {FEW} on"
+            f"{plural(item.basis.changed, 'sample')} changed; a run is called better or worse from {MIN_CHANGED_SAMPLES} on"
         )
     if item.verdict == "no difference shown" and item.detectable:
         clauses.append(f"{describe_power(number(item.detectable, item))} such comparisons")
@@ -578,7 +578,7 @@ def describe_labels(item: Difference, corrected: Corrected) -> str:
 
 def _direction(item: Difference | Corrected) -> int:
     """Return 1 where a difference is shown to be above 0, -1 below, 0 where none is shown."""
-    if item.p > LEVEL or not item.difference:
+    if item.p > SIGNIFICANCE_LEVEL or not item.difference:
         return 0
     return 1 if item.difference > 0 else -1
 
@@ -594,9 +594,9 @@ def unit_lists(comparison: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]
 def unit_lines(unit: ChangedUnit) -> Iterator[str]:
     """Yield the question of a unit, and what supported it."""
     if unit.user_input:
-        yield f"question: {clean(unit.user_input, TEXT)}"
+        yield f"question: {clean(unit.user_input, MAX_TEXT_CHARACTERS)}"
     for held in unit.contexts:
-        quote = f': "{clean(held.quote, TEXT)}"' if held.quote else ""
+        quote = f': "{clean(held.quote, MAX_TEXT_CHARACTERS)}"' if held.quote else ""
         yield f"context {held.rank} {describe_other_run(held)}{quote}"
 
 
@@ -612,7 +612,7 @@ def describe_other_run(held: Held, there: str = "by the other run") -> str:
 def worst_line(comparison: Comparison, item: Worse) -> str:
     """Return one of the samples that fell, in a line."""
     metric = comparison[item.metric]
-    question = "" if item.user_input is None else f": {clean(item.user_input, TEXT)}"
+    question = "" if item.user_input is None else f": {clean(item.user_input, MAX_TEXT_CHARACTERS)}"
     values = f"{number(item.before, metric)} to {number(item.after, metric)}"
     contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
-    return f"{clean(item.sample_id, TEXT)}, {item.metric} {values}{contexts}{question}"
+    return f"{clean(item.sample_id, MAX_TEXT_CHARACTERS)}, {item.metric} {values}{contexts}{question}"

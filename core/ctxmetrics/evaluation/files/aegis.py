@@ -16,7 +16,7 @@ _METRIC_NAMES: Mapping[str, str] = {
     "ctx_rank_prec": "context_precision",
 }
 # The scale of its thresholds.
-SCALE = 100.0
+THRESHOLD_SCALE = 100.0
 # The settings of a request that are read.
 _READ_SETTINGS = ("evaluations", "metrics", "threshold", "data", "is_blocking")
 
@@ -76,8 +76,8 @@ def _read_settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...]
             f"{where}: the metric {name[:80]!r} is not here. Choose from: {', '.join(_METRIC_NAMES)}.",
         )
     _require(
-        threshold is None or (type(threshold) in (int, float) and 0 <= threshold <= SCALE),
-        f'{where}: "threshold" must be a number from 0 to {SCALE:g}.',
+        threshold is None or (type(threshold) in (int, float) and 0 <= threshold <= THRESHOLD_SCALE),
+        f'{where}: "threshold" must be a number from 0 to {THRESHOLD_SCALE:g}.',
     )
     _require(isinstance(blocking, bool), f'{where}: "is_blocking" must be true or false.')
     return tuple(dict.fromkeys(_METRIC_NAMES[name] for name in names)), threshold, blocking

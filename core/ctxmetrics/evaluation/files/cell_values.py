@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import SampleError
-from ctxmetrics.evaluation.files.graded_ids import GRADED, is_graded_pair
+from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, is_graded_pair
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.documents import (
     SPAN_MARK,
@@ -308,7 +308,7 @@ def _is_usable(item: Any, name: str) -> bool:
     is_id = isinstance(whole_number(item), (str, int)) and not isinstance(item, bool)
     if is_id or ids_of([item]) is not None:
         return True
-    return name == GRADED and is_graded_pair(item)
+    return name == GRADED_FIELD and is_graded_pair(item)
 
 
 def _has_words(text: str) -> bool:

@@ -17,9 +17,9 @@ from ctxmetrics.evaluation.files.text_files import get_ending, open_text
 from ctxmetrics.samples.cells import find_doubled
 
 # How many rows may stand above a header, such as a title.
-MOST_TITLE_ROWS = 10
+MAX_TITLE_ROWS = 10
 # How many known names show that a row is a header.
-FEWEST_KNOWN_NAMES = 2
+MIN_KNOWN_NAMES = 2
 # The most characters of a cell.
 _MAX_CELL_CHARACTERS = 64 * 1024 * 1024
 # What may separate the cells of a row; the first one is chosen if several fit.
@@ -31,7 +31,7 @@ Header = bool | Sequence[str] | None
 # The first line of a file that says what separates its cells.
 _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
 # How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
-ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+ESCAPED_CELL = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas, spreadsheets and databases write them.
 _EMPTY_CELL_TEXTS = frozenset({"", *read_data("samples", "keys.json")["cells"]["gaps"]})
 
@@ -63,7 +63,7 @@ def cell_rows(
             numbered = ((reader.line_num + lines_before, cells) for cells in reader)
             above = [*islice(numbered, 1)]
             if header is None and above and not count_known(above[0][1]):
-                above = drop_title([*above, *islice(numbered, MOST_TITLE_ROWS)], file)
+                above = drop_title([*above, *islice(numbered, MAX_TITLE_ROWS)], file)
             names = name_columns(above[0][1] if above else [], header)
             if header is None or header is True:
                 del above[:1]
@@ -95,7 +95,7 @@ def read_gaps(row: dict[str, str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for name, cell in row.items():
         if cell not in _EMPTY_CELL_TEXTS:
-            values[name] = cell[1:] if ESCAPED.match(cell) else cell
+            values[name] = cell[1:] if ESCAPED_CELL.match(cell) else cell
     return values
 
 
@@ -112,7 +112,7 @@ def drop_title(rows: list[tuple[int, list[str]]], file: Path) -> list[tuple[int,
         file: The file, for the note.
     """
     for place, (number, cells) in enumerate(rows):
-        if count_known(cells) >= FEWEST_KNOWN_NAMES:
+        if count_known(cells) >= MIN_KNOWN_NAMES:
             if place:
                 logging.getLogger("ctxmetrics").warning(
                     "%s: row %d is the header; not read: the rows above it", file, number

@@ -13,8 +13,8 @@ from typing import Any
 from ctxmetrics._internal.near_names import suggest, suggest_file
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, importing
 from ctxmetrics.evaluation.files.csv_rows import (
-    FEWEST_KNOWN_NAMES,
-    MOST_TITLE_ROWS,
+    MAX_TITLE_ROWS,
+    MIN_KNOWN_NAMES,
     Header,
     drop_title,
     make_row,
@@ -113,8 +113,8 @@ def _find_sheet(sheets: list[Any], file: Path, header: Header, name: str | None)
 def _has_header(sheet: Any) -> bool:
     """Whether one of the first rows of a sheet has names that are known."""
     return any(
-        count_known(cells) >= FEWEST_KNOWN_NAMES
-        for _, cells in islice(_filled_rows(sheet), MOST_TITLE_ROWS)
+        count_known(cells) >= MIN_KNOWN_NAMES
+        for _, cells in islice(_filled_rows(sheet), MAX_TITLE_ROWS)
     )
 
 
@@ -123,7 +123,7 @@ def _list_filled_rows(sheet: Any, file: Path, header: Header) -> Iterator[tuple[
     rows = _filled_rows(sheet)
     above = [*islice(rows, 1)]
     if header is None and above and not count_known(above[0][1]):
-        above = drop_title([*above, *islice(rows, MOST_TITLE_ROWS)], file)
+        above = drop_title([*above, *islice(rows, MAX_TITLE_ROWS)], file)
     yield from chain(above, rows)
 
 

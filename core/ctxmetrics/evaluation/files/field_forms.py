@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.files.field_locations import (
     without_paths,
 )
 from ctxmetrics.evaluation.files.first_rows import ParsedRows
-from ctxmetrics.evaluation.files.graded_ids import GRADED, are_graded, read_graded_ids
+from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, are_graded, read_graded_ids
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import list_unknown_names
 from ctxmetrics.samples.cells import is_list_text, list_in
@@ -104,9 +104,9 @@ def _have_grades(
     reading: Reading, first_locations: Mapping[str, tuple[str, Any]], rows: ParsedRows
 ) -> bool:
     """Whether the texts of expected ids in the first rows have grades behind them; see `are_graded`."""
-    if GRADED not in first_locations:
+    if GRADED_FIELD not in first_locations:
         return False
-    path = first_locations[GRADED][0]
+    path = first_locations[GRADED_FIELD][0]
     values: list[Any] = []
     for _, row in rows:
         value = look_up(row, path)

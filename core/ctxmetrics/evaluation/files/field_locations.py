@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.cell_values import are_sources, text_within
-from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
+from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_by_id
 from ctxmetrics.evaluation.files.hit_order import find_fields_beside
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, read_cells
@@ -19,7 +19,7 @@ Location = tuple[str, Any]
 # What a row has beside a list of hits, and the hits that the list was taken from.
 ListContext = tuple[Mapping[str, Any], Any]
 # The beginning of the name of a column that holds a stage; the name of the stage follows.
-STAGE = "retrieved_contexts."
+STAGE_COLUMN_PREFIX = "retrieved_contexts."
 # The fields that are lists of passages, or of their ids.
 PASSAGE_FIELDS = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 
@@ -39,14 +39,16 @@ def parse_cells(reading: Reading, row: Mapping[str, Any]) -> tuple[dict[str, Any
             raw[key] = value.tolist()
         else:
             raw[key] = value
-    stage_keys = [key for key in raw if key.startswith(STAGE) and key not in reading.columns]
+    stage_keys = [
+        key for key in raw if key.startswith(STAGE_COLUMN_PREFIX) and key not in reading.columns
+    ]
     if stage_keys:
         if raw.get("stages") is not None:
             raise SampleError(
                 f"both 'stages' and {stage_keys[0][:80]!r} are given.",
                 "Keep one of them, such as with --map stages=metadata.",
             )
-        raw["stages"] = {key.removeprefix(STAGE): raw.pop(key) for key in stage_keys}
+        raw["stages"] = {key.removeprefix(STAGE_COLUMN_PREFIX): raw.pop(key) for key in stage_keys}
     if not reading.parses_texts:
         return raw, raw
     return raw, read_cells(raw)
@@ -134,7 +136,7 @@ def _may_be_list(path: str, value: Any, name: str) -> bool:
     """Whether the value at a path may be a list. An object that is no document, such as the ``context`` of a span, is none."""
     if name in {path, "stages"} or not hasattr(value, "items"):
         return True
-    return text_of(value) is not None or (name == GRADED and holds_numbers_by_id(value))
+    return text_of(value) is not None or (name == GRADED_FIELD and holds_numbers_by_id(value))
 
 
 def _find_mapped_locations(row: Mapping[str, Any], name: str, columns: list[str]) -> list[Location]:

@@ -49,7 +49,7 @@ _MAX_DEPTH = 3
 # Where a store returns texts and ids side by side: the key of the ids by the key of the texts.
 _IDS_KEY_BY_TEXTS_KEY: Mapping[str, str] = _FORMAT_TABLE["beside"]
 # Names of what holds the results of a search.
-SEARCHES = re.compile(
+SEARCH_RESULT_NAMES = re.compile(
     r"""
       retriev | search | result | hit | match | top_?k
     | doc | passage | chunk | context | source | node
@@ -61,7 +61,7 @@ SEARCHES = re.compile(
 )
 
 # Names of what was not retrieved: what is expected, and distractors.
-NOT_RETRIEVED = re.compile(
+NAMES_OF_NOT_RETRIEVED = re.compile(
     r"""
       gold | reference | expected | evidence | relevant | positive
     | answer | alias | ground.?truth | negative | distractor | hard
@@ -259,4 +259,4 @@ def _is_hit(item: Any, path: str) -> bool:
     has_score = isinstance(first_value_at(item, _SCORE_PATHS), Real)
     if has_hit_object:
         return has_score or "metadata" not in item
-    return has_score and bool(SEARCHES.search(path))
+    return has_score and bool(SEARCH_RESULT_NAMES.search(path))

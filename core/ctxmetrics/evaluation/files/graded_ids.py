@@ -13,7 +13,7 @@ from typing import Any
 from ctxmetrics.samples.documents import is_missing
 
 # The field whose items may have grades.
-GRADED = "reference_context_ids"
+GRADED_FIELD = "reference_context_ids"
 # The highest grade that a text may hold.
 _MAX_GRADE = 10
 # An id with a grade behind it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3. Or a line of qrels: q1 0 d3 2.

@@ -9,8 +9,8 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.cell_values import find_fault, is_id_number
-from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
-from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
+from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
+from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_by_id
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import normalized_key
@@ -95,7 +95,7 @@ def find_plain_field(header: str, value: Any) -> str | None:
     field = fields.get(normalized_key(header)) or fields.get(normalized_key(strip_header(header)))
     if field is None or isinstance(value, str):
         return field
-    if field == GRADED and holds_numbers_by_id(value):
+    if field == GRADED_FIELD and holds_numbers_by_id(value):
         return field
     if field in TEXTS_OF and is_id_number(value):
         return field
@@ -130,7 +130,7 @@ def find_numbered_columns(
             )
         if match is None or column in columns or not isinstance(value, str) or is_list_text(value):
             continue
-        if NOT_RETRIEVED.search(column):
+        if NAMES_OF_NOT_RETRIEVED.search(column):
             continue
         parts = match.groupdict()
         name = normalized_key(match["name"])

@@ -19,46 +19,48 @@ from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import as_list, ids_of, is_missing, unscored
 from ctxmetrics.samples.field_names import normalized_key
 
-WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
+ORDER_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
 # What a number is, by the letters of its name.
 _KINDS_BY_NAME: Mapping[str, str] = {
     normalized_key(name): kind
     for kind in ("rank", "position", "rerank", "fused", "score", "distance", "unclear")
-    for name in WORDS[kind]
+    for name in ORDER_WORDS[kind]
 }
 # Objects of a hit in which these may stand: not those with the stored fields of the document.
-_SCORE_HOLDERS = frozenset(WORDS["holders"])
+_SCORE_HOLDERS = frozenset(ORDER_WORDS["holders"])
 # What the name of a list beside the hits may begin with, before the name of its numbers: retrieved_scores.
-_LIST_NAME_PREFIXES = sorted(map(normalized_key, WORDS["owners"]), key=len, reverse=True)
+_LIST_NAME_PREFIXES = sorted(map(normalized_key, ORDER_WORDS["owners"]), key=len, reverse=True)
 # Objects of a row that hold lists of numbers beside the hits.
-OBJECTS_WITH_LISTS = frozenset(WORDS["beside"])
+OBJECTS_WITH_LISTS = frozenset(ORDER_WORDS["beside"])
 # A hit with one of these keys is of Dify: its "position" is its rank, even in its metadata.
-_DIFY_KEYS = frozenset(WORDS["marks"])
+_DIFY_KEYS = frozenset(ORDER_WORDS["marks"])
 # Keys of a hit of Milvus, whose distance is a similarity for some indexes.
 _MILVUS_HIT_KEYS = frozenset({"entity", "pk"})
 # Keys of a context of Vertex AI RAG, whose score is the distance or the similarity, whichever its store has.
 _VERTEX_HIT_KEYS = frozenset({"sourceUri", "source_uri"})
 # The kinds of numbers that say a rank.
-RANKS = frozenset({"rank", "position", "place"})
+RANK_KINDS = frozenset({"rank", "position", "place"})
 # Kinds of numbers whose name is not known as a whole.
-GUESSES = frozenset({"guess", "count"})
+GUESSED_KINDS = frozenset({"guess", "count"})
 # Names of numbers that are a person's grade where they are small and whole.
-GRADES = frozenset(map(normalized_key, WORDS["grades"]))
+GRADE_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grades"]))
 # Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
-_GRADE_LIST_NAMES = frozenset(map(normalized_key, WORDS["grade_lists"]))
-_GRADE_NAME_PREFIXES = sorted(map(normalized_key, WORDS["owners_of_grades"]), key=len, reverse=True)
+_GRADE_LIST_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grade_lists"]))
+_GRADE_NAME_PREFIXES = sorted(
+    map(normalized_key, ORDER_WORDS["owners_of_grades"]), key=len, reverse=True
+)
 # The highest grade of a list.
 _MAX_GRADE_OF_LIST = 10
 # Words of names that may say an order, although the whole name is not known: ``colbert_score``.
-_ORDER_WORDS = frozenset(WORDS["words"])
+_ORDER_WORDS = frozenset(ORDER_WORDS["words"])
 # Words of names of numbers that may count the hits, and words that make them places in a source: ``page_number``.
-_NUMBER_WORDS = frozenset(WORDS["numbers"])
-_SOURCE_WORDS = frozenset(WORDS["of_sources"])
+_NUMBER_WORDS = frozenset(ORDER_WORDS["numbers"])
+_SOURCE_WORDS = frozenset(ORDER_WORDS["of_sources"])
 # Words of names of truth values that say which documents were used, or were not.
-_FLAG_WORDS = frozenset(WORDS["flags"])
+_FLAG_WORDS = frozenset(ORDER_WORDS["flags"])
 # Words of names of lists that choose from what was retrieved, and what they choose.
-_CHOICE_NAMES = frozenset(WORDS["choices"])
-_CHOSEN_VALUES = frozenset(WORDS["chosen"])
+_CHOICE_NAMES = frozenset(ORDER_WORDS["choices"])
+_CHOSEN_VALUES = frozenset(ORDER_WORDS["chosen"])
 # Words of names of lists of places.
 _PLACE_LIST_WORDS = frozenset({"permutation", "mask"})
 # A word of a name: small letters and digits, also with one capital before them, or capitals.
@@ -300,7 +302,7 @@ def read_numbers_beside(
         items = _list_numbers(cells[0] if is_inner else unwrap_inner_list(cells), hits)
         if items is None:
             continue
-        if any(letters in normalized_key(key) for letters in GRADES):
+        if any(letters in normalized_key(key) for letters in GRADE_NAMES):
             kind = "unclear"  # a grade may come from a judge or a person
         numbers = _read_numbers(f"{path}{key}", kind, items)
         if numbers is not None and any(value is not None for value in numbers.values):
@@ -325,7 +327,7 @@ def read_numbers_of_objects(beside: Mapping[str, Any], hits: Sequence[Any]) -> I
         if len(objects) != len(hits):
             continue
         for numbers in read_numbers_of_hits(objects):
-            if numbers.kind in GUESSES or not numbers.is_complete:
+            if numbers.kind in GUESSED_KINDS or not numbers.is_complete:
                 continue
             sign = -1 if numbers.is_lowest_first else 1  # the highest first, as of a score
             values: list[float | None] = [sign * (value or 0.0) for value in numbers.values]
@@ -364,7 +366,7 @@ def is_grade_list(key: Any) -> bool:
         return True
     for owner in _GRADE_NAME_PREFIXES:
         name = letters.removeprefix(owner)
-        if name != letters and (name in _GRADE_LIST_NAMES or name.removesuffix("s") in GRADES):
+        if name != letters and (name in _GRADE_LIST_NAMES or name.removesuffix("s") in GRADE_NAMES):
             return True
     return False
 
@@ -383,7 +385,7 @@ def find_grade_lists(
     """
     for key, cell in beside.items():
         is_named_so = is_grade_list(key)
-        may_be_other = not is_named_so and count > 1 and normalized_key(str(key)) in GRADES
+        may_be_other = not is_named_so and count > 1 and normalized_key(str(key)) in GRADE_NAMES
         if not (is_named_so or may_be_other):
             continue
         items = _NUMBER_SEPARATOR.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
@@ -483,7 +485,7 @@ def says_order(name: str) -> bool:
 
 def says_rank(name: str) -> bool:
     """Whether the name of a column is that of ranks."""
-    return _KINDS_BY_NAME.get(normalized_key(name)) in RANKS
+    return _KINDS_BY_NAME.get(normalized_key(name)) in RANK_KINDS
 
 
 def is_numbered(key: Any) -> bool:

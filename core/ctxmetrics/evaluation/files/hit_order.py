@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ctxmetrics.evaluation.files.hit_numbers import (
-    GRADES,
-    GUESSES,
+    GRADE_NAMES,
+    GUESSED_KINDS,
     OBJECTS_WITH_LISTS,
-    RANKS,
-    WORDS,
+    ORDER_WORDS,
+    RANK_KINDS,
     Numbers,
     find_list_kind,
     is_grade_list,
@@ -50,7 +50,7 @@ _SCORE_KINDS = frozenset({"rerank", "fused", "score", "distance", "unclear"})
 # The highest number that may be a person's grade.
 _MAX_GRADE = 5
 # What a reranker's answer is called.
-_RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, WORDS["answers"]))
+_RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, ORDER_WORDS["answers"]))
 # What the names of numbers hold of which the lowest comes first.
 _LOWEST_FIRST_NAME_PARTS = ("dist", "position", "rank", "euclid")
 
@@ -107,7 +107,7 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
         all_numbers += [*read_numbers_beside(beside, hits), *read_numbers_of_objects(beside, hits)]
     all_numbers = _check_guesses(all_numbers, order)
     if order is not None:
-        kinds = RANKS if order == "rank" else _SCORE_KINDS
+        kinds = RANK_KINDS if order == "rank" else _SCORE_KINDS
         all_numbers = [_apply_option(numbers) for numbers in all_numbers if numbers.kind in kinds]
         if not all_numbers:
             return HitOrder(unclear=f"no {order} stands with them (--order {order})", is_missing=True)
@@ -129,13 +129,13 @@ def choose_order(orders: Iterable[HitOrder]) -> HitOrder:
 
 def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numbers]:
     """Drop the numbers of unknown names from which no order can come; an option takes the others only if no name is known."""
-    with_known_names = [numbers for numbers in all_numbers if numbers.kind not in GUESSES]
+    with_known_names = [numbers for numbers in all_numbers if numbers.kind not in GUESSED_KINDS]
     has_guesses = len(with_known_names) < len(all_numbers)
     if not has_guesses or (order is not None and with_known_names):
         return with_known_names
     checked: list[Numbers] = []
     for numbers in all_numbers:
-        if numbers.kind not in GUESSES:
+        if numbers.kind not in GUESSED_KINDS:
             checked.append(numbers)
             continue
         may_order = numbers.kind == "guess" or numbers.count_hits
@@ -153,7 +153,7 @@ def _apply_option(numbers: Numbers) -> Numbers:
     """Return numbers as the kind that ``--order`` asks for: unclear ones are scores, or distances if their name says so."""
     if numbers.kind == "unclear":
         return numbers._replace(kind="distance" if "dist" in numbers.name.lower() else "score")
-    return numbers._replace(kind="rank") if numbers.kind in RANKS else numbers
+    return numbers._replace(kind="rank") if numbers.kind in RANK_KINDS else numbers
 
 
 def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
@@ -205,7 +205,7 @@ def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) ->
 def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
     """Name the first numbers that may say another order than the list's, but whose meaning is not known."""
     for numbers in doubtful:
-        is_doubtful = numbers.kind == "unclear" or numbers.kind in GUESSES
+        is_doubtful = numbers.kind == "unclear" or numbers.kind in GUESSED_KINDS
         if is_doubtful and not _may_agree_with_list(numbers):
             return HitOrder(unclear=f"{numbers.name} (its name does not say whether high is first)")
     return _AS_LISTED
@@ -229,7 +229,7 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
         counted = [first + step for step in range(len(values))]
         is_unclear = first not in (0, 1) or sorted(values) != counted
     elif numbers.kind == "score" and are_whole and len(set(values)) > 1:
-        highest_grade = _MAX_GRADE if last_letters(numbers.name) in GRADES else 1
+        highest_grade = _MAX_GRADE if last_letters(numbers.name) in GRADE_NAMES else 1
         is_unclear = max(values) <= highest_grade
     if not is_unclear:
         return numbers
@@ -243,7 +243,7 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
 
 def _is_contradicted(numbers: Numbers, all_numbers: Iterable[Numbers]) -> bool:
     """Whether scores say another order than a position, or than a rank of an object in the hit."""
-    if numbers.kind not in RANKS or (numbers.kind == "rank" and numbers.depth == 0):
+    if numbers.kind not in RANK_KINDS or (numbers.kind == "rank" and numbers.depth == 0):
         return False
     for other in all_numbers:
         is_score = other.kind in ("rerank", "fused", "score", "distance") and other.is_complete

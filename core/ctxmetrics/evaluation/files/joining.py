@@ -9,14 +9,14 @@ from itertools import chain
 from typing import Any, Literal
 
 from ctxmetrics.errors import InputFileError, SampleError
-from ctxmetrics.evaluation.files.passage_lists import LISTED
+from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS
 from ctxmetrics.evaluation.files.rankings import QUERY_IDS
 from ctxmetrics.samples.documents import look_up, whole_number
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 
 # The fields that are taken from the file of references.
-_EXPECTED_FIELDS = ("reference", *(name for name in LISTED if name not in RETRIEVED))
+_EXPECTED_FIELDS = ("reference", *(name for name in LIST_FIELDS if name not in RETRIEVED))
 # The fields that hold what was retrieved.
 _RETRIEVED_FIELDS = (*RETRIEVED, "stages", "searches")
 # If the file of references has none of these fields, its columns of a response or of what was retrieved say what is expected.

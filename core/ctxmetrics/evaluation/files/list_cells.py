@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.files.cell_values import (
     without_point,
 )
 from ctxmetrics.evaluation.files.graded_ids import (
-    GRADED,
+    GRADED_FIELD,
     holds_numbers_by_id,
     list_graded,
     read_graded_ids,
@@ -35,7 +35,7 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
     Raises:
         SampleError: As `parse_list` raises.
     """
-    if name == GRADED:
+    if name == GRADED_FIELD:
         graded = read_graded_ids(cell) if reading.graded_ids else None
         cell = list_graded(cell) if graded is None else graded
     elif reading.schema.has_runs and holds_numbers_by_id(cell):  # the scores by the ids

@@ -29,9 +29,22 @@ _MIN_SEVERAL_PASSAGES_SHARE = 0.8
 # The fewest texts, passages or headers that show something.
 _MIN_COUNT = 2
 # The lists of what was retrieved, and all lists that the rows of a question become.
-LISTED = ("reference_contexts", "reference_context_ids", "reference_facts", "references", *RETRIEVED)
+LIST_FIELDS = (
+    "reference_contexts",
+    "reference_context_ids",
+    "reference_facts",
+    "references",
+    *RETRIEVED,
+)
 # The fields by which rows are compared: the question, what is expected, and what was retrieved. `to_record` takes them.
-COMPARED = ("user_input", "reference", "references", "reference_facts", *LISTED[:2], *RETRIEVED)
+COMPARED_FIELDS = (
+    "user_input",
+    "reference",
+    "references",
+    "reference_facts",
+    *LIST_FIELDS[:2],
+    *RETRIEVED,
+)
 # Names of passages, and the labels and tags before them.
 _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
 # What may stand around a name.
@@ -338,7 +351,7 @@ def split_at(text: str, separator: str) -> list[str]:
 
 
 def to_record(values: Iterable[Any]) -> Record:
-    """Build the record of a row from the values of the fields in `COMPARED`, in their order."""
+    """Build the record of a row from the values of the fields in `COMPARED_FIELDS`, in their order."""
     question, *answers, expected_texts, expected_ids, retrieved_texts, retrieved_ids = values
     return Record(
         question="" if is_missing(question) else " ".join(str(question).split()).casefold(),
@@ -474,8 +487,8 @@ def _join_rows(
         facts, answers = map_options([f"{reference}=reference_facts", f"{reference}=references"])
         fix = f"Parts that are all needed are facts: {facts}. Answers of which one is enough are references: {answers}."
         raise SampleError(problem, fix).inside(field="reference").at(where)
-    rows_differ = False  # in what is expected: these fields come first in `LISTED`
-    for name in LISTED:
+    rows_differ = False  # in what is expected: these fields come first in `LIST_FIELDS`
+    for name in LIST_FIELDS:
         lists = [to_list(row[name]) for row in rows if row.get(name) is not None]
         if not lists:
             continue

@@ -17,7 +17,7 @@ from typing import Any
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.errors import AmbiguousFieldError, SampleError
 from ctxmetrics.evaluation.files.field_locations import (
-    STAGE,
+    STAGE_COLUMN_PREFIX,
     find_all_locations,
     find_list_contexts,
     find_locations,
@@ -411,7 +411,7 @@ class Plan:
         reading = self.reading
         if not name or name.startswith("."):
             return True
-        is_stage = name.startswith(STAGE) and name not in reading.columns
+        is_stage = name.startswith(STAGE_COLUMN_PREFIX) and name not in reading.columns
         if is_stage or is_answerability_name(name):
             return True
         head, *steps = name.split(".")

@@ -9,7 +9,7 @@ from ctxmetrics.evaluation.files.field_locations import find_locations
 from ctxmetrics.evaluation.files.first_rows import ParsedRows
 from ctxmetrics.evaluation.files.header_keys import count_known
 from ctxmetrics.evaluation.files.passage_lists import (
-    COMPARED,
+    COMPARED_FIELDS,
     Record,
     explain_refusal,
     find_data_header,
@@ -88,7 +88,7 @@ def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Rec
 def read_records(reading: Reading, parsed_rows: ParsedRows) -> list[Record]:
     """Read the values by which each row is compared with the other rows of its question."""
     return [
-        to_record(first_value(find_locations(reading, row, name)) for name in COMPARED)
+        to_record(first_value(find_locations(reading, row, name)) for name in COMPARED_FIELDS)
         for _, row in parsed_rows
     ]
 

@@ -15,13 +15,13 @@ from ctxmetrics.evaluation.files.field_locations import (
 )
 from ctxmetrics.evaluation.files.formats import (
     ALL_SCHEMAS,
-    NOT_RETRIEVED,
+    NAMES_OF_NOT_RETRIEVED,
     find_store_answers,
     has_marks,
     texts_beside_ids,
     unwrap_inner_list,
 )
-from ctxmetrics.evaluation.files.graded_ids import GRADED, holds_numbers_by_id
+from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_by_id
 from ctxmetrics.evaluation.files.header_keys import fields_called
 from ctxmetrics.evaluation.files.headers import find_numbered_columns, find_plain_field
 from ctxmetrics.evaluation.files.row_decisions import Reading
@@ -92,7 +92,7 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
         columns |= find_numbered_columns(
             best_fit.rest,
             columns,
-            has_expected_ids=GRADED in best_fit.paths or GRADED in columns.values(),
+            has_expected_ids=GRADED_FIELD in best_fit.paths or GRADED_FIELD in columns.values(),
         )
     if not unsure:
         answer_columns = _find_answer_columns(best_fit, columns, parsed_row)
@@ -122,7 +122,7 @@ def _find_answer_columns(
     other_columns = without_paths(parsed_row, {*paths.values(), *columns})
     field_by_path: dict[str, str] = {}
     for answer_path, field in find_store_answers(other_columns, _MAX_DEPTH).items():
-        if NOT_RETRIEVED.search(answer_path):
+        if NAMES_OF_NOT_RETRIEVED.search(answer_path):
             continue
         if field in field_by_path.values():  # two answers: which one counts is not known
             return {}
@@ -158,7 +158,7 @@ def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit |
 
 def _may_hold(field: str, value: Any) -> bool:
     """Whether a value may be a field's. An object may only hold grades; a field of one text holds no list, but for the reference."""
-    if field == GRADED and holds_numbers_by_id(value):
+    if field == GRADED_FIELD and holds_numbers_by_id(value):
         return True
     may_be_list = field not in TEXTS or field == "reference"
     return isinstance(value, str) or (may_be_list and not hasattr(value, "items"))

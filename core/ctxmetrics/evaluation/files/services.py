@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED
+from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.samples.documents import are_messages, join_parts, look_up, text_of
 from ctxmetrics.samples.schema import TEXTS
 
@@ -55,7 +55,7 @@ def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for path, holder in _objects(row, _MAX_DEPTH):
         # An answer may be an object with its documents, though a path with this word usually holds nothing that was retrieved.
         path_without_answer = path.replace("answer", "")
-        if not NOT_RETRIEVED.search(path_without_answer):
+        if not NAMES_OF_NOT_RETRIEVED.search(path_without_answer):
             yield path, holder
 
 

@@ -29,7 +29,7 @@ _ZSTD_ENDING = ".zst"
 # Bytes that are compressed at a time.
 _BLOCK_BYTES = 1 << 20
 # What is raised where a compressed file is damaged.
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+DAMAGED_FILE_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 # The encoding that spreadsheets use in Western Europe and America if it is not UTF-8.
 _SPREADSHEET_ENCODING = "cp1252"
 # The endings of files that may be in that encoding.
@@ -77,7 +77,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
             encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
-    except DAMAGED as error:
+    except DAMAGED_FILE_ERRORS as error:
         raise InputFileError(f"{file}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
         from ctxmetrics.metrics.metric_names import possible_names

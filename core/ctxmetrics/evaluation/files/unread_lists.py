@@ -11,7 +11,7 @@ from ctxmetrics.evaluation.files.field_locations import (
     get_first_locations,
     without_paths,
 )
-from ctxmetrics.evaluation.files.formats import NOT_RETRIEVED, SEARCHES
+from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED, SEARCH_RESULT_NAMES
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import are_messages, as_list, join_parts, leaves, look_up, text_of
@@ -65,7 +65,7 @@ def _find_inner_passages(path: str, value: Any) -> list[str]:
         return []
     paths: list[str] = []
     for key, cell in cells:
-        if SEARCHES.search(path) and is_passage(cell):
+        if SEARCH_RESULT_NAMES.search(path) and is_passage(cell):
             paths.append(f"{path}[]{key}")
         elif hasattr(first_item, "items") and are_passages(cell):
             paths.append(f"{path}[]{key}[]")
@@ -80,7 +80,7 @@ def _may_be_retrieved(path: str, value: Any, texts_of_row: set[str]) -> bool:
         value: The value.
         texts_of_row: The question, the answers and the reference of the row.
     """
-    if NOT_RETRIEVED.search(path) or _QUESTION_NAMES.search(path):
+    if NAMES_OF_NOT_RETRIEVED.search(path) or _QUESTION_NAMES.search(path):
         return False
     if _ANSWER_NAMES.search(path) and join_parts(value) is not None:
         return False

@@ -40,7 +40,7 @@ from ctxmetrics.evaluation.gold.gold_runs import (
     list_run_notes,
     list_run_results,
 )
-from ctxmetrics.evaluation.gold.judged_gold import METRICS, Pool, PoolFindings, build_pools
+from ctxmetrics.evaluation.gold.judged_gold import JUDGED_METRICS, Pool, PoolFindings, build_pools
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.question_texts import check_texts
@@ -66,11 +66,11 @@ from ctxmetrics.scores.wording import plural
 
 SampleSource: TypeAlias = Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str]
 # How many questions are drawn at random for an audit.
-AUDITED = 40
+AUDITED_QUESTION_COUNT = 40
 # The name of what the samples themselves retrieved, beside other runs.
-OWN_RUN = "retrieved"
+OWN_RUN_NAME = "retrieved"
 # The title of the page.
-TITLE = "The gold, checked"
+PAGE_TITLE = "The gold, checked"
 # How many findings of a kind the page shows.
 _MAX_FINDINGS_ON_PAGE = 200
 # How many findings of a kind the text shows.
@@ -146,7 +146,7 @@ class GoldCheck(Plain):
         names = [name for name in self.__dataclass_fields__ if name != "results"]
         return {**plain_fields(self, names), "shares": [share.to_dict() for share in self.shares]}
 
-    def html(self, *, title: str = TITLE) -> str:
+    def html(self, *, title: str = PAGE_TITLE) -> str:
         """Return the page: shares, what follows for the runs, and the first findings of each kind."""
         kinds = []
         for kind, items in groupby(self.findings, attrgetter("kind")):
@@ -164,7 +164,7 @@ class GoldCheck(Plain):
             notes=self.notes,
         )
 
-    def to_html(self, path: str | os.PathLike[str], *, title: str = TITLE) -> None:
+    def to_html(self, path: str | os.PathLike[str], *, title: str = PAGE_TITLE) -> None:
         """Write the page. Raises as `ctxmetrics.Results.to_html`."""
         write_whole(path, [self.html(title=title)])
 
@@ -256,7 +256,7 @@ def check_gold(
     judge: Judge | str | None = None,
     announce: Callable[[str], None] | None = None,
     audit: str | os.PathLike[str] | None = None,
-    sample: int = AUDITED,
+    sample: int = AUDITED_QUESTION_COUNT,
     seed: int = 0,
     labels: str | os.PathLike[str] | None = None,
     corrected: str | os.PathLike[str] | None = None,
@@ -415,7 +415,7 @@ def _judge_pools(
         logging.getLogger("ctxmetrics").info(cost)
     else:
         announce(cost)
-    results = evaluate(samples, METRICS, judge=judge, **options)
+    results = evaluate(samples, JUDGED_METRICS, judge=judge, **options)
     if results.waits_for_batches:
         raise ParameterError(
             f"check_gold: {results.stopped or 'batches are not answered yet'}. Call it again later, or use Batch(mode='wait')."
@@ -448,7 +448,7 @@ def _describe_cost(samples: Sequence[Sample], judge: Judge | None) -> str:
     if _compares_words(judge):
         return f"{plural(len(samples), 'question')} to judge: no request is sent"
     try:
-        cost = estimate(samples, METRICS, judge=judge)
+        cost = estimate(samples, JUDGED_METRICS, judge=judge)
     except ParameterError:
         return f"{plural(len(samples), 'question')} to judge; what a call costs is not known here"
     return (
@@ -473,7 +473,7 @@ def _read_samples_and_run(
             "check_gold: no sample expects anything. Fill reference, reference_contexts or reference_context_ids."
         )
     has_own_run = any(map(_has_results, samples))
-    return samples, {OWN_RUN: samples} if has_own_run else {}
+    return samples, {OWN_RUN_NAME: samples} if has_own_run else {}
 
 
 def _has_gold(sample: Sample) -> bool:
@@ -495,9 +495,9 @@ def _read_runs(
     Raises:
         ParameterError: A run has none of the questions, or the name of what the samples retrieved.
     """
-    if OWN_RUN in runs:
+    if OWN_RUN_NAME in runs:
         raise ParameterError(
-            f"check_gold: {OWN_RUN!r} is the name of what the samples themselves retrieved. Give the run another name."
+            f"check_gold: {OWN_RUN_NAME!r} is the name of what the samples themselves retrieved. Give the run another name."
         )
     return {name: _join_run(name, questions, source) for name, source in runs.items()}
 

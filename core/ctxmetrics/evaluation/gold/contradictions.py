@@ -10,8 +10,8 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.passages import read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.values import (
-    MOST_NAMES,
-    NUMBERS,
+    MAX_NAMES,
+    NUMBER_KINDS,
     find_alternatives,
     find_listed_opposites,
     find_names_in,
@@ -212,7 +212,7 @@ class GoldTexts:
         """Describe names that no passage has, and the names of a sentence that is nearly equal else."""
         unknown_names = find_names_in(words, language) - self._known_keys
         content = find_content(text) - unknown_names
-        if not 0 < len(unknown_names) <= MOST_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
+        if not 0 < len(unknown_names) <= MAX_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
             return ""
         own = spell(words, unknown_names)
         known = self._question.reference_content | self._question.word_keys
@@ -258,7 +258,7 @@ class GoldTexts:
 
         Numbers do not count.
         """
-        numbers = {word.key for word in read_words(text) if word.kind in NUMBERS}
+        numbers = {word.key for word in read_words(text) if word.kind in NUMBER_KINDS}
         content = find_content(text) - numbers
         nearest: list[_Sentence] = []
         missing = content

@@ -19,13 +19,13 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.gold.findings import Finding
-from ctxmetrics.evaluation.gold.gold_runs import K, RunResults
+from ctxmetrics.evaluation.gold.gold_runs import RESULTS_PER_QUESTION, RunResults
 from ctxmetrics.evaluation.gold.judged_gold import Pool
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.rows.file_names import key_beside
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, PeopleGold, read_gold_answers
 from ctxmetrics.evaluation.rows.output_files import write_whole
-from ctxmetrics.evaluation.statistics.corrected_means import FEWEST_AUDITED, audited_mean
+from ctxmetrics.evaluation.statistics.corrected_means import MIN_AUDITED, audited_mean
 from ctxmetrics.evaluation.statistics.intervals import wilson
 from ctxmetrics.evaluation.statistics.labelled import labelled_difference
 from ctxmetrics.evaluation.statistics.paired import paired_mean
@@ -168,7 +168,7 @@ class AuditedMean(Plain):
 
     def __str__(self) -> str:
         low, high = self.interval
-        text = f"{self.run}: recall@{K} {self.mean:.3f}, by the audit {self.corrected:.3f} [{low:.3f}, {high:.3f}]"
+        text = f"{self.run}: recall@{RESULTS_PER_QUESTION} {self.mean:.3f}, by the audit {self.corrected:.3f} [{low:.3f}, {high:.3f}]"
         if self.survives is None:
             return text
         return f"{text}: the decision {'survives' if self.survives else 'does not survive'} the audit"
@@ -334,7 +334,7 @@ def _correct_means(
             else:
                 by_people.append(recall.by_people)
                 by_gold.append(recall.by_gold)
-        if len(by_people) >= FEWEST_AUDITED:
+        if len(by_people) >= MIN_AUDITED:
             corrected, interval = audited_mean(by_people, by_gold, unaudited)
             mean = fmean([*by_gold, *unaudited])
             yield AuditedMean(run=name, mean=mean, corrected=corrected, interval=interval)
@@ -352,7 +352,7 @@ def _measure_recalls(
     for question, results in zip(questions, results_by_question, strict=True):
         if results is None or not question.gold:
             continue
-        first = results[:K]
+        first = results[:RESULTS_PER_QUESTION]
         by_gold = _measure_recall(question.gold_keys, first)
         if question.number not in golds:
             recalls[question.number] = _Recall(by_gold, None)
@@ -391,7 +391,7 @@ def _correct_difference(
         else:
             by_people.append(second_recall.by_people - first_recall.by_people)
             by_gold.append(difference)
-    if len(by_people) < FEWEST_AUDITED:
+    if len(by_people) < MIN_AUDITED:
         return
     uncorrected = paired_mean([*by_gold, *unaudited])
     corrected = labelled_difference(by_people, by_gold, unaudited)

@@ -9,13 +9,13 @@ from statistics import fmean
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.gold.findings import Finding
-from ctxmetrics.evaluation.gold.gold_runs import K, RunResults
+from ctxmetrics.evaluation.gold.gold_runs import RESULTS_PER_QUESTION, RunResults
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
-# Chance finds a question if `K` passages drawn at random have at least this share of its gold on average.
+# Chance finds a question if `RESULTS_PER_QUESTION` passages drawn at random have at least this share of its gold on average.
 _MIN_SHARE_BY_CHANCE = 0.5
 
 
@@ -30,7 +30,7 @@ class HoleBounds(Plain):
         run: The name of the run.
         questions: The questions with gold that can be compared with the results; of one without results, recall and
             precision are 0.
-        holes: How many of its first `K` results are not gold, but judged useful.
+        holes: How many of its first `RESULTS_PER_QUESTION` results are not gold, but judged useful.
         recall: The mean share of the gold in these.
         recall_with_holes: The same if the holes were gold.
         precision: The mean share of these that is gold.
@@ -53,7 +53,7 @@ class HoleBounds(Plain):
         if self.judged is not None:
             judged = f"share of results that are judged {self.judged:.3f}"
         return (
-            f"{self.run}, first {K} results: {plural(self.holes, 'hole')}; recall {self.recall:.3f} "
+            f"{self.run}, first {RESULTS_PER_QUESTION} results: {plural(self.holes, 'hole')}; recall {self.recall:.3f} "
             f"({self.recall_with_holes:.3f} if holes were gold); precision {self.precision:.3f} "
             f"({self.precision_with_holes:.3f}); {judged}"
         )
@@ -61,7 +61,7 @@ class HoleBounds(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deciding(Plain):
-    """How many questions say anything about the runs, by the recall of the first `K` results.
+    """How many questions say anything about the runs, by the recall of the first `RESULTS_PER_QUESTION` results.
 
     Attributes:
         questions: The questions with gold that can be compared with the results of all runs.
@@ -107,7 +107,7 @@ def measure_holes(
             gold = {*question.gold_keys}
             if not gold or sample is None or results is None:
                 continue
-            first_results = results[:K]
+            first_results = results[:RESULTS_PER_QUESTION]
             size = max(1, len(first_results))
             hits = len(gold.intersection(first_results))
             holes = holes_by_number.get(question.number, set()).intersection(first_results) - gold
@@ -157,7 +157,7 @@ def count_deciding(
         for name, results_by_question in runs.items():
             results = results_by_question[place]
             if gold and results is not None:
-                recalls[name] = len(gold.intersection(results[:K])) / len(gold)
+                recalls[name] = len(gold.intersection(results[:RESULTS_PER_QUESTION])) / len(gold)
         if not recalls or len(recalls) < len(runs):
             continue
         recalls_by_question.append(recalls)
@@ -180,9 +180,9 @@ def count_deciding(
 
 def _is_easy(question: Question, passages: Passages) -> bool:
     """Tell whether words, or chance, find all of the gold of a question."""
-    if len(passages) * _MIN_SHARE_BY_CHANCE <= K:
+    if len(passages) * _MIN_SHARE_BY_CHANCE <= RESULTS_PER_QUESTION:
         return True
-    places = passages.search((word.key for word in question.words), K)
+    places = passages.search((word.key for word in question.words), RESULTS_PER_QUESTION)
     return bool(question.gold) and all(
         passage.places and not set(passage.places).isdisjoint(places) for passage in question.gold
     )

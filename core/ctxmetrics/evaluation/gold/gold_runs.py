@@ -14,7 +14,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
 # How many results of a run count.
-K = 10
+RESULTS_PER_QUESTION = 10
 # By the name of a run, for each question: what tells its results apart, as `Question.gold_keys` has it.
 RunResults: TypeAlias = Mapping[str, Sequence[Sequence[str] | None]]
 # If the gold of this share of the questions or more is the first results of a run, the gold of all of them is in doubt.
@@ -137,7 +137,7 @@ def _is_nearly_first(gold: set[str], results: Sequence[str]) -> bool:
 def list_run_results(
     questions: Sequence[Question], runs: Mapping[str, Sequence[Sample | None]]
 ) -> RunResults:
-    """List the first results of each run for each question: `K` of them, or as many as there are gold passages.
+    """List the first results of each run for each question: `RESULTS_PER_QUESTION` of them, or as many as there are gold passages.
 
     Args:
         questions: The questions.
@@ -161,7 +161,7 @@ def _list_results(question: Question, sample: Sample | None) -> list[str] | None
         return None
     ids = sample.retrieved_context_ids
     texts = sample.retrieved_contexts
-    most = max(K, len(question.gold))
+    most = max(RESULTS_PER_QUESTION, len(question.gold))
     if texts == () or (texts is None and ids == ()):
         return [*(ids or ())][:most] if question.has_ids else []
     if not question.has_ids:

@@ -30,7 +30,7 @@ from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Verdict
 
 # The metrics by which the judge is asked about each question.
-METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
+JUDGED_METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 # How many passages of the corpus are judged for a sentence of a reference.
 _PASSAGES_PER_SENTENCE = 3
 # How many passages of the corpus are judged for a question.
@@ -234,8 +234,8 @@ class PoolFindings:
     def __init__(self, pool: Pool, row: Row, passages: Passages, *, by_words: bool) -> None:
         self._pool = pool
         self._question = pool.question
-        self._units = row[METRICS[0].name].verdicts
-        self._useful = row[METRICS[1].name].verdicts
+        self._units = row[JUDGED_METRICS[0].name].verdicts
+        self._useful = row[JUDGED_METRICS[1].name].verdicts
         self._passages = passages
         self._by_words = by_words
         # The keys of the words of each sentence of a passage, by the place of the passage.

@@ -10,8 +10,8 @@ from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import (
-    MOST_NAMES,
-    NUMBERS,
+    MAX_NAMES,
+    NUMBER_KINDS,
     find_names,
     find_rival,
     list_values,
@@ -97,7 +97,7 @@ class _Answer:
         if self.number is None:
             names = sentence.names - excluded
             has_question = not self.asked.isdisjoint(self.content & sentence.content)
-            return spell(sentence.words, names) if has_question and len(names) <= MOST_NAMES else ""
+            return spell(sentence.words, names) if has_question and len(names) <= MAX_NAMES else ""
         rival = find_rival(self.number, sentence.words, excluded)
         return "" if rival is None else rival.spelling
 
@@ -131,7 +131,7 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
                 if not values.isdisjoint(list_values([word])):
                     yield _Answer(place, word, frozenset(), sentence, asked_here)
             names = sentence.names & reference_names
-            if 0 < len(names) <= MOST_NAMES:
+            if 0 < len(names) <= MAX_NAMES:
                 yield _Answer(place, None, names, sentence, asked_here)
 
 
@@ -141,7 +141,7 @@ def _read_sentences(text: str) -> Iterator[_Sentence]:
     for start, end in sentences(text):
         words = read_words(text[start:end])
         names = frozenset[str]() if language == "de" else find_names(words)
-        numbers = {word.key for word in words if word.kind in NUMBERS}
+        numbers = {word.key for word in words if word.kind in NUMBER_KINDS}
         yield _Sentence(words, names, find_content(text[start:end]) - numbers)
 
 

@@ -13,9 +13,9 @@ from ctxmetrics.judges.evidence.word_forms import fold
 from ctxmetrics.judges.evidence.words import get_word_list
 
 # The kinds of words that are numbers.
-NUMBERS = frozenset({"number", "count"})
+NUMBER_KINDS = frozenset({"number", "count"})
 # More names than these in a sentence are a list, and no answer.
-MOST_NAMES = 3
+MAX_NAMES = 3
 # A rounded number and the exact one differ by a third at most.
 _MIN_ROUNDED_RATIO = 0.67
 # The count at the beginning of the key of a number.
@@ -132,7 +132,7 @@ def find_names(words: Iterable[Token]) -> frozenset[str]:
     in_small_letters: set[str] = set()
     begins_sentence = True
     for word in words:
-        if word.kind in NUMBERS or any(map(str.isdigit, word.spelling)):
+        if word.kind in NUMBER_KINDS or any(map(str.isdigit, word.spelling)):
             pass
         elif not word.spelling[:1].isupper():
             in_small_letters.add(word.key)
@@ -154,7 +154,7 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     names: set[str] = set()
     is_after_name = False
     for before, word in pairwise(words):
-        may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBERS
+        may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBER_KINDS
         is_after_name = may_be_name and (
             before.folded in prepositions or (is_after_name and not before.ends_clause)
         )
@@ -201,7 +201,7 @@ def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
     denying = get_word_list("negations", language)
     telling: set[str] = set()
     for word in words:
-        is_number = word.kind in NUMBERS or any(map(str.isdigit, word.spelling))
+        is_number = word.kind in NUMBER_KINDS or any(map(str.isdigit, word.spelling))
         if is_number or word.folded in denying:
             telling.add(word.key)
     return find_names(words) | telling

@@ -230,11 +230,11 @@ def _format_score(score: Score, width: int) -> Iterator[str]:
 # --- as a page ---
 
 # The most bytes of the samples of a page. If they need more, only the worst ones keep their texts ..
-MOST_BYTES = 18_000_000
+MAX_PAGE_BYTES = 18_000_000
 # .. so that all together need no more than this.
-KEPT_BYTES = 14_000_000
+MAX_KEPT_BYTES = 14_000_000
 # The most of the lines of samples: of more samples, the page has the worst and some of the others.
-LINE_BYTES = 8_000_000
+MAX_LINES_BYTES = 8_000_000
 # From how many lines the size of all lines is estimated.
 _MEASURED_LINE_COUNT = 100
 # How many of the worst samples are elements of the page from the beginning; the script makes the others
@@ -306,11 +306,11 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
         details.append(detail)
         size += len(detail.encode())
         sizes_so_far.append(size)
-        if size > MOST_BYTES:
+        if size > MAX_PAGE_BYTES:
             break
     complete_count = len(heads)
-    if size > MOST_BYTES:
-        complete_count = bisect(sizes_so_far, KEPT_BYTES)  # as many as fit into a smaller page
+    if size > MAX_PAGE_BYTES:
+        complete_count = bisect(sizes_so_far, MAX_KEPT_BYTES)  # as many as fit into a smaller page
     absent = get_macro("line.html", "absent")(report.language)
     details[complete_count:] = [absent] * (len(heads) - complete_count)
     return list(map(get_macro("line.html", "whole"), heads, details)), complete_count
@@ -322,7 +322,7 @@ def _choose_rows(report: Report) -> Sequence[Row]:
         return report.rows
     measured = report.rows[:: len(report.rows) // _MEASURED_LINE_COUNT + 1]
     size = sum(len(_render_head(report, row).encode()) for row in measured)
-    most_rows = LINE_BYTES * len(measured) // size
+    most_rows = MAX_LINES_BYTES * len(measured) // size
     if len(report.rows) <= most_rows:
         return report.rows
     worst = report.rows[: most_rows // 2]

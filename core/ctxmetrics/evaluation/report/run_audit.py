@@ -126,7 +126,7 @@ def _audit_metric(
 ) -> AuditedMetric | None:
     """Correct the mean of a metric; None where fewer than two samples have a value by people's gold."""
     from ctxmetrics.evaluation.statistics.corrected_means import (
-        FEWEST_AUDITED,
+        MIN_AUDITED,
         audited_mean,
     )  # loads numpy
 
@@ -147,7 +147,7 @@ def _audit_metric(
         if value_by_people is not None:
             values_by_people.append(value_by_people)
             values_by_gold.append(value)
-    if len(values_by_people) < FEWEST_AUDITED:
+    if len(values_by_people) < MIN_AUDITED:
         return None
     mean, interval = audited_mean(values_by_people, values_by_gold, unaudited_values, scale=scale)
     return AuditedMetric(

@@ -23,9 +23,9 @@ from ctxmetrics.scores.wording import TEXT, clean
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
 
 # The metric whose stages are read from the ids of the sample.
-IDS = "id_based_context_recall"
+ID_RECALL_METRIC = "id_based_context_recall"
 # The cause of a unit that no stage held.
-NOTHING = "never found"
+NEVER_FOUND = "never found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Lost(Plain):
     @property
     def cause(self) -> str:
         """``never found``, or by which stage it was dropped."""
-        return NOTHING if self.dropped_by is None else f"dropped by {self.dropped_by}"
+        return NEVER_FOUND if self.dropped_by is None else f"dropped by {self.dropped_by}"
 
     def __str__(self) -> str:
         source = "" if self.stage is None else f"{self.context} of {self.stage} (rank {self.rank}), "
@@ -106,7 +106,7 @@ class Stages(Plain):
     def causes(self) -> dict[str, int]:
         """How many units were never found, and how many each stage dropped."""
         counts = Counter(lost.cause for lost in self.lost)
-        order = [NOTHING, *(f"dropped by {stage.name}" for stage in self.stages)]
+        order = [NEVER_FOUND, *(f"dropped by {stage.name}" for stage in self.stages)]
         return {cause: counts[cause] for cause in order if counts[cause]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
 
     `ctxmetrics.samples.stages.with_stage_history` says how. Verdicts about ids are made of the ids of the sample.
     """
-    if metric.startswith(IDS):
+    if metric.startswith(ID_RECALL_METRIC):
         return _judge_ids(row, metric)
     return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
 

@@ -11,7 +11,7 @@ from ctxmetrics._internal.frozen import EMPTY, Plain, plain
 from ctxmetrics.evaluation.comparison.view import Comparisons, Difference
 from ctxmetrics.evaluation.report.curve import CurvePoint
 from ctxmetrics.evaluation.report.summary import Controls
-from ctxmetrics.evaluation.retrievers.nothing import KEEP, ReturnedNothing, find_nothing
+from ctxmetrics.evaluation.retrievers.nothing import DEFAULT_KEPT_SHARE, ReturnedNothing, find_nothing
 from ctxmetrics.evaluation.retrievers.retrieval import CallFigures
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.runs.results import Results
@@ -233,7 +233,7 @@ class RetrieverFigures:
             return None
         return next((item for item in runs[setting].metrics if item.name == metric), None)
 
-    def nothing(self, keep: float = KEEP) -> dict[str, ReturnedNothing]:
+    def nothing(self, keep: float = DEFAULT_KEPT_SHARE) -> dict[str, ReturnedNothing]:
         """Return how often each setting returned nothing, or nothing useful, for a question without an answer.
 
         Without such questions the mapping is empty.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The parameters of BM25.
-K1 = 1.5
-B = 0.75
+BM25_K1 = 1.5
+BM25_B = 0.75
 # Snowball's name of a language.
 _STEMMER_BY_LANGUAGE = {
     "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
@@ -74,11 +74,11 @@ class BM25:
         self._stem, stemmer = _build_stemmer(corpus.chunks)
         tokens = [self._tokenize(f"{chunk.title} {chunk.text}") for chunk in corpus.chunks]
         self._corpus_tokens = frozenset(token for text in tokens for token in text)
-        self._index = bm25s.BM25(k1=K1, b=B, method="lucene", dtype="float64")
+        self._index = bm25s.BM25(k1=BM25_K1, b=BM25_B, method="lucene", dtype="float64")
         if self._corpus_tokens:
             self._index.index(tokens, show_progress=False)
         self.about: str = (
-            f"bm25s {bm25s.__version__}, lucene, k1 {K1:g}, b {B:g}, words, pairs of characters without spaces, "
+            f"bm25s {bm25s.__version__}, lucene, k1 {BM25_K1:g}, b {BM25_B:g}, words, pairs of characters without spaces, "
             f"{stemmer}, no stop words, {len(corpus.chunks)} chunks, corpus {corpus.digest}"
         )
 

@@ -26,7 +26,7 @@ from ctxmetrics.text.languages import detect_language
 from ctxmetrics.verdicts import Verdict
 
 # The share of the recall that a threshold keeps, unless another one is asked for.
-KEEP = 0.95
+DEFAULT_KEPT_SHARE = 0.95
 # The most thresholds of a curve.
 _MAX_CURVE_POINTS = 60
 # Floats are rounded: a recall that is lower by no more than this counts as kept.

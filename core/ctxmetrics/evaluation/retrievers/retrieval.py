@@ -27,7 +27,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
 # The key of a sample's metadata that says how its contexts were retrieved.
-RETRIEVAL = "retrieval"
+RETRIEVAL_KEY = "retrieval"
 # The most characters of an error's text that are kept.
 _MAX_ERROR_CHARACTERS = 500
 # Seconds that calls get to end when retrieving is stopped.
@@ -67,7 +67,7 @@ class Retrieval:
         if self.scores is not None:
             fields["scores"] = [*self.scores]
         data = self.sample.to_dict()
-        return json_line({**data, "metadata": {**data.get("metadata", {}), RETRIEVAL: fields}})
+        return json_line({**data, "metadata": {**data.get("metadata", {}), RETRIEVAL_KEY: fields}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ class RetrievalFile:
                 break
             try:
                 sample_fields = json.loads(line)
-                call_fields = sample_fields["metadata"].pop(RETRIEVAL)
+                call_fields = sample_fields["metadata"].pop(RETRIEVAL_KEY)
                 retrieval = _read_retrieval(sample_fields, call_fields)
             except (ValueError, LookupError, TypeError, AttributeError):
                 raise InputFileError(

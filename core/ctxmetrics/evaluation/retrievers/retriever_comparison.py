@@ -64,7 +64,7 @@ class RetrieverComparison(RetrieverFigures):
         return self._render(
             "retrievers.txt",
             form=TextForm(markdown),
-            most=retriever_tables.MOST,
+            most=retriever_tables.MAX_QUESTIONS_SHOWN,
             shown=retriever_tables.shown,
             describe_loss=retriever_tables.describe_loss,
         )

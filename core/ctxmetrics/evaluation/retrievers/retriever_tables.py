@@ -20,7 +20,7 @@ from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.scores.wording import clean, format_number, format_p, plural
 
 # How many questions are shown in the terminal; JSON and the page hold more.
-MOST = 10
+MAX_QUESTIONS_SHOWN = 10
 # The most characters of a text in a line.
 _MAX_TEXT_CHARACTERS = 80
 

@@ -19,11 +19,11 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Evidence, Verdict
 
 # The beginning of a hash that stands in place of a text.
-HASHED = "sha256:"
+HASH_PREFIX = "sha256:"
 # Characters of the hashes, of 6 bits each: of one text of a sample; of what tells samples apart.
 _TEXT_HASH_LENGTH = 4
 _QUESTION_HASH_LENGTH = 7
-KEY = 5
+KEY_HASH_LENGTH = 5
 _FULL_HASH = re.compile("[0-9a-f]{32}")
 
 
@@ -57,8 +57,8 @@ def shorten(hash_: str, size: int = _TEXT_HASH_LENGTH) -> str:
 
 def text_hash(text: str) -> str:
     """Return the short hash of a unit's text; of a hash, its beginning."""
-    hash_ = text.removeprefix(HASHED) if text.startswith(HASHED) else digest(text)
-    return HASHED + (hash_ if len(hash_) == _TEXT_HASH_LENGTH else shorten(hash_))
+    hash_ = text.removeprefix(HASH_PREFIX) if text.startswith(HASH_PREFIX) else digest(text)
+    return HASH_PREFIX + (hash_ if len(hash_) == _TEXT_HASH_LENGTH else shorten(hash_))
 
 
 def shorten_question(record: Mapping[str, Any]) -> str:
@@ -73,7 +73,7 @@ def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
     hashes = record.get("context_hashes") or []
     short: dict[str, Any] = {
         "hash": shorten_question(record),
-        "key": shorten(digest([record["hash"], *hashes]), KEY),
+        "key": shorten(digest([record["hash"], *hashes]), KEY_HASH_LENGTH),
         "context_hashes": [shorten(hash_) for hash_ in hashes],
     }
     if record.get("content_hash"):

@@ -12,7 +12,7 @@ _log = logging.getLogger("ctxmetrics")
 # meanwhile.
 _LOCKED_BYTE = 2**62
 # Without it, Windows writes two bytes for the end of a line.
-BINARY: int = getattr(os, "O_BINARY", 0)
+BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
 
 
 def open_locked(path: Path) -> int:
@@ -21,7 +21,7 @@ def open_locked(path: Path) -> int:
     Raises:
         BlockingIOError: Another run has.
     """
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY_FLAG | getattr(os, "O_NOFOLLOW", 0)
     while True:
         file = os.open(path, flags, 0o644)
         try:

@@ -15,7 +15,7 @@ from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
 
 # Ends the name of the column that says why a value is missing.
-REASON = ".reason_code"
+REASON_COLUMN_ENDING = ".reason_code"
 # The most names: a server may give another name in each reply.
 _MAX_PROVENANCES = 16
 _MAX_CONTRADICTIONS = 2

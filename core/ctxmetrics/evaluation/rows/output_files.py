@@ -14,7 +14,12 @@ from ctxmetrics.errors import OutputFileError
 from ctxmetrics.evaluation.files.text_files import compress, open_bytes
 from ctxmetrics.evaluation.rows.json_lines import ENCODING, json_line
 from ctxmetrics.evaluation.rows.outcome import Outcome
-from ctxmetrics.evaluation.rows.output_paths import PART, check_table, check_writable, find_target
+from ctxmetrics.evaluation.rows.output_paths import (
+    PART_ENDING,
+    check_table,
+    check_writable,
+    find_target,
+)
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.table_files import build_tables, check_ending, is_table
@@ -32,7 +37,7 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> 
     new = Path(path)
     if target is not None:
         # Another process or thread may write the same file.
-        new = target.with_name(f"{target.name}.{os.getpid()}.{get_native_id()}{PART}")
+        new = target.with_name(f"{target.name}.{os.getpid()}.{get_native_id()}{PART_ENDING}")
     try:
         with new.open("wb") as file:
             file.writelines(compress(map(_encode, pieces), Path(path)))

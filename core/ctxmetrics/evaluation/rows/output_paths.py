@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.files.text_files import DAMAGED, open_bytes
+from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_beside
 
 # What the name of a file ends in while its run goes on.
-PART = ".part"
+PART_ENDING = ".part"
 # How many bytes of a file are read to see whether this library wrote it.
 _INSPECTED_BYTES = 1024
 # How the lines of results begin.
@@ -75,7 +75,7 @@ def find_target(path: str | os.PathLike[str]) -> Path | None:
 
 def add_part(target: Path) -> Path:
     """Return the name of a file while its run goes on."""
-    return target.with_name(target.name + PART)
+    return target.with_name(target.name + PART_ENDING)
 
 
 def _is_same_file(path: Path, other: Path) -> bool:
@@ -120,7 +120,7 @@ def _is_output(file_path: Path) -> bool:
             start = file.read(_INSPECTED_BYTES)
     except (FileNotFoundError, PermissionError):  # what cannot be read is refused when it is written
         return True
-    except (OSError, *DAMAGED):  # it is not compressed as its name says
+    except (OSError, *DAMAGED_FILE_ERRORS):  # it is not compressed as its name says
         return False
     if is_table(file_path) and is_own(file_path):
         return True

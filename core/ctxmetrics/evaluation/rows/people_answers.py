@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.evaluation.rows.baseline import HASHED, KEY, shorten
+from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX, KEY_HASH_LENGTH, shorten
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import build_record, texts_key
 from ctxmetrics.formulas import weighted_share
@@ -45,9 +45,9 @@ CANNOT_SAY = "cannot_say"
 SKIPPED = "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
 # The labels that a person is asked for, in this order.
-ASKED = (UNITS, CONTEXTS)
+ASKED_KINDS = (UNITS, CONTEXTS)
 # The most samples that one may stand for; with more, sums of weights may be infinite.
-HEAVIEST = 1e12
+MAX_WEIGHT = 1e12
 _FIRST_BYTES = b'{"draw"'
 
 
@@ -288,7 +288,7 @@ def _parse_draw(data: dict[str, Any]) -> Draw:
         is_count = item.stratum_size is None or (
             type(item.stratum_size) is int and item.stratum_size > 0
         )
-        if not 0 < item.weight <= HEAVIEST or not is_count:
+        if not 0 < item.weight <= MAX_WEIGHT or not is_count:
             raise ValueError
     return Draw(about["seed"], about["by"], about["samples"], drawn)
 
@@ -388,7 +388,7 @@ def _collect_labels(
 ) -> dict[str, Any]:
     """Return the labels of a sample by kind; a kind without a yes or a no is left out."""
     labels = {}
-    for kind in ASKED:
+    for kind in ASKED_KINDS:
         values = [answers.get(question) for question in questions if question.label == kind]
         if _has_label(values):
             labels[kind] = values
@@ -465,8 +465,8 @@ def weight_in(labels: Mapping[str, object], who: str) -> float:
         SampleError: It is no number above 0, or too large a one.
     """
     weight = labels.get("weight", 1)
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= HEAVIEST:
-        raise SampleError(f"{who}: labels.weight must be a number above 0, at most {HEAVIEST:g}.")
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= MAX_WEIGHT:
+        raise SampleError(f"{who}: labels.weight must be a number above 0, at most {MAX_WEIGHT:g}.")
     return float(weight)
 
 
@@ -500,7 +500,7 @@ def apply_labels(
         for key, labels_of_file in labels_by_key(read_answers(path), list_questions).items():
             earlier = labels.setdefault(key, {})
             _check_same(path, key, earlier, labels_of_file)
-            for kind in ASKED:
+            for kind in ASKED_KINDS:
                 if kind in earlier and kind in labels_of_file:
                     labels_of_file[kind] = _fill_gaps(labels_of_file[kind], earlier[kind])
             earlier.update(labels_of_file)
@@ -511,14 +511,14 @@ def apply_labels(
 
 def _shorten(key: QuestionKey) -> QuestionKey:
     """Return the key of a sample as its baseline has it."""
-    return key[0], shorten(key[1], KEY)
+    return key[0], shorten(key[1], KEY_HASH_LENGTH)
 
 
 def _check_same(
     path: Path, key: QuestionKey, earlier: Mapping[str, Any], labels: Mapping[str, Any]
 ) -> None:
     """Raise where a file has another label of the same texts than a file before it: one would replace the other."""
-    for kind in ASKED:
+    for kind in ASKED_KINDS:
         for label_before, label in zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False):
             if None not in (label_before, label) and label_before != label:
                 raise InputFileError(
@@ -564,7 +564,7 @@ def _list_questions(
         )
     questions = [LabelQuestion(key, UNITS, unit.id, unit.text) for unit in _find_units(row)]
     # The run has no recall or no texts, or nothing was retrieved: its sentences are not known.
-    if not questions or questions[0].text.startswith(HASHED):
+    if not questions or questions[0].text.startswith(HASH_PREFIX):
         questions = [question for question in answers if question.label == UNITS]
         questions.sort(key=lambda question: int(question.item[1:]))
     hashes = (build_record(row) or {}).get("context_hashes") or ()

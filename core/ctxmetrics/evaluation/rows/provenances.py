@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, Plain
-from ctxmetrics.evaluation.files.text_files import DAMAGED, open_bytes
+from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import TEXT, clean, plural
@@ -32,7 +32,7 @@ _BRANCH_VARIABLES = (
     "CIRCLE_BRANCH",
 )
 # The characters of a commit that are shown, and the most of the line that holds them.
-SHORT = 12
+SHOWN_COMMIT_LENGTH = 12
 _MAX_LINE_CHARACTERS = 100_000
 # The digits of a time in seconds up to the year 5138.
 _MAX_EPOCH_DIGITS = 11
@@ -72,7 +72,7 @@ def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         with open_bytes(Path(path)) as lines:
             line = RUN.validate_json(lines.readline(_MAX_LINE_CHARACTERS))
         return {**line["run"]}
-    except (OSError, ValueError, *DAMAGED):
+    except (OSError, ValueError, *DAMAGED_FILE_ERRORS):
         return EMPTY
 
 
@@ -123,7 +123,7 @@ class Origin(Plain):
             yield self.started
         if self.commit:
             branch = f" of {self.branch}" if self.branch else ""
-            yield f"commit {self.commit[:SHORT]}{branch}"
+            yield f"commit {self.commit[:SHOWN_COMMIT_LENGTH]}{branch}"
 
 
 def _build_outcome(gate: Mapping[str, Any]) -> Outcome:

@@ -20,10 +20,10 @@ from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.files.text_files import get_ending
 from ctxmetrics.evaluation.rows.json_lines import json_line
-from ctxmetrics.evaluation.rows.locked_files import BINARY, append, open_locked
+from ctxmetrics.evaluation.rows.locked_files import BINARY_FLAG, append, open_locked
 from ctxmetrics.evaluation.rows.output_files import copy_mode, write_tables, write_whole
 from ctxmetrics.evaluation.rows.output_paths import (
-    PART,
+    PART_ENDING,
     add_part,
     check_table,
     check_writable,
@@ -93,10 +93,10 @@ class OutFile:
         check_table(path)
         if self._target is not None:
             check_ending(path)
-        check_writable(f"{path}{PART}", self.part)
+        check_writable(f"{path}{PART_ENDING}", self.part)
         try:
             if self._target is None or self.part is None:
-                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | BINARY)
+                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | BINARY_FLAG)
                 return
             self._file = open_locked(self.part)
             copy_mode(self._target, self._file)

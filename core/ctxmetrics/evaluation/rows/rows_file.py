@@ -14,7 +14,7 @@ from ctxmetrics._internal.display import visible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.evaluation.files.text_files import DAMAGED, open_bytes
+from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, FIELDS_BESIDE_SAMPLE
 from ctxmetrics.evaluation.rows.score_reading import (
@@ -56,7 +56,7 @@ def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) ->
     try:
         with open_bytes(Path(path)) as lines:
             yield from _read_groups(lines, str(path), reader)
-    except DAMAGED as error:
+    except DAMAGED_FILE_ERRORS as error:
         raise InputFileError(f"{path}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
         raise InputFileError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics._internal.display import visible
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.rows.baseline import HASHED
+from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX
 from ctxmetrics.formulas import average_precision, merge_repeats, share
 from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.scores.conventions import get_convention
@@ -123,7 +123,7 @@ def _can_compute(score: Score) -> bool:
     if not score.verdicts or score.counted[0] not in _CHECKED_KINDS:
         return False
     # A baseline does not say which contexts are counted once.
-    is_baseline = score.verdicts[0].text.startswith(HASHED)
+    is_baseline = score.verdicts[0].text.startswith(HASH_PREFIX)
     if is_baseline or "sources" in score.metadata:
         return False
     return score.provenance.formula in _CHECKED_FORMULAS

@@ -18,9 +18,9 @@ from typing import Any
 
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import ParameterError, importing
-from ctxmetrics.evaluation.files.csv_rows import ESCAPED
+from ctxmetrics.evaluation.files.csv_rows import ESCAPED_CELL
 from ctxmetrics.evaluation.files.text_files import get_ending
-from ctxmetrics.evaluation.rows.metric_values import REASON
+from ctxmetrics.evaluation.rows.metric_values import REASON_COLUMN_ENDING
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.samples.schema import FIELDS
@@ -151,7 +151,7 @@ def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
         values[score.metric] = score.value
         values[score.metric + _DOUBTFUL_COLUMN_ENDING] = sum(score.doubtful.values())
         if score.reason_code:
-            values[score.metric + REASON] = score.reason_code
+            values[score.metric + REASON_COLUMN_ENDING] = score.reason_code
     return values
 
 
@@ -178,7 +178,7 @@ def _cell(value: Any) -> Any:
         return value
     text = value if isinstance(value, str) else _json(value)
     text = text.encode("utf-8", "backslashreplace").decode()
-    return f"'{text}" if ESCAPED.match(f"'{text}") else text
+    return f"'{text}" if ESCAPED_CELL.match(f"'{text}") else text
 
 
 def _json(value: Any) -> str:

@@ -11,11 +11,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics.errors import ParameterError, SampleError, importing
-from ctxmetrics.evaluation.files.passage_lists import LISTED, group_rows
+from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS, group_rows
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_sample
-from ctxmetrics.evaluation.rows.metric_values import REASON
+from ctxmetrics.evaluation.rows.metric_values import REASON_COLUMN_ENDING
 from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
@@ -86,7 +86,7 @@ class BatchScorer:
         columns: dict[str, type[float | str]] = {}
         for metric in self.metrics:
             columns[metric.name] = float
-            columns[metric.name + REASON] = str
+            columns[metric.name + REASON_COLUMN_ENDING] = str
         return columns
 
     def score(self, table: Table, first_row: int = 1) -> Table:
@@ -277,7 +277,7 @@ class BatchScorer:
                 self.report(str(results.stopped or results.trouble))
         for metric in metrics:
             values = scored[metric.name]
-            reasons = scored[metric.name + REASON]
+            reasons = scored[metric.name + REASON_COLUMN_ENDING]
             column = columns.get(metric.name)
             if column is None:
                 values += [None] * len(samples)
@@ -321,7 +321,7 @@ def _score_rows(
     samples: list[Sample] = []
     for metric in metrics:
         values = scored[metric.name]
-        reasons = scored[metric.name + REASON]
+        reasons = scored[metric.name + REASON_COLUMN_ENDING]
         if are_plain and _reads_two_lists(metric):
             # This gives the same as the code below, and is faster.
             values += metric.values(rows if metric.reads_grades else rows_without_grades, shared)
@@ -465,7 +465,7 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     log_orders(values.get("metadata") or {} for values, _ in groups)
     grouped = frame[[int(row_number) for _, row_number in groups]]
     namespace = nw.get_native_namespace(frame)
-    for name in LISTED:
+    for name in LIST_FIELDS:
         column = plan.column_of(name, frame.columns) or plan.reading.mapping.get(name)
         if column in frame.columns:
             lists = [values.get(name) for values, _ in groups]

@@ -29,7 +29,7 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.verdicts import EMPTY_FORM, Usage, Verdict
 
-CLEAN = "clean twin"
+CLEAN_TWIN = "clean twin"
 # Of more contexts, the first two and the last two are not all.
 _FEW_CONTEXT_COUNT = 2
 # What a verdict is about, by the first letter of its id.
@@ -64,7 +64,7 @@ class LabelledSample:
 
 _CONTROL_TEXTS: Mapping[str, Any] = read_data("evaluation.runs", "controls.json")
 # What is asked about each of them: its sentences and its contexts.
-QUESTIONS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
+CONTROL_METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 
 
 @cache
@@ -80,7 +80,7 @@ def labelled_samples() -> tuple[LabelledSample, ...]:
     for data in _CONTROL_TEXTS["samples"]:
         samples.append(_build_sample(data))
         if "clean" in data:
-            twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN}
+            twin = {**data, **data["clean"], "id": f"{data['id']}-clean", "kind": CLEAN_TWIN}
             samples.append(_build_sample(twin))
     return tuple(samples)
 

@@ -63,13 +63,13 @@ if TYPE_CHECKING:
 
 # Samples that are judged at once for each request that may be in flight: more would only wait, and take
 # memory.
-WINDOW = 2
+SAMPLES_PER_REQUEST = 2
 # Samples in memory for each of those: while an early sample waits for its judge, later ones may finish.
-BUFFER = 64
+BUFFERED_SAMPLES_PER_REQUEST = 64
 # Seconds after which a run in which nothing waits lets other tasks go on.
-PAUSE = 0.02
+PAUSE_SECONDS = 0.02
 # Seconds that judges get to end when a run is stopped.
-GRACE = 2.0
+GRACE_SECONDS = 2.0
 # What `Results.stopped` says after Ctrl-C.
 INTERRUPTED = "interrupted"
 # The message of a score that waits for a batch.
@@ -221,7 +221,7 @@ class Evaluation:
                 for task in job.tasks:
                     task.cancel()
             self.source.stop()
-            asyncio.get_running_loop().call_later(GRACE, self._leave_behind)
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._leave_behind)
             self._changed.set()
 
     def _leave_behind(self) -> None:
@@ -332,7 +332,7 @@ class Evaluation:
             tasks += job.tasks
         for task in tasks:
             task.cancel()
-        await asyncio.wait(tasks, timeout=GRACE)
+        await asyncio.wait(tasks, timeout=GRACE_SECONDS)
 
     def _find_breaker_message(self) -> str | None:
         """Return the message that a judge is down; None if all answer."""
@@ -387,7 +387,9 @@ class Evaluation:
         self._warn_of_samples()
         index = self._first
         dropped = False
-        while (sample := await self.source.next(WINDOW * self._run.max_concurrency)) is not None:
+        while (
+            sample := await self.source.next(SAMPLES_PER_REQUEST * self._run.max_concurrency)
+        ) is not None:
             if self._controls:
                 await self._start_controls(self._controls, index - self._first, sample)
             if self._options["drop_self"]:
@@ -436,11 +438,12 @@ class Evaluation:
         elif job.scores:
             self._scored(job, advance)
             now = asyncio.get_running_loop().time()
-            if now - self._paused > PAUSE:  # where nothing waits, nothing else gets a turn
+            if now - self._paused > PAUSE_SECONDS:  # where nothing waits, nothing else gets a turn
                 await asyncio.sleep(0)
                 self._paused = asyncio.get_running_loop().time()
         while self._stopped is None and (
-            self._running >= WINDOW * most or len(self._jobs) >= BUFFER * most
+            self._running >= SAMPLES_PER_REQUEST * most
+            or len(self._jobs) >= BUFFERED_SAMPLES_PER_REQUEST * most
         ):
             self._changed.clear()
             await self._changed.wait()

@@ -15,7 +15,6 @@ from ctxmetrics.evaluation.comparison.view import (
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.labelled import decide_loss, decide_no_loss
-from ctxmetrics.evaluation.statistics.paired import EQUAL
 from ctxmetrics.scores.wording import plural
 
 
@@ -134,7 +133,7 @@ def find_worse(before: Results, after: Results) -> str | None:
     except ParameterError as error:
         return str(error)
     for item in comparison.metrics:
-        fell = f"{item.name} fell" if item.basis.difference < -EQUAL else None
+        fell = f"{item.name} fell" if item.basis.difference < -ROUNDING_ERROR else None
         problem = _find_problem(comparison, item, fell, item.basis)
         if problem is not None:
             return problem

@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.pages.tables import Column, Table, escape_markdown, f
 from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.index_notes import IndexSketch, index_notes
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
-from ctxmetrics.evaluation.rows.provenances import SHORT, Origin, find_origin
+from ctxmetrics.evaluation.rows.provenances import SHOWN_COMMIT_LENGTH, Origin, find_origin
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.values_file import read_values
 from ctxmetrics.evaluation.runs.results import Results
@@ -131,7 +131,7 @@ class History(Plain):
 def _describe_start(run: RunPoint) -> str:
     """Describe when a run began, and on which commit and branch."""
     origin = run.origin
-    parts = (origin.started, (origin.commit or "")[:SHORT], origin.branch)
+    parts = (origin.started, (origin.commit or "")[:SHOWN_COMMIT_LENGTH], origin.branch)
     return clean(" ".join(text for text in parts if text), TEXT)
 
 

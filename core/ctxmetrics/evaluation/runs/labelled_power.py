@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxmetrics.evaluation.runs.power import CHANGED, RunValues, find_losses
+from ctxmetrics.evaluation.runs.power import DEFAULT_CHANGED_SHARE, RunValues, find_losses
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
 from ctxmetrics.evaluation.statistics.labelled import (
     LabelledDifference,
@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.statistics.labelled import (
     decide_no_loss,
     labelled_difference,
 )
-from ctxmetrics.evaluation.statistics.paired import EQUAL, LEVEL, paired_mean
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, SIGNIFICANCE_LEVEL, paired_mean
 from ctxmetrics.evaluation.statistics.power import Changes
 
 _Numbers = NDArray[np.float64]
@@ -70,9 +70,11 @@ class LabelledGate:
             judged = paired_mean(values.tolist(), scale=self.scale)
             labels = self._label(source, people, values)
             if self.option == "--max-drop":
-                alone = judged.p <= LEVEL and decide_loss(judged.interval, None, self.margin)
+                alone = judged.p <= SIGNIFICANCE_LEVEL and decide_loss(
+                    judged.interval, None, self.margin
+                )
                 p = choose_p(judged.mean, judged.p, labels)
-                decision = p <= LEVEL and decide_loss(judged.interval, labels, self.margin)
+                decision = p <= SIGNIFICANCE_LEVEL and decide_loss(judged.interval, labels, self.margin)
             else:
                 alone = decide_no_loss(judged.interval, None, self.margin)
                 decision = decide_no_loss(judged.interval, labels, self.margin)
@@ -87,7 +89,7 @@ class LabelledGate:
     ) -> LabelledDifference:
         """Label some samples, drawn by what the judge says has changed."""
         order = source.permutation(len(judge))
-        has_changed = np.abs(judge[order]) > EQUAL
+        has_changed = np.abs(judge[order]) > ROUNDING_ERROR
         strata = order[has_changed], order[~has_changed]
         counts = share_out_labels(self.labels, *map(len, strata))
         drawn: list[int] = []
@@ -158,7 +160,7 @@ def describe_labels(
     loss = max(_LOSS_IN_MARGINS * margin, _MIN_LOSS_SHARE * run.scale)
     loss = min(loss, model.find_largest_loss())
     passed_with_loss = gate.simulate(model.lose_samples(loss), "blind")
-    share = CHANGED if changed is None else changed
+    share = DEFAULT_CHANGED_SHARE if changed is None else changed
     passed_without_loss = gate.simulate(model.change(0.0, share, whole=True), "good")
     return (
         f"{head}: without a true difference {_percent(passed_without_loss)} pass with {good_judge}; "

@@ -10,7 +10,7 @@ from ctxmetrics.evaluation.comparison.compare import choose_metric
 from ctxmetrics.evaluation.comparison.view import describe_power
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.intervals import mean_interval
-from ctxmetrics.evaluation.statistics.paired import POWER, paired_mean
+from ctxmetrics.evaluation.statistics.paired import TEST_POWER, paired_mean
 from ctxmetrics.evaluation.statistics.power import ChangeModel, ValueParts, find_first, simulate
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import metric_named
@@ -20,7 +20,7 @@ from ctxmetrics.scores.wording import plural
 # The options whose gates are described, and the end of the interval of the difference that each compares with its margin.
 GATES: dict[str, int | None] = {"--fail-under": None, "--max-drop": 1, "--not-worse": 0}
 # The share of samples that change where the means of both runs are equal, unless the user knows it.
-CHANGED = 0.2
+DEFAULT_CHANGED_SHARE = 0.2
 # To see by how much one verdict changes a value, each hit (and each miss) is changed by itself; of more than so many, about
 # so many that are evenly apart.
 _MAX_CHANGED_VERDICTS = 64
@@ -191,7 +191,7 @@ def _describe_margin(run: RunValues, option: str, margin: float, changed: float 
         return f"{describe_power(str(losses))} comparisons of {size}{losses.explain('are lost', 'are')}"
     if len(set(run.values)) == 1:
         return f"all values of {size} are equal: they do not say what changes without a true difference"
-    share = CHANGED if changed is None else changed
+    share = DEFAULT_CHANGED_SHARE if changed is None else changed
     margins = find_margins(run, share)
     return (
         f"without a true difference 4 of 5 comparisons of {size}, of which {100 * share:g} % change, pass from a margin of "
@@ -211,7 +211,7 @@ def find_losses(run: RunValues, margin: float, changed: float | None = None) -> 
             compared = simulate(
                 model.build(loss, changed, whole=whole), len(run.samples), scale=run.scale
             )
-            return float((compared.shown & (compared.high < -margin)).mean()) >= POWER
+            return float((compared.shown & (compared.high < -margin)).mean()) >= TEST_POWER
 
         largest_loss = model.find_largest_loss(changed)
         if largest_loss <= margin or not is_seen(largest_loss):
@@ -231,6 +231,6 @@ def find_margins(run: RunValues, changed: float) -> Range:
         """Find the margin if whole samples change (``whole``), or if single parts do."""
         changes = model.change(0.0, changed, whole=whole)
         compared = simulate(changes, len(run.samples), scale=run.scale)
-        return max(0.0, -float(np.quantile(compared.low, 1 - POWER)))
+        return max(0.0, -float(np.quantile(compared.low, 1 - TEST_POWER)))
 
     return Range(find(False), find(True), run.part)

@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.report.report import Report, rank_scores, render_html
 from ctxmetrics.evaluation.report.stage_means import find_staged_metric, summarize_stages
 from ctxmetrics.evaluation.rows.baseline import shorten_row
 from ctxmetrics.evaluation.rows.json_lines import json_line
-from ctxmetrics.evaluation.rows.metric_values import REASON
+from ctxmetrics.evaluation.rows.metric_values import REASON_COLUMN_ENDING
 from ctxmetrics.evaluation.rows.output_files import write_tables, write_whole
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.row import Row
@@ -298,7 +298,7 @@ class Results(ResultFigures):
         for name, column in self.by_metric.items():
             frame[name] = column.values  # noqa: PD011 - no frame of pandas
             if any(column.codes):
-                frame[name + REASON] = column.codes
+                frame[name + REASON_COLUMN_ENDING] = column.codes
             if column.doubts:
                 frame[f"{name}.doubtful"] = list(column.doubtful)
         return frame

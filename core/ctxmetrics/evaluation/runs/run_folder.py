@@ -18,7 +18,7 @@ from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.file_names import LABELS_ENDING
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.rows.output_files import write_whole
-from ctxmetrics.evaluation.rows.provenances import SHORT
+from ctxmetrics.evaluation.rows.provenances import SHOWN_COMMIT_LENGTH
 from ctxmetrics.evaluation.runs.history import read_run
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -258,7 +258,7 @@ def _describe_run(path: Path) -> dict[str, Any]:
             passed=passed_text,
             origins=collect_origins(row[name] for row in results if name in row),
         )
-    commit_parts = [(origin.commit or "")[:SHORT], origin.branch]
+    commit_parts = [(origin.commit or "")[:SHOWN_COMMIT_LENGTH], origin.branch]
     commit = " ".join(text for text in commit_parts if text)
     return {
         "kind": "baseline" if is_baseline else "results",

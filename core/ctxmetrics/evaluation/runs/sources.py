@@ -26,7 +26,7 @@ from ctxmetrics.errors import (
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
 from ctxmetrics.evaluation.files.passage_lists import (
-    COMPARED,
+    COMPARED_FIELDS,
     explain_refusal,
     find_joined_lists,
     to_record,
@@ -120,7 +120,7 @@ class Source:
         if mappings:
             self._plan = recognise(mappings, parses_texts=False, source="samples")
         checked = [self._read_checked(sample) for sample in samples]
-        read_compared = attrgetter(*COMPARED)
+        read_compared = attrgetter(*COMPARED_FIELDS)
         records = [
             to_record(read_compared(sample))
             for sample in checked[:LOOKAHEAD_ROWS]

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DRAWS = 2_000
-SEED = 0
+BOOTSTRAP_DRAWS = 2_000
+RANDOM_SEED = 0
 # Draws that are in memory at a time.
 _DRAWS_IN_MEMORY = 100
 _INTERVAL_QUANTILES = (0.025, 0.975)
 
 
-def draw_samples(times: Sequence[int], draws: int = DRAWS) -> Iterator[NDArray[np.int64]]:
+def draw_samples(times: Sequence[int], draws: int = BOOTSTRAP_DRAWS) -> Iterator[NDArray[np.int64]]:
     """Draw samples with replacement, as many as there are, from a fixed seed.
 
     Args:
@@ -30,7 +30,7 @@ def draw_samples(times: Sequence[int], draws: int = DRAWS) -> Iterator[NDArray[n
     """
     import numpy as np
 
-    source = np.random.default_rng(SEED)
+    source = np.random.default_rng(RANDOM_SEED)
     size = sum(times)
     shares = np.array(times) / size
     for _ in range(draws // _DRAWS_IN_MEMORY):
@@ -53,7 +53,7 @@ def draw_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     import numpy as np
 
-    return np.random.default_rng(SEED).dirichlet(counts + 0.5, size=DRAWS)
+    return np.random.default_rng(RANDOM_SEED).dirichlet(counts + 0.5, size=BOOTSTRAP_DRAWS)
 
 
 def percentile_interval(values: Any, *, whole: bool = False) -> tuple[float, float]:

@@ -14,18 +14,18 @@ import numpy as np
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile, wilson
-from ctxmetrics.evaluation.statistics.paired import EQUAL, numbered
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, numbered
 
 # Below this number of labels, people's scores count alone.
-FEWEST = 25
+MIN_LABELS = 25
 # How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
 # show such samples.
-UNSEEN = 0.4
+UNSEEN_SHARE = 0.4
 # The same where labels have weights, since a sample that they do not show may stand for many, and
 # where the judge counts in full.
-UNSEEN_MORE = 0.8
+LARGER_UNSEEN_SHARE = 0.8
 # The fewest audited samples from which a mean is corrected.
-FEWEST_AUDITED = 2
+MIN_AUDITED = 2
 
 
 class CorrectedMean(NamedTuple):
@@ -220,13 +220,13 @@ def corrected_mean(
     _check_lengths(people, judge, others, weights, clusters)
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
     n = len(people)
-    trust = None if n >= FEWEST else 0.0
+    trust = None if n >= MIN_LABELS else 0.0
     result = corrected(
         people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
     )
     is_harder = apart or _is_weighted(weights)
     if unseen is None:
-        unseen = UNSEEN_MORE if is_harder else UNSEEN
+        unseen = LARGER_UNSEEN_SHARE if is_harder else UNSEEN_SHARE
     if not result.trust and not is_harder and clusters is None:
         unseen = 0.0  # people's mean alone, of samples that were drawn equally often
     labels = result.size
@@ -241,7 +241,7 @@ def corrected_mean(
     if clusters is not None:
         size *= (z / quantile) ** 2
     mean = min(max(result.mean / scale, 0.0), 1.0)
-    if result.error > EQUAL * scale:
+    if result.error > ROUNDING_ERROR * scale:
         size = max(size, mean * (1 - mean) * (z / half_width) ** 2)
     low, high = wilson(mean, size, z)
     if apart:
@@ -290,4 +290,4 @@ def audited_mean(
 
     Source: as of `corrected_mean`; simulated coverage: ``benchmarks/decisions/gold_audit.py``.
     """
-    return corrected_mean(people, gold, others, scale=scale, unseen=UNSEEN_MORE)
+    return corrected_mean(people, gold, others, scale=scale, unseen=LARGER_UNSEEN_SHARE)

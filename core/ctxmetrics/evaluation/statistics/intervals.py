@@ -14,7 +14,7 @@ from statistics import NormalDist
 from ctxmetrics.errors import ParameterError
 
 # The quantile of the normal distribution for an interval of 95 %.
-NORMAL = 1.96
+NORMAL_QUANTILE = 1.96
 _ROUNDING_ERROR = 1e-9
 _MIN_TRIALS_FOR_SERIES = 300
 # From so many draws on, the number of ways may be above the largest float.
@@ -82,7 +82,7 @@ def mean_interval(
     return low * scale, high * scale
 
 
-def wilson(p: float, size: float, z: float = NORMAL) -> tuple[float, float]:
+def wilson(p: float, size: float, z: float = NORMAL_QUANTILE) -> tuple[float, float]:
     """Wilson's interval of a share ``p`` seen in ``size`` draws, ``z`` standard errors to each side; without ``z``: of 95 %."""
     weight = 1 + z * z / size
     centre = (p + z * z / (2 * size)) / weight

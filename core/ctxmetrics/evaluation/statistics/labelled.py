@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from ctxmetrics.evaluation.statistics.intervals import student_quantile
 from ctxmetrics.evaluation.statistics.paired import (
-    EQUAL,
-    FEW,
-    LEVEL,
-    POWER,
+    MIN_CHANGED_SAMPLES,
+    ROUNDING_ERROR,
+    SIGNIFICANCE_LEVEL,
+    TEST_POWER,
     PairedMean,
     cluster_error,
     mean_p,
@@ -30,28 +30,28 @@ from ctxmetrics.evaluation.statistics.paired import (
 )
 
 # How far from the mean one more label is assumed to be, in scales: a few labels may show no sample that changed.
-UNSEEN = 1.25
+UNSEEN_LABEL_DISTANCE = 1.25
 # The unseen change counts in full until so small a part, one in .., of a stratum is without labels.
-UNLABELLED = 4
+MIN_UNLABELLED_PART = 4
 # How many standard deviations fewer labels than expected a stratum may have by chance.
-CHANCE = 2
+MAX_CHANCE_DEVIATIONS = 2
 # By how many standard errors labels must differ from the judge to overrule a change that it shows. Two labels that contradict
 # it are enough if no label agrees with the change or shows a larger one: they differ by the square root of 2.
-OVERRULE = 1.4
+OVERRULE_ERRORS = 1.4
 # The same for the samples that changed by the judge, by themselves. People who err differ from the judge everywhere, and beside
 # what they say about the many other samples nothing else would be seen.
-OVERRULE_CHANGED = 2
+OVERRULE_ERRORS_OF_CHANGED = 2
 # How often labels then overrule a true change, if the judge errs as often in both directions: beyond 1.4 or 2 of the normal
 # distribution.
-OVERRULED = 0.1
+OVERRULED_SHARE = 0.1
 # How strongly the correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass:
 # by this many times its variance, divided by its square.
-SHRINKAGE = 2
+SHRINKAGE_FACTOR = 2
 # The part of half the labels' own interval that they need to show the same change as the judge.
-SAME = 0.88
+MIN_HALF_INTERVAL_PART = 0.88
 # The same for a pass: this part without labels, all with 64 labels, and in proportion between them.
-LEAST_PART = 0.6
-LABELS_OF_PART = 160
+MIN_PASS_PART = 0.6
+LABELS_PER_PASS_PART = 160
 
 _Numbers = NDArray[np.float64]
 
@@ -120,10 +120,13 @@ class LabelledDifference:
         """
         if self.complete:
             return self.show_change(margin, sign)
-        differ = -sign * self.correction > OVERRULE * self.label_error + EQUAL
-        limit = OVERRULE_CHANGED * self.changed_gap_error
-        differ_in_changed = -sign * self.changed_gap > limit + EQUAL
-        show = sign * self.difference - SAME * self.quantile * self.error > margin + EQUAL
+        differ = -sign * self.correction > OVERRULE_ERRORS * self.label_error + ROUNDING_ERROR
+        limit = OVERRULE_ERRORS_OF_CHANGED * self.changed_gap_error
+        differ_in_changed = -sign * self.changed_gap > limit + ROUNDING_ERROR
+        show = (
+            sign * self.difference - MIN_HALF_INTERVAL_PART * self.quantile * self.error
+            > margin + ROUNDING_ERROR
+        )
         return show or not (differ or differ_in_changed)
 
     def show_no_loss(self, margin: float) -> bool:
@@ -151,19 +154,19 @@ class LabelledDifference:
         changed_correction = self.correction - self.unchanged_correction
         changed_variance = max(self.label_error**2 - self.unchanged_error**2, 0.0)
         part = 0.0
-        if abs(changed_correction) > EQUAL:
-            part = max(0.0, 1 - SHRINKAGE * changed_variance / changed_correction**2)
+        if abs(changed_correction) > ROUNDING_ERROR:
+            part = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / changed_correction**2)
         correction = self.unchanged_correction + part * changed_correction
         label_error = math.hypot(self.unchanged_error, part * math.sqrt(changed_variance))
         difference = self.difference - self.correction + correction
-        weight = min(1.0, LEAST_PART + self.labelled / LABELS_OF_PART)
+        weight = min(1.0, MIN_PASS_PART + self.labelled / LABELS_PER_PASS_PART)
         half = weight * self.quantile * math.hypot(label_error, self.sample_error)
-        return correction >= -EQUAL or difference - half >= -margin - EQUAL
+        return correction >= -ROUNDING_ERROR or difference - half >= -margin - ROUNDING_ERROR
 
     def contradict(self, judge: float) -> bool:
         """Tell whether the judge's difference is outside the interval."""
         low, high = self.interval or (self.difference, self.difference)
-        return not low - EQUAL <= judge <= high + EQUAL
+        return not low - ROUNDING_ERROR <= judge <= high + ROUNDING_ERROR
 
     @property
     def label_degrees(self) -> int:
@@ -178,7 +181,7 @@ class LabelledDifference:
     @property
     def quantile(self) -> float:
         """Student's quantile of a 95 % interval, by samples."""
-        return student_quantile(1 - LEVEL / 2, self.degrees)
+        return student_quantile(1 - SIGNIFICANCE_LEVEL / 2, self.degrees)
 
 
 def labelled_difference(
@@ -268,11 +271,11 @@ def labelled_difference(
     unseen_error = max(stratum.unseen for stratum in strata)
     degrees = max(int(effective_labels) - 1, 1)
     error = math.hypot(label_error, sample_error, unseen_error)
-    half_width = student_quantile(1 - LEVEL / 2, degrees) * error
+    half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
     interval = difference - half_width, difference + half_width
     p = mean_p(difference, error, degrees)
-    changed = int((np.abs(best_known) > EQUAL).sum())
-    if changed < FEW:
+    changed = int((np.abs(best_known) > ROUNDING_ERROR).sum())
+    if changed < MIN_CHANGED_SAMPLES:
         sums = np.bincount(cluster_numbers, best_known).astype(float)
         interval, p = reach_unseen_changes(difference, interval, p, sums, scale=scale)
     low, high = interval
@@ -364,7 +367,7 @@ class _Samples:
 
     def list_strata(self) -> list[_Stratum]:
         """List the strata that have samples: those with a difference by the judge first, then those without."""
-        has_changed = np.abs(self.judge) > EQUAL
+        has_changed = np.abs(self.judge) > ROUNDING_ERROR
         pairs = (True, has_changed), (False, ~has_changed)
         return [self._stratum(changed, members) for changed, members in pairs if members.any()]
 
@@ -375,7 +378,9 @@ class _Samples:
         square = float((values**2).mean())
         labelled_rows = np.flatnonzero(members[: len(self.people)])
         terms = np.zeros(len(self.people))
-        unseen_error = UNSEEN * self.scale * share / self._expect_labels(len(values), labelled_rows)
+        unseen_error = (
+            UNSEEN_LABEL_DISTANCE * self.scale * share / self._expect_labels(len(values), labelled_rows)
+        )
         if not len(labelled_rows):
             return _Stratum(
                 changed=changed,
@@ -404,7 +409,7 @@ class _Samples:
         terms[labelled_rows] = share * weights * np.sqrt(unlabelled) * deviations
         size = min(1 / float((weights**2).sum()), float(clusters))
         unlabelled_share = 1 - len(labelled_rows) / len(values)
-        unseen_error *= min(1.0, UNLABELLED * unlabelled_share)
+        unseen_error *= min(1.0, MIN_UNLABELLED_PART * unlabelled_share)
         unseen_error *= len(labelled_rows) / size  # dependent labels show less
         return _Stratum(
             changed=changed,
@@ -422,7 +427,7 @@ class _Samples:
         People's errors remain where all samples are labelled: the error has no correction for a finite population.
         """
         labelled_judge = self.judge[: len(self.people)]
-        rows = np.flatnonzero(np.abs(labelled_judge) > EQUAL)
+        rows = np.flatnonzero(np.abs(labelled_judge) > ROUNDING_ERROR)
         if not len(rows):
             return 0.0, 0.0
         weights = self.sizes[rows] / self.sizes[rows].sum()
@@ -438,11 +443,11 @@ class _Samples:
     def _expect_labels(self, size: int, labelled_rows: NDArray[np.intp]) -> float:
         """Return the number of labels that a draw like this one gives a stratum.
 
-        Fewer labels by chance do not lower it: up to `CHANCE` standard deviations count as chance.
+        Fewer labels by chance do not lower it: up to `MAX_CHANCE_DEVIATIONS` standard deviations count as chance.
         """
         sizes = self.sizes[labelled_rows] if len(labelled_rows) else self.sizes
         expected = size / float(sizes.mean()) * float(self.sizes.sum()) / len(self.judge)
-        if len(labelled_rows) < expected - CHANCE * math.sqrt(expected):
+        if len(labelled_rows) < expected - MAX_CHANCE_DEVIATIONS * math.sqrt(expected):
             expected = float(len(labelled_rows))
         return max(expected, 1.0)
 
@@ -463,12 +468,12 @@ def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
         judge: The judge's values of the same samples.
         shares: The weights of the samples; their sum is 1.
     """
-    if len(people) < FEW:
+    if len(people) < MIN_CHANGED_SAMPLES:
         return 1.0
     judge_mean = shares @ judge
     people_mean = shares @ people
     variance = float(shares @ (judge - judge_mean) ** 2)
-    if variance < EQUAL**2:
+    if variance < ROUNDING_ERROR**2:
         return 1.0
     covariance = float(shares @ ((people - people_mean) * (judge - judge_mean)))
     return min(max(covariance / variance, 0.0), 1.0)
@@ -477,7 +482,7 @@ def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
 def _design_effect(values: _Numbers, cluster_numbers: NDArray[np.intp]) -> float:
     """Return by how much clusters raise the variance of a mean; 0 where the values do not differ."""
     spread = float(values.var(ddof=1)) / len(values)
-    if spread < EQUAL**2:
+    if spread < ROUNDING_ERROR**2:
         return 0.0
     return cluster_error(values, cluster_numbers, float(values.mean())) ** 2 / spread
 
@@ -503,7 +508,7 @@ def does_label_decide(judge: float, p: float, labels: LabelledDifference) -> boo
     """Tell whether the labels decide about the direction of a difference: see `choose_p`, which has the arguments."""
     if labels.complete or labels.p < p:
         return True
-    return p <= LEVEL and not labels.allow_change(0.0, 1 if judge > 0 else -1)
+    return p <= SIGNIFICANCE_LEVEL and not labels.allow_change(0.0, 1 if judge > 0 else -1)
 
 
 def decide_loss(
@@ -546,7 +551,7 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
     Without labels it is the judge's own.
 
     With labels of some samples it is the judge's own if they agree. Else it is larger, since they overrule a loss that is true
-    in `OVERRULED` of the comparisons if the judge errs as often in both directions: the loss that the judge shows in 80 % of the
+    in `OVERRULED_SHARE` of the comparisons if the judge errs as often in both directions: the loss that the judge shows in 80 % of the
     others. But it is at most the loss that labels show themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``.
 
     If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
@@ -560,7 +565,9 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
     if labels.complete or labels.contradict(judge.mean):
         return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
     alone = judge.detectable or 0.0
-    power = student_quantile(POWER / (1 - OVERRULED), labels.degrees)
+    power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
     needed = alone * (labels.quantile + power) / power_multiple(labels.degrees)
-    own = (student_quantile(POWER, labels.degrees) + SAME * labels.quantile) * labels.error
+    own = (
+        student_quantile(TEST_POWER, labels.degrees) + MIN_HALF_INTERVAL_PART * labels.quantile
+    ) * labels.error
     return max(alone, min(needed, own))

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from ctxmetrics.evaluation.statistics.intervals import sign_p, student_p, student_quantile, upper_share
 
 # Below this number of changed samples, their spread says too little about changes that were not seen.
-FEW = 10
+MIN_CHANGED_SAMPLES = 10
 # The share of tests that find the smallest detectable difference.
-POWER = 0.8
-LEVEL = 0.05
+TEST_POWER = 0.8
+SIGNIFICANCE_LEVEL = 0.05
 # Differences that are smaller count as equal.
-EQUAL = 1e-9
+ROUNDING_ERROR = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ def paired_mean(
     cluster_numbers = number_clusters(clusters, len(data))
     mean = math.fsum(differences) / len(data)
     size = int(cluster_numbers.max()) + 1
-    changed = int((np.abs(data) > EQUAL).sum())
+    changed = int((np.abs(data) > ROUNDING_ERROR).sum())
     if size < 2:  # noqa: PLR2004 - one says nothing about the spread
         return PairedMean(mean, None, 1.0, None, changed)
     error = cluster_error(data, cluster_numbers, mean)
     detectable = power_multiple(size - 1) * error
     if not changed:
         return PairedMean(mean, None, 1.0, detectable, changed)
-    half = student_quantile(1 - LEVEL / 2, size - 1) * error
+    half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, size - 1) * error
     p = mean_p(mean, error, size - 1)
     interval = mean - half, mean + half
-    if changed < FEW:
+    if changed < MIN_CHANGED_SAMPLES:
         sums = np.bincount(cluster_numbers, data).astype(float)
         interval, p = reach_unseen_changes(mean, interval, p, sums, scale=scale)
     return PairedMean(mean, interval, p, detectable, changed)
@@ -99,7 +99,7 @@ def cluster_error(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], 
     counts = np.bincount(cluster_numbers)
     size = len(sums)
     error = math.sqrt(size / (size - 1) * float(((sums - mean * counts) ** 2).sum())) / len(data)
-    return 0.0 if error < EQUAL * max(abs(mean), 1e-6) else error
+    return 0.0 if error < ROUNDING_ERROR * max(abs(mean), 1e-6) else error
 
 
 def reach_unseen_changes(
@@ -114,14 +114,14 @@ def reach_unseen_changes(
         sums: The sum of the differences of each cluster.
         scale: The largest possible difference.
     """
-    better = int((sums > EQUAL).sum())
-    worse = int((sums < -EQUAL).sum())
+    better = int((sums > ROUNDING_ERROR).sum())
+    worse = int((sums < -ROUNDING_ERROR).sum())
     lower, upper = interval
     p = max(p, sign_p(better, worse))
-    if p > LEVEL or mean <= 0:
-        lower = min(lower, -scale * upper_share(worse, len(sums), LEVEL / 2))
-    if p > LEVEL or mean >= 0:
-        upper = max(upper, scale * upper_share(better, len(sums), LEVEL / 2))
+    if p > SIGNIFICANCE_LEVEL or mean <= 0:
+        lower = min(lower, -scale * upper_share(worse, len(sums), SIGNIFICANCE_LEVEL / 2))
+    if p > SIGNIFICANCE_LEVEL or mean >= 0:
+        upper = max(upper, scale * upper_share(better, len(sums), SIGNIFICANCE_LEVEL / 2))
     return (lower, upper), p
 
 
@@ -148,8 +148,12 @@ def samples_needed(difference: float, spread: float, changed: float = 1.0) -> in
     >>> samples_needed(0.5, 1.0)
     34
     """
-    normal = sum(map(NormalDist().inv_cdf, (1 - LEVEL / 2, POWER)))
-    n = max(2, math.ceil((normal * spread / difference) ** 2), math.ceil(FEW / changed - EQUAL))
+    normal = sum(map(NormalDist().inv_cdf, (1 - SIGNIFICANCE_LEVEL / 2, TEST_POWER)))
+    n = max(
+        2,
+        math.ceil((normal * spread / difference) ** 2),
+        math.ceil(MIN_CHANGED_SAMPLES / changed - ROUNDING_ERROR),
+    )
     while power_multiple(n - 1) * spread > difference * math.sqrt(n):
         n += 1
     return n
@@ -157,7 +161,7 @@ def samples_needed(difference: float, spread: float, changed: float = 1.0) -> in
 
 def power_multiple(degrees: int) -> float:
     """Return how many standard errors a difference has that is found with 80 % power."""
-    return student_quantile(1 - LEVEL / 2, degrees) + student_quantile(POWER, degrees)
+    return student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) + student_quantile(TEST_POWER, degrees)
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -14,14 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxmetrics.evaluation.statistics.intervals import binomial, sign_p, student_quantile, upper_share
-from ctxmetrics.evaluation.statistics.paired import EQUAL, FEW, LEVEL, POWER, samples_needed
+from ctxmetrics.evaluation.statistics.paired import (
+    MIN_CHANGED_SAMPLES,
+    ROUNDING_ERROR,
+    SIGNIFICANCE_LEVEL,
+    TEST_POWER,
+    samples_needed,
+)
 
 _Numbers = NDArray[np.float64]
 
 _RANDOM_SEED = 1
 _SIMULATION_COUNT = 8_000
 # A little more than 4 in 5, so that errors of the simulation and of the run's values do not lead below 4 in 5.
-_TARGET_POWER = POWER + 0.015
+_TARGET_POWER = TEST_POWER + 0.015
 # Sizes of changes within one step count as equal; the scale has so many steps.
 _SCALE_STEPS = 64
 # Steps of a search that halves an interval.
@@ -294,8 +300,8 @@ def compare_counts(
     mean = counts @ sizes / samples
     squares = counts @ sizes**2
     error = np.sqrt(np.maximum(squares - samples * mean**2, 0.0) / (samples - 1) / samples)
-    error[error < EQUAL] = 0.0
-    half_width = student_quantile(1 - LEVEL / 2, samples - 1) * error
+    error[error < ROUNDING_ERROR] = 0.0
+    half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, samples - 1) * error
     low = mean - half_width
     high = mean + half_width
     better = counts[:, sizes > 0].sum(axis=1)
@@ -304,13 +310,13 @@ def compare_counts(
     is_shown = (np.abs(mean) >= half_width) & (changed > 0)
     # As `reach_unseen_changes`, for all comparisons with the same counts at once.
     rows_by_counts: dict[tuple[int, int], list[int]] = {}
-    for row in np.flatnonzero(changed < FEW).tolist():
+    for row in np.flatnonzero(changed < MIN_CHANGED_SAMPLES).tolist():
         rows_by_counts.setdefault((int(better[row]), int(worse[row])), []).append(row)
     for (better_count, worse_count), row_list in rows_by_counts.items():
         rows = np.array(row_list)
-        is_shown[rows] &= sign_p(better_count, worse_count) <= LEVEL
-        lowest = -scale * upper_share(worse_count, samples, LEVEL / 2)
-        highest = scale * upper_share(better_count, samples, LEVEL / 2)
+        is_shown[rows] &= sign_p(better_count, worse_count) <= SIGNIFICANCE_LEVEL
+        lowest = -scale * upper_share(worse_count, samples, SIGNIFICANCE_LEVEL / 2)
+        highest = scale * upper_share(better_count, samples, SIGNIFICANCE_LEVEL / 2)
         needs_low = rows[~is_shown[rows] | (mean[rows] <= 0)]
         needs_high = rows[~is_shown[rows] | (mean[rows] >= 0)]
         low[needs_low] = np.minimum(low[needs_low], lowest)

@@ -13,7 +13,7 @@ from ctxmetrics import LLMJudge, OpenAIModel, Sample, check_gold
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.gold import gold_audit
 from ctxmetrics.evaluation.gold.gold_audit import AuditResult
-from ctxmetrics.evaluation.statistics.corrected_means import UNSEEN_MORE, corrected_mean
+from ctxmetrics.evaluation.statistics.corrected_means import LARGER_UNSEEN_SHARE, corrected_mean
 from support.answers import answer_from
 from support.command import run_command as ctxmetrics
 from support.gold_audits import Decision, label
@@ -165,7 +165,7 @@ def test_questions_without_gold_by_people_are_left_out(tmp_path: Path) -> None:
     assert result.emptied == 20
     (mean,) = result.means
     assert (mean.mean, mean.corrected) == (0.5, 0.5)
-    same = corrected_mean([0.0, 1.0] * 10, [0.0, 1.0] * 10, [], unseen=UNSEEN_MORE)
+    same = corrected_mean([0.0, 1.0] * 10, [0.0, 1.0] * 10, [], unseen=LARGER_UNSEEN_SHARE)
     assert mean.interval == pytest.approx(same[1])
     assert "removed all gold of 20 random questions" in " ".join(result.list_sentences())
     assert "of the questions that can be labelled" in " ".join(result.list_sentences())
@@ -204,7 +204,7 @@ def test_decision_survives_if_people_overturn_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [1 / 3, 0.1, 0.7])
 def test_equal_scores_have_no_interval_of_zero_width(value: float) -> None:
     scores = [value] * 10
-    mean, (low, high) = corrected_mean(scores, scores, [0.5] * 20, unseen=UNSEEN_MORE)
+    mean, (low, high) = corrected_mean(scores, scores, [0.5] * 20, unseen=LARGER_UNSEEN_SHARE)
     assert mean == pytest.approx(value)
     assert low < value - 0.05
     assert high > value + 0.15
@@ -213,11 +213,13 @@ def test_equal_scores_have_no_interval_of_zero_width(value: float) -> None:
 def test_unseen_share_widens_only_where_the_gold_counts() -> None:
     people = [1.0, 0.0, 1.0, 1.0] * 8
     plain = corrected_mean(people, people, [0.5, 1.0] * 40)
-    wide = corrected_mean(people, people, [0.5, 1.0] * 40, unseen=UNSEEN_MORE)
+    wide = corrected_mean(people, people, [0.5, 1.0] * 40, unseen=LARGER_UNSEEN_SHARE)
     assert wide[0] == plain[0]
     assert wide[1][0] < plain[1][0] < plain[1][1] < wide[1][1]
     few = people[:8]
-    assert corrected_mean(few, few, [0.5], unseen=UNSEEN_MORE) == corrected_mean(few, few, [0.5])
+    assert corrected_mean(few, few, [0.5], unseen=LARGER_UNSEEN_SHARE) == corrected_mean(
+        few, few, [0.5]
+    )
 
 
 def make_few() -> list[dict[str, Any]]:

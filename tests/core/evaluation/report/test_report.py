@@ -196,8 +196,8 @@ def test_a_large_page_keeps_the_texts_of_the_worst_samples(monkeypatch: pytest.M
     results = evaluate(samples, [ContextRecall()], progress=False)
     whole = render_html(results.report())
     assert "not kept" not in whole
-    monkeypatch.setattr(html, "MOST_BYTES", 12_000)
-    monkeypatch.setattr(html, "KEPT_BYTES", 9_000)
+    monkeypatch.setattr(html, "MAX_PAGE_BYTES", 12_000)
+    monkeypatch.setattr(html, "MAX_KEPT_BYTES", 9_000)
     page = render_html(results.report())
     kept = page.count('class="context"')
     assert f"texts are kept of the worst samples only: {kept} of 20" in page
@@ -220,7 +220,7 @@ def test_a_page_of_many_samples_has_the_worst_and_some_others(monkeypatch: pytes
     results = evaluate(samples, [IDBasedContextRecall()], progress=False)
     assert "every so many" not in render_html(results.report())
     line = len(html._render_head(results.report(), results[0]).encode())
-    monkeypatch.setattr(html, "LINE_BYTES", 40 * line)
+    monkeypatch.setattr(html, "MAX_LINES_BYTES", 40 * line)
     page = render_html(results.report())
     names = re.findall(r'class="name"><bdi>(q\d+)', page)
     assert names[:20] == [

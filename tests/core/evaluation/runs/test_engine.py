@@ -523,7 +523,7 @@ def test_on_error_raise_is_not_about_samples_without_a_number():
 
 def test_a_deadline_returns_what_is_there(caplog, monkeypatch):
     monkeypatch.setattr(
-        "ctxmetrics.evaluation.runs.engine.GRACE", 3600.0
+        "ctxmetrics.evaluation.runs.engine.GRACE_SECONDS", 3600.0
     )  # not needed: judges that let go are not waited for
 
     deadline = HeldDeadline(monkeypatch)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ctxmetrics.evaluation.statistics.bootstrap import DRAWS, draw_samples, percentile_interval
+from ctxmetrics.evaluation.statistics.bootstrap import (
+    BOOTSTRAP_DRAWS,
+    draw_samples,
+    percentile_interval,
+)
 
 
 def test_each_draw_has_as_many_samples_as_there_are() -> None:
     drawn = np.vstack(list(draw_samples([3, 1, 6])))
-    assert drawn.shape == (DRAWS, 3)
+    assert drawn.shape == (BOOTSTRAP_DRAWS, 3)
     assert set(drawn.sum(axis=1).tolist()) == {10}
     # Three standard errors of the mean of 2,000 draws, of the standard deviation of a binomial count.
-    error = 3 * np.sqrt(10 * 0.6 * 0.4 / DRAWS)
+    error = 3 * np.sqrt(10 * 0.6 * 0.4 / BOOTSTRAP_DRAWS)
     assert drawn[:, 2].mean() == pytest.approx(6, abs=error)
 
 

@@ -20,7 +20,7 @@ from ctxmetrics.evaluation.statistics.labelled import (
     find_detectable_loss,
     labelled_difference,
 )
-from ctxmetrics.evaluation.statistics.paired import LEVEL, holm, paired_mean
+from ctxmetrics.evaluation.statistics.paired import SIGNIFICANCE_LEVEL, holm, paired_mean
 from support.benchmarks import load_benchmark
 
 DIFFERENCES = [-1.0, -0.5, -1 / 3, -0.2, 0.0, 0.0, 0.0, 0.0, 0.25, 1.0]
@@ -65,7 +65,9 @@ def test_labels_that_agree_change_no_decision(case: dict[str, Any], margin: floa
     alone = paired_mean(judge, case["clusters"])
     labels = correct(judge[: case["labels"]], case)
     p = choose_p(alone.mean, alone.p, labels)
-    assert p == pytest.approx(alone.p, abs=1e-9) or (p > LEVEL and alone.p > LEVEL)
+    assert p == pytest.approx(alone.p, abs=1e-9) or (
+        p > SIGNIFICANCE_LEVEL and alone.p > SIGNIFICANCE_LEVEL
+    )
     margins = [margin]
     if alone.interval is not None:
         # The gates are decided by a hair; no loss is larger than the scale.
@@ -84,7 +86,7 @@ def test_labels_that_agree_change_no_verdict_by_holm(cases: list[dict[str, Any]]
     labels = [correct(case["judge"][: case["labels"]], case) for case in cases]
     adjusted = holm([choose_p(one.mean, one.p, item) for one, item in zip(alone, labels, strict=True)])
     without = holm([one.p for one in alone])
-    assert [p <= LEVEL for p in adjusted] == [p <= LEVEL for p in without]
+    assert [p <= SIGNIFICANCE_LEVEL for p in adjusted] == [p <= SIGNIFICANCE_LEVEL for p in without]
 
 
 @settings(max_examples=settings().max_examples // 4)

@@ -15,7 +15,7 @@ from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError
 from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.locked_files import append
 from ctxmetrics.evaluation.rows.people_answers import (
-    ASKED,
+    ASKED_KINDS,
     CONTEXTS,
     UNITS,
     Draw,
@@ -165,7 +165,7 @@ def _find_stratum(sample: Sample, by: str | None) -> str | None:
 
 
 def list_questions(
-    key: QuestionKey, sample: Sample, labels: Collection[str] = ASKED
+    key: QuestionKey, sample: Sample, labels: Collection[str] = ASKED_KINDS
 ) -> list[LabelQuestion]:
     """List the questions about a sample: each sentence of the reference, as the metric cuts it, then each context."""
     reference = sample.reference or ""

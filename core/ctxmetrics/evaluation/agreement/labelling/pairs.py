@@ -13,13 +13,13 @@ from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.agreement.labelling.draw import can_be_labelled, choose_samples
 from ctxmetrics.evaluation.comparison.pairing import MissingIdError, RowPair, join_runs
-from ctxmetrics.evaluation.rows.baseline import KEY, shorten
+from ctxmetrics.evaluation.rows.baseline import KEY_HASH_LENGTH, shorten
 from ctxmetrics.evaluation.rows.people_answers import Draw, Drawn, QuestionKey, label_of
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
-from ctxmetrics.evaluation.statistics.paired import EQUAL
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
 from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
@@ -69,7 +69,7 @@ def read_pairs(
     for sample in samples:
         id_, texts = key_of(sample)
         scored[id_, texts] = sample
-        scored[id_, shorten(texts, KEY)] = sample  # results may hold the short key
+        scored[id_, shorten(texts, KEY_HASH_LENGTH)] = sample  # results may hold the short key
     first_texts = _RunTexts(first, scored)
     second_texts = _RunTexts(second, scored)
     labelled: dict[QuestionKey, Sample] = {}
@@ -187,7 +187,7 @@ def _has_changed(first_row: Row, second_row: Row) -> bool | None:
         )
     if not differences:
         return None
-    return max(differences) > EQUAL
+    return max(differences) > ROUNDING_ERROR
 
 
 class _RunTexts:

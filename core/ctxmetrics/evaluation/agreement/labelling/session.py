@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.agreement.labelling.draw import LabelsFile, list_ques
 from ctxmetrics.evaluation.agreement.labels import KINDS
 from ctxmetrics.evaluation.rows.people_answers import (
     ANSWERS,
-    ASKED,
+    ASKED_KINDS,
     CANNOT_SAY,
     CONTEXTS,
     NO,
@@ -95,7 +95,7 @@ class Session:
         *,
         annotator: str,
         run: Iterable[Row] | None = None,
-        labels: Collection[str] = ASKED,
+        labels: Collection[str] = ASKED_KINDS,
         partners: Mapping[QuestionKey, QuestionKey] | None = None,
         next_command: str = "",
     ) -> None:
