@@ -15,6 +15,7 @@ from ctxmetrics.evaluation.comparison.view import (
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.labelled import decide_loss, decide_no_loss
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
 from ctxmetrics.scores.wording import plural
 
 
