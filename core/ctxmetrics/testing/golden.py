@@ -7,7 +7,7 @@ through a framework's runner, many at once: the proof of an adapter. One by one 
 
     for case in load_cases():
         if not case.is_refused_by("my_framework") and case.error is None:
-            value = my_framework_score(make_metric(case), make_sample(case))  # None where it is undefined
+            value = my_framework_score(make_metric(case), make_sample(case))  # None if it is undefined
             assert not check_value(case, value)
 """
 
@@ -54,7 +54,7 @@ class Case:
         expected: What must come out; see the README.
         source: Where the expected values come from.
         params: The metric's parameters that are not its defaults.
-        judge: Recorded replies by step; empty where the judge must not be asked; None where the metric has none, or
+        judge: Recorded replies by step; empty if the judge must not be asked; None if the metric has none, or
             the embedded one.
         refused_by: Runners or frameworks whose own types do not let the sample in.
         comment: What a reader should know besides.
@@ -75,16 +75,16 @@ class Case:
 
     @property
     def error(self) -> str | None:
-        """The code of the error that is expected, or None where a score is."""
+        """The code of the error that is expected, or None if a score is."""
         return self.expected.get("error")
 
     @property
     def score(self) -> float | None:
-        """The value that is expected; None where it is undefined, or where an error is expected."""
+        """The value that is expected; None if it is undefined, or where an error is expected."""
         return self.expected.get("score")
 
     def is_refused_by(self, runner: str) -> bool:
-        """Whether a runner (``"ragas.evaluate"``) or its framework (``"ragas"``) does not accept the sample."""
+        """Tell whether a runner (``"ragas.evaluate"``) or its framework (``"ragas"``) does not accept the sample."""
         return runner in self.refused_by or runner.partition(".")[0] in self.refused_by
 
     def __str__(self) -> str:
@@ -236,7 +236,7 @@ def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = Fals
 
 
 def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
-    """Whether a value is the expected one, within the tolerance."""
+    """Tell whether a value is the expected one, within the tolerance."""
     if isinstance(wanted, str) and isinstance(actual, str):
         return wanted in actual if contained else wanted == actual
     if isinstance(wanted, bool) or isinstance(actual, bool):

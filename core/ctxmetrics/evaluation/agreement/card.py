@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
@@ -30,13 +30,13 @@ from ctxmetrics.metrics.base import Metric
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
 
-# The most bytes of a card: those of about 100,000 labelled samples.
+# The maximum number of bytes of a card. About 100,000 labelled samples fit.
 _MAX_CARD_BYTES = 10_000_000
 # What to do about a card that cannot be used.
 _HOW_TO_WRITE_AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
-# What a card names its metric by.
+# The subject of the check that compares metrics.
 _METRIC_KEY_NAME = "metric and unit"
-# The figures of agreement that a card shows to its reader.
+# The rates of agreement in the figures of a card.
 _SHOWN_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _Value = Annotated[float, Field(ge=0, le=100)]
 
@@ -48,8 +48,8 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
         metric: The metric's name.
         unit: What its verdicts are about: ``sentence``, ``context`` ..
         labels: How many labelled samples there are.
-        figures: What `agree` found, for a reader: nothing is computed from them.
-        labelled: Of each labelled sample a hash of its id and texts, the judge's score, people's, and its weight.
+        figures: The figures that `agree` computed. They are only for readers: the library computes nothing from them.
+        labelled: The labelled samples: see `LabelledScore`.
     """
 
     metric: str
@@ -84,8 +84,8 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
     metrics: tuple[Calibrated, ...]
     digest: str = ""
 
-    def digested(self) -> str:
-        """Return the digest that the card must have."""
+    def compute_digest(self) -> str:
+        """Compute the digest that the card must have."""
         return hashlib.sha256(self.model_dump_json(exclude={"digest"}).encode()).hexdigest()
 
     def check(self, judge: str, metrics: Sequence[Metric], max_age: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         Args:
             judge: The name of the run's judge.
             metrics: The run's metrics.
-            max_age: The most days since the card's date; None: any.
+            max_age: The maximum number of days since the card's date; None: any.
 
         Raises:
             InputFileError: The card is about another judge, convention, unit or metric, is too old, or has a score that
@@ -131,16 +131,16 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             )
 
     def corrections(self, results: Results) -> list[tuple[Correction, bool]]:
-        """Return the corrected mean of each metric of a run, and whether the labelled samples are in the run.
+        """Return the corrected mean of each metric of a run, and whether all labelled samples are in the run.
 
-        Where all of them are, the mean is that of `agree` over the run. Else it is the judge's mean of the run, less how
-        far the judge was off on the labelled samples: see `ctxmetrics.evaluation.statistics.corrected_means.corrected`.
+        If all labelled samples are in the run, the mean is the one that `agree` computes for the run. Else it is the judge's
+        mean of the run, minus the judge's mean error on the labelled samples: see `ctxmetrics.evaluation.statistics.corrected_means.corrected`.
 
         Args:
             results: The run, with its rows.
 
         Raises:
-            InputFileError: Another model answered, or the prompt is another one.
+            InputFileError: The run has another model or another prompt.
         """
         items = [item for item in self.metrics if item.metric in results.metrics]
         served, prompts = _read_origin(results, [item.metric for item in items])
@@ -160,7 +160,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
     ) -> tuple[Correction | None, bool]:
         """Correct the mean of a metric, and tell whether all labelled samples are in the run."""
         labels = {key: (people, weight) for key, _, people, weight in item.labelled}
-        # As `correct_mean` reads them: the judge's score, people's score, the weight, and no cluster.
+        # The columns that `correct_mean` reads: the judge's score, people's score, the weight, and no cluster.
         rows: list[tuple[float | None, float | None, float, None]] = []
         labelled_in_run = 0
         for key, value in zip(keys, values, strict=True):
@@ -179,12 +179,12 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
 
 
 def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> None:
-    """Raise if a run has something that the card is not about.
+    """Check that the run has only names that the card has.
 
     Args:
         subject: What is compared, such as ``"judge"``.
-        of_run: Its names in the run.
-        of_card: Its names in the card.
+        of_run: The names in the run.
+        of_card: The names in the card.
 
     Raises:
         InputFileError: The run has another name.
@@ -208,7 +208,10 @@ def _join_names(names: Iterable[str]) -> str:
 
 
 def _read_origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the models that answered, and the versions of the prompts, else of the judge or the library."""
+    """Return the names of the models that answered, and the versions of the prompts.
+
+    A judge without prompts has the version of its model, else that of the library.
+    """
     models: set[str] = set()
     prompts: set[str] = set()
     for row in results:
@@ -222,7 +225,7 @@ def _read_origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, .
 
 
 def _hash(key: QuestionKey) -> str:
-    """Return a hash of a question, which says nothing of its texts."""
+    """Return a hash of a question. It does not reveal the texts of the question."""
     return hashlib.sha256(ascii(key).encode()).hexdigest()[:32]
 
 
@@ -275,17 +278,33 @@ def write_card(path: Path, report: AgreementReport) -> None:
         draw=draw,
         metrics=tuple(metrics),
     )
-    card = card.model_copy(update={"digest": card.digested()})
+    card = card.model_copy(update={"digest": card.compute_digest()})
     write_whole(path, (card.model_dump_json(indent=1), "\n"))
 
 
-def _list_labelled(items: Iterable[Compared]) -> tuple[tuple[str, float, float, float], ...]:
-    """Return what a card says of the samples that judge and people scored."""
-    labelled = []
+class LabelledScore(NamedTuple):
+    """The scores of a labelled sample in a card.
+
+    Attributes:
+        sample_hash: A hash of the sample's id and texts.
+        judge_score: The score by the judge.
+        people_score: The score by people's labels.
+        weight: How many samples it stands for.
+    """
+
+    sample_hash: str
+    judge_score: float
+    people_score: float
+    weight: float
+
+
+def _list_labelled(items: Iterable[Compared]) -> tuple[LabelledScore, ...]:
+    """List the samples that both the judge and people scored."""
+    labelled: list[LabelledScore] = []
     for item in items:
         judge, people = item.values
         if judge is not None and people is not None:
-            labelled.append((_hash(key_of(item.sample)), judge, people, item.weight))
+            labelled.append(LabelledScore(_hash(key_of(item.sample)), judge, people, item.weight))
     return tuple(labelled)
 
 
@@ -311,7 +330,7 @@ def read_card(path: Path) -> Card:
         ) from None
     counts = [len(item.labelled) for item in card.metrics]
     stated_counts = [item.labels for item in card.metrics]
-    if card.digest != card.digested() or counts != stated_counts:
+    if card.digest != card.compute_digest() or counts != stated_counts:
         raise InputFileError(
             f"it is damaged, or was changed: its digest does not fit. {_HOW_TO_WRITE_AGAIN}"
         )

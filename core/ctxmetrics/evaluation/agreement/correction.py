@@ -59,7 +59,7 @@ def correct_mean(
     scale: float = 1.0,
     apart: bool = False,
 ) -> Correction | None:
-    """Correct a mean by people's labels; None if fewer than two samples are labelled, or all of them are of one cluster.
+    """Correct a mean by people's labels. Return None if fewer than two samples are labelled, or all of them are of one cluster.
 
     Args:
         name: The metric, or the label.
@@ -116,9 +116,9 @@ class SystemFigures(Plain):
         metric: The metric's name, as in `Correction`.
         system: The system's name.
         samples: Its samples with a score by the judge.
-        judge_mean: Mean of these scores; None without one.
+        judge_mean: Mean of these scores; None if there is none.
         agreement: The judge and people on its labelled samples.
-        correction: Its mean, corrected by its labelled samples; None where these are fewer than two.
+        correction: Its mean, corrected by its labelled samples; None if these are fewer than two.
     """
 
     metric: str

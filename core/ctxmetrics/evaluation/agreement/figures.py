@@ -129,7 +129,7 @@ class Agreement:
         """Cohen's kappa: 1 is full agreement, 0 is chance.
 
         Formula: ``(p - e) / (1 - e)``, p the share of equal answers, e the share that two independent raters with
-        these rates would have. None where e is 1.
+        these rates would have. None if e is 1.
 
         Source: J. Cohen, Educational and Psychological Measurement 20 (1960) 37.
         """
@@ -261,7 +261,7 @@ def _choose_draws(sets_of_draws: Sequence[Sequence[Agreement]], name: str, value
 
 
 def _divide(count: int, *, of: int) -> float | None:
-    """Divide a count by the total; None if the total is 0."""
+    """Divide a count by the total. Return None if the total is 0."""
     return count / of if of else None
 
 
@@ -408,9 +408,9 @@ class PeopleAgreement(Plain):
         label: Which kind of label.
         annotators: How many people answered.
         questions: How many questions two of them or more answered with yes or no.
-        alpha: Krippendorff's alpha; None where it is not defined.
+        alpha: Krippendorff's alpha; None if it is not defined.
         kappa: Mean of Cohen's kappa over the pairs of people who have one; None without such a pair.
-        balanced_accuracy: Mean of their balanced accuracy, each of a pair once against the other; None without one.
+        balanced_accuracy: Mean of their balanced accuracy, each of a pair once against the other; None if there is none.
     """
 
     label: str
@@ -421,7 +421,7 @@ class PeopleAgreement(Plain):
     balanced_accuracy: float | None = None
 
     def beside(self, judge: Agreement) -> str | None:
-        """Return whether the judge agrees with people as well as two people do; None where a kappa is not defined.
+        """Return whether the judge agrees with people as well as two people do. Return None if a kappa is not defined.
 
         It does where the interval of its kappa reaches that of two people.
         """
@@ -443,7 +443,7 @@ class PeopleAgreement(Plain):
 
 
 def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
-    """Count how far the annotators of a labels file agree, by kind of label; empty if one person answered alone."""
+    """Count how far the annotators of a labels file agree, by kind of label. The result is empty if one person answered alone."""
     figures: list[PeopleAgreement] = []
     labels = dict.fromkeys(question.label for _, question in file.answers)  # each once
     for label in labels:
@@ -480,7 +480,7 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
     """Krippendorff's alpha for yes and no: 1 is full agreement, 0 is chance.
 
     Formula: ``1 - (n - 1) * sum(yes * no / (m - 1)) / (all_yes * all_no)`` over the questions with m >= 2 answers,
-    n answers in all. None where all answers are equal.
+    n answers in all. None if all answers are equal.
 
     Args:
         answers: Of each question, what those said who answered it.
@@ -526,6 +526,6 @@ def _count_pair(shared: Iterable[dict[str, bool]], first: str, second: str) -> A
 
 
 def _mean(figures: Iterable[float | None]) -> float | None:
-    """Average the figures that are defined; None without one."""
+    """Average the figures that are defined. Return None if there is none."""
     values = [value for value in figures if value is not None]
     return sum(values) / len(values) if values else None

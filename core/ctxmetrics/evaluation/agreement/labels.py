@@ -48,14 +48,14 @@ class Compared:
         label: Which kind.
         sample: The sample.
         sample_id: The sample's id, or its number.
-        people: What people said of each thing, None where they did not; None in all where the sample has no such labels.
+        people: What people said of each thing, None if they did not; None in all where the sample has no such labels.
         verdicts: What the judge said.
         score: The judge's score of the sample.
         group: The cluster of samples that it belongs to; None: it is one by itself.
         weight: How many samples it stands for.
         mean: The mean that its values are part of: a metric's, or the share of references that are supported.
         scale: The highest value.
-        values: The judge's value in this mean, and the one that people's labels give; None where there is none.
+        values: The judge's value in this mean, and the one that people's labels give; None if there is none.
     """
 
     label: str
@@ -240,7 +240,7 @@ def add_verdicts(item: Compared, metric: Metric, row: Row | None) -> Compared:
 
 
 def _are_all_supported(verdicts: Sequence[Verdict]) -> bool | None:
-    """Tell whether every sentence is supported; None if that is not known."""
+    """Tell whether every sentence is supported. Return None if that is not known."""
     values = {verdict.value for verdict in verdicts}
     if False in values:
         return False

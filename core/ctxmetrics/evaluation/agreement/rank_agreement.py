@@ -24,7 +24,7 @@ class RankedScore(NamedTuple):
 
     Attributes:
         system: The system, or run.
-        topic: The question; None where the sample has none.
+        topic: The question; None if the sample has none.
         judge: The score by the judge, or by the second of two persons.
         people: The score by people, or by the first of two persons.
         weight: How many samples it stands for.
@@ -42,11 +42,11 @@ class RankAgreement(Plain):
     """How far two rankings of systems agree.
 
     Attributes:
-        kendall: Kendall's tau-b of the systems' means; None where all means of one side are equal.
+        kendall: Kendall's tau-b of the systems' means; None if all means of one side are equal.
         spearman: Spearman's rank correlation of the same.
         tau_ap: tau-AP of the same, by people's ranking.
         topics: How many topics rank systems: two or more that are not all equal to one side.
-        topic_kendall: Mean of Kendall's tau-b over these topics; None without one.
+        topic_kendall: Mean of Kendall's tau-b over these topics; None if there is none.
         topic_tau_ap: Mean of tau-AP over them.
     """
 
@@ -74,12 +74,12 @@ class Ranking(Plain):
     Attributes:
         metric: The metric's name.
         systems: How many systems have two labelled samples or more.
-        kendall: Kendall's tau-b of the means by the judge and by people; None where all means of one are equal.
+        kendall: Kendall's tau-b of the means by the judge and by people; None if all means of one are equal.
         spearman: Spearman's rank correlation of the same.
         lowest: Where the judge's mean is lowest beside people's: system, and judge less people.
         highest: Where it is highest.
         agreement: The same rank correlations with tau-AP, and topic by topic.
-        people: How far two persons agree, in the mean over the pairs of persons; None where no two labelled the same samples.
+        people: How far two persons agree, in the mean over the pairs of persons; None if no two labelled the same samples.
     """
 
     metric: str
@@ -114,7 +114,7 @@ def rank_systems(
     scores: Iterable[RankedScore],
     pairs: Iterable[Sequence[RankedScore]] = (),
 ) -> Ranking | None:
-    """Compare the ranks that the judge and people give to systems; None below two systems with labels.
+    """Compare the ranks that the judge and people give to systems. Return None below two systems with labels.
 
     Args:
         figures: The figures of each system.
@@ -203,7 +203,7 @@ def _average_agreements(agreements: Sequence[RankAgreement]) -> RankAgreement | 
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Return the mean of values; None without one."""
+    """Return the mean of values. Return None if there is none."""
     return math.fsum(values) / len(values) if values else None
 
 
@@ -249,7 +249,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
     """Kendall's tau-b: 1 where both give the same order, -1 where they give the opposite one.
 
     Formula: ``(agreeing - opposite) / sqrt(a * b)`` over all pairs, a and b the pairs that differ in the first and in the
-    second. None where all values of one are equal.
+    second. None if all values of one are equal.
 
     Source: M. G. Kendall, Biometrika 33 (1945) 239.
 
@@ -260,7 +260,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation, equal values with their mean rank; None where all values of one are equal.
+    """Spearman's rank correlation, equal values with their mean rank. Return None if all values of one are equal.
 
     Source: C. Spearman, American Journal of Psychology 15 (1904) 72.
 
@@ -288,6 +288,6 @@ def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _correlation(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:
-    """Return ``sum(first * second) / sqrt(sum(first**2) * sum(second**2))``; None where one is all zeros."""
+    """Return ``sum(first * second) / sqrt(sum(first**2) * sum(second**2))``. Return None if one is all zeros."""
     divisor = float((first**2).sum() * (second**2).sum()) ** 0.5
     return float((first * second).sum()) / divisor if divisor else None

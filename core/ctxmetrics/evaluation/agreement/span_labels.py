@@ -192,7 +192,7 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
 
 
 def _names_context(answer: PersonAnswer) -> bool:
-    """Whether an answer says which contexts it is about."""
+    """Tell whether an answer says which contexts it is about."""
     return bool(answer.contexts) or answer.question.item[0] == "c"
 
 

@@ -29,7 +29,7 @@ class Batch:
         mode: ``"wait"`` returns when nothing is open; ``"submit"`` returns once the requests are submitted.
         folder: Where the journal and the replies are; None: ``OUT.batch`` beside ``out``.
         max_requests: The most requests of one batch; None: what the provider takes.
-        max_bytes: The most bytes of one batch; None: what the provider takes.
+        max_bytes: The maximum number of bytes of one batch; None: what the provider takes.
         max_queued_tokens: The most tokens that are submitted and not answered; the rest is submitted later. None: no limit,
             until the provider refuses a batch for it.
         poll: Seconds between two looks at the batches.

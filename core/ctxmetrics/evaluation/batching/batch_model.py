@@ -165,7 +165,7 @@ class BatchModel(ReplayingModel):
         self._open_tokens += tokens
 
     def _is_full(self, size: int, tokens: int) -> bool:
-        """Whether the last batch has no room for a request."""
+        """Tell whether the last batch has no room for a request."""
         intent, lines = self.drafts[-1]
         max_requests = self.batch.max_requests or self.provider.max_requests
         max_bytes = self.batch.max_bytes or self.provider.max_bytes

@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
     """What became of a request: the body of its answer, or how it failed.
 
     Attributes:
-        body: A chat completion as JSON text; None where the request failed.
+        body: A chat completion as JSON text; None if the request failed.
         code: The verdict code of the failure.
         message: What happened.
         again: Whether the request is to be asked once more.
@@ -223,7 +223,7 @@ class Journal:
         self.set_fact(how, (self.get_paid(how) + usage).to_dict())
 
     def is_waiting(self, key: str) -> bool:
-        """Whether a request is in a batch that has not ended, or is to be submitted."""
+        """Tell whether a request is in a batch that has not ended, or is to be submitted."""
         rows = self._execute("SELECT 1 FROM waiting WHERE key = ?", key)
         return rows.fetchone() is not None
 
@@ -237,7 +237,7 @@ class Journal:
         return rows.rowcount == 1
 
     def get(self, key: str) -> Outcome | None:
-        """Return the reply to a request, or how it failed; None where nothing is known."""
+        """Return the reply to a request, or how it failed. Return None if nothing is known."""
         row = self._execute("SELECT value FROM answers.replies WHERE key = ?", key).fetchone()
         if row is None:
             return None

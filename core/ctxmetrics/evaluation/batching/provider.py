@@ -51,7 +51,7 @@ class BatchState(NamedTuple):
         status: The provider's word.
         ended: Whether it has ended.
         results: The ids of the files that hold what was answered.
-        problem: What the provider says is wrong with the whole of it; empty where nothing is.
+        problem: What the provider says is wrong with the whole of it; empty if nothing is.
         bad_lines: The numbers of the lines that it refused, from 1.
         queue_full: Whether it was refused for the tokens that are queued.
     """
@@ -79,7 +79,7 @@ class BatchProvider(ABC):
 
     Attributes:
         max_requests: The most requests of one batch.
-        max_bytes: The most bytes of one batch.
+        max_bytes: The maximum number of bytes of one batch.
     """
 
     model: OpenAIModel
@@ -114,7 +114,7 @@ class BatchProvider(ABC):
         return result
 
     def call_if_there(self, function: Callable[..., T], *arguments: Any) -> T | None:
-        """Return what `call` does; None where the server does not have what it is asked about."""
+        """Return what `call` does. Return None if the server does not have what it is asked about."""
         try:
             return self.call(function, *arguments)
         except JudgeError as problem:
@@ -157,7 +157,7 @@ class BatchProvider(ABC):
 
     @abstractmethod
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
-        """Whether a batch of the provider is that of an intent."""
+        """Tell whether a batch of the provider is that of an intent."""
 
     def fetch_state(self, intent: Intent) -> BatchState:
         """Ask the server how a batch stands."""
@@ -186,7 +186,7 @@ class BatchProvider(ABC):
         """Delete the requests of a batch at the provider."""
 
     def read_results(self, file: IO[bytes]) -> Iterator[tuple[str, Outcome]]:
-        """Yield the key of each line of the results, empty where it has none, and what became of its request."""
+        """Yield the key of each line of the results, empty if it has none, and what became of its request."""
         file.seek(0)
         # What is left of a line that is too long is read as a line without a key.
         for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
@@ -219,7 +219,7 @@ def _call(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def _is_for_later(problem: BaseException) -> bool:
-    """Whether a failed call may succeed later: the provider is overloaded, or does not find the object yet."""
+    """Tell whether a failed call may succeed later: the provider is overloaded, or does not find the object yet."""
     overloaded = isinstance(problem, JudgeError) and problem.reason_code in failures.OVERLOAD_CODES
     return overloaded or _is_not_found(problem)
 
@@ -325,7 +325,7 @@ class OpenAIBatches(BatchProvider):
         )
 
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:  # noqa: ARG002 - Anthropic's batches have no names
-        """Whether a batch has the name of an intent, or its input where the server keeps no metadata."""
+        """Tell whether a batch has the name of an intent, or its input where the server keeps no metadata."""
         metadata = batch.metadata or {}
         has_name = metadata.get(_NAME_KEY) == intent.name
         has_input = batch.input_file_id == intent.file
@@ -447,7 +447,7 @@ class AnthropicBatches(BatchProvider):
         return self._client.with_options(max_retries=0).messages.batches.create(requests=requests)
 
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
-        """Whether a batch has as many requests as an intent, and one of its requests, as far as the results are there."""
+        """Tell whether a batch has as many requests as an intent, and one of its requests, as far as the results are there."""
         if sum(batch.request_counts.model_dump().values()) != intent.requests:
             return False
         if not batch.results_url:

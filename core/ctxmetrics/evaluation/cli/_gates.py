@@ -43,14 +43,14 @@ class Gate(NamedTuple):
 
     Attributes:
         name: The metric's name.
-        least: The lowest value that passes: of a mean on the metric's own scale, of a pass rate from 0 to 1.
-        rate: Whether the gate is on the pass rate.
-        text: The gate as it was written.
+        minimum: The lowest value that passes. A mean is on the metric's own scale; a pass rate is a share from 0 to 1.
+        is_pass_rate: Whether the gate is on the pass rate. Else it is on the mean.
+        text: The gate as the user wrote it.
     """
 
     name: str
-    least: float
-    rate: bool = False
+    minimum: float
+    is_pass_rate: bool = False
     text: str = ""
 
 
@@ -58,7 +58,7 @@ def name_and_value(option: str, text: str) -> tuple[str, float]:
     """Read ``NAME=VALUE``.
 
     Raises:
-        ParameterError: It is not of that form.
+        ParameterError: The text is not ``NAME=VALUE``.
     """
     example = "0.02" if option in ("--max-drop", "--not-worse") else "0.8"
     form = f"NAME=VALUE, such as context_recall={example}"
@@ -67,7 +67,7 @@ def name_and_value(option: str, text: str) -> tuple[str, float]:
 
 
 def _read_number(text: str) -> float:
-    """Read the number of a gate; NaN is none."""
+    """Read the number of a gate. Raise ValueError for NaN."""
     value = float(text)
     if math.isnan(value):
         raise ValueError
@@ -103,7 +103,7 @@ def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
     metric = metrics_by_name[choose_metric(list(metrics_by_name), name, option)]
     if option == "--min-pass-rate":
         _check_pass_rate(metric, value, f"{option} {text!r}")
-        return Gate(metric.name, value, rate=True, text=f"{option} {text}")
+        return Gate(metric.name, value, is_pass_rate=True, text=f"{option} {text}")
     scale = metric.convention_data.scale
     if not 0 <= value <= scale:
         is_percentage = scale == 1 and 1 < value <= 100  # noqa: PLR2004 - a percentage
@@ -114,7 +114,7 @@ def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
         message(
             f"note: {option} {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
         )
-    return Gate(metric.name, value, rate=False, text=f"{option} {text}")
+    return Gate(metric.name, value, is_pass_rate=False, text=f"{option} {text}")
 
 
 def _check_pass_rate(metric: Metric, value: float, gate: str) -> None:
@@ -140,25 +140,27 @@ def _check_pass_rate(metric: Metric, value: float, gate: str) -> None:
 def check_gates(
     gates: Sequence[Gate], options: Gates, results: Results, uncalibrated: str | None
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each gate. It fails where the mean or pass rate is too low, missing, or of a part of the samples.
+    """Yield the outcome of each gate.
+
+    A gate fails if the mean or pass rate is too low or missing, or if some samples were not judged.
 
     Args:
-        gates: The bars.
-        options: The options that are gates by themselves.
+        gates: The gates on means and pass rates.
+        options: The other options that are gates.
         results: The run.
-        uncalibrated: Why there is no valid calibration card, where there is none.
+        uncalibrated: Why there is no valid calibration card; None if there is one.
     """
     summary = results.summary()
     for gate in gates:
         item = summary[gate.name]
-        value = item.pass_rate if gate.rate else item.mean
-        outcome = Outcome(gate.text, metric=gate.name, bar=gate.least, value=value)
+        value = item.pass_rate if gate.is_pass_rate else item.mean
+        outcome = Outcome(gate.text, metric=gate.name, bar=gate.minimum, value=value)
         problem = _find_problem(gate, item)
         if problem is None:
             yield outcome
             continue
-        bar = gate.least
-        is_about_pass_mark = gate.rate and not item.not_judged and item.mean is not None
+        bar = gate.minimum
+        is_about_pass_mark = gate.is_pass_rate and not item.not_judged and item.mean is not None
         if is_about_pass_mark:
             bar = item.threshold or 0.0
         samples = tuple(_list_samples_below(gate.name, bar, results))
@@ -170,21 +172,21 @@ def check_gates(
 
 
 def _find_problem(gate: Gate, item: MetricSummary) -> str | None:
-    """Say why a mean or pass rate does not pass a gate; None where it passes."""
+    """Say why a mean or a pass rate does not pass a gate. Return None if it passes."""
     if item.not_judged:
         return f"{gate.name} has {item.not_judged} of {plural(item.samples, 'sample')} not judged"
     if item.mean is None:
-        return f"{gate.name} is without a value, below {gate.least:g}"
-    if not gate.rate:
-        if item.mean < gate.least:
-            return f"{gate.name} is {item.mean:.4f}, below {gate.least:g}"
-    elif item.pass_rate is not None and item.pass_rate < gate.least:
-        return f"the pass rate of {gate.name} is {item.pass_rate:.4f} ({item.passed} of {item.scored}), below {gate.least:g}"
+        return f"{gate.name} is without a value, below {gate.minimum:g}"
+    if not gate.is_pass_rate:
+        if item.mean < gate.minimum:
+            return f"{gate.name} is {item.mean:.4f}, below {gate.minimum:g}"
+    elif item.pass_rate is not None and item.pass_rate < gate.minimum:
+        return f"the pass rate of {gate.name} is {item.pass_rate:.4f} ({item.passed} of {item.scored}), below {gate.minimum:g}"
     return None
 
 
 def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str]:
-    """Yield the samples without a value or below a bar, lowest first."""
+    """Yield the samples below a bar, lowest first, then the samples without a value."""
     rows_without_value = []
     values_and_rows = []
     for row in results:
@@ -202,7 +204,7 @@ def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str
 
 
 def _check_doubtful(largest_share: float, results: Results) -> Iterator[Outcome]:
-    """Yield the outcome of the gate on the share of doubtful verdicts: one problem a metric."""
+    """Yield the outcome of the gate on the share of doubtful verdicts: one outcome for each metric that fails."""
     gate = f"--max-doubtful {largest_share:g}"
     has_failed = False
     for summary in results.summary().values():

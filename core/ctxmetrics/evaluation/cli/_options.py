@@ -432,7 +432,7 @@ def _to_typer_option(option: Parameter, title: str | None) -> Parameter:
 
 
 def _find_metavar(annotation: Any) -> str | None:
-    """Return the word for a value of an option; None where typer lists the choices, or there is no value."""
+    """Return the word for a value of an option. Return None if typer lists the choices, or there is no value."""
     # The type itself, those in a union such as `int | None`, and those in a list in it.
     types = {annotation}
     for inner in get_args(annotation):

@@ -299,7 +299,7 @@ def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
 
 
 def _has_reference(sample: Sample) -> bool:
-    """Whether a sample says what is expected of the retrieved texts."""
+    """Tell whether a sample says what is expected of the retrieved texts."""
     return sample.has("reference") or sample.has("reference_facts") or sample.has("reference_contexts")
 
 
@@ -343,7 +343,7 @@ def _find_id_paths(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
 
 
 def _list_columns(samples: Sequence[Sample], plan: Plan | None) -> str:
-    """Write the columns that are no field, as the file spells them; empty where there is none."""
+    """Write the columns that are no field, as the file spells them. The result is empty if there is none."""
     columns = _list_metadata_columns(samples, plan)
     return f" Columns that are no field: {join_first(columns)}." if columns else ""
 

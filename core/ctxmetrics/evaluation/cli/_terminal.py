@@ -111,7 +111,9 @@ def collected_warnings() -> Iterator[list[str]]:
 
 
 def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: bool = False) -> None:
-    """End the command with the exit status of a run, after one line that says why it was not done; return where it was done.
+    """End the command with the exit status of a run. Print one line before it that says why the run is not complete.
+
+    Return if the run is complete and no gate failed.
 
     Raises:
         typer.Exit: The status is not 0.
@@ -129,16 +131,16 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
     elif results.stopped is not None and " cannot be written" in results.stopped:
         sentences = [f"{results.stopped}. Make room, or choose another file."]
     elif results.stopped is not None:
-        # The advice is about the failure that the message names, else about the most frequent one.
-        code_of_advice = code
+        # If the message names the code of a failure, the advice is about this failure. Else it is about the most frequent one.
+        advice_code = code
         for known_code in _read_advice():
             if f"{known_code}:" in results.stopped:
-                code_of_advice = known_code
+                advice_code = known_code
                 break
         sentences = [
             f"stopped early: {results.stopped}{_format_address(judge, code)}.",
             f"{results.describe_rest()}.",
-            _advise(code_of_advice, judge),
+            _advise(advice_code, judge),
         ]
     else:
         failure = failure_message or "no reply could be used"
@@ -155,7 +157,7 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
 
 
 def leave_pending(results: Results, batches: BatchReport) -> NoReturn:
-    """End the command where batches are not answered yet: say what is open, until when, and how to go on.
+    """End the command while batches are not answered yet. Print which batches are open, until when, and how to continue.
 
     Raises:
         typer.Exit: Always.
@@ -169,7 +171,7 @@ def leave_pending(results: Results, batches: BatchReport) -> NoReturn:
 
 
 def _format_address(judge: Judge, code: str) -> str:
-    """Return the address of a judge's server in brackets; empty if there is none to check."""
+    """Return the address of a judge's server in brackets. The result is empty if there is none to check."""
     model = getattr(judge, "model", None)
     address = getattr(model, "base_url", None)
     if not address or code == "budget_exceeded":

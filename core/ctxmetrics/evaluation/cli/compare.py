@@ -120,7 +120,7 @@ def compare(
 
 def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]) -> Iterator[Outcome]:
     """Yield the outcome of each gate; the samples that lost most stand behind a problem."""
-    from ctxmetrics.evaluation.comparison.view import describe_power, number
+    from ctxmetrics.evaluation.comparison.view import describe_power, format_number
     from ctxmetrics.evaluation.runs.gates import check_difference, describe_overruled
 
     for option, name, margin in gates:
@@ -132,7 +132,7 @@ def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]
                 message(f"note: {outcome.gate}: {overruled}")
             # This gate fails where the interval ends below the margin.
             if item.detectable:
-                power = describe_power(number(margin + item.detectable, item))
+                power = describe_power(format_number(margin + item.detectable, item))
                 message(
                     f"note: {outcome.gate}: {power} comparisons of {plural(item.samples, 'sample')}"
                 )

@@ -252,7 +252,7 @@ def _print_cost(
 
 
 def _find_batch_price(judge: Judge) -> float | None:
-    """Find what a batch costs as a share of the ordinary price; None where the model's server is not known to have batches."""
+    """Find what a batch costs as a share of the ordinary price. Return None if the model's server is not known to have batches."""
     from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.models.openai.providers import get_batch_terms
@@ -266,7 +266,7 @@ def _find_batch_price(judge: Judge) -> float | None:
 def _list_shares(
     samples: list[Sample], metrics: Sequence[Metric], judge: Judge, cache: Path | None
 ) -> list[str]:
-    """List the calls that each metric adds to those of the metrics before it; empty if one metric causes all calls."""
+    """List the calls that each metric adds to those of the metrics before it. The result is empty if one metric causes all calls."""
     from ctxmetrics.evaluation.runs.estimate import estimate as count
     from ctxmetrics.metrics.judging import JudgedMetric
 

@@ -214,7 +214,7 @@ def _list_options(source: SampleFile) -> dict[str, Any]:
 
 
 def _list_plan(source: SampleFile, file: RowFile[Sample]) -> dict[str, Any]:
-    """List the options that read a file as its plan does, so that nothing is recognised anew; empty where they cannot.
+    """List the options that read a file as its plan does, so that nothing is recognised anew. The result is empty if they cannot.
 
     The columns of a file of references have no options of their own, and a schema that the user names stays.
     """
@@ -247,7 +247,7 @@ def _write_command(source: SampleFile, mapping: Sequence[str]) -> str:
 
 
 def _can_run(source: SampleFile, mapping: list[str]) -> bool:
-    """Whether some metric can run with these --map options."""
+    """Tell whether some metric can run with these --map options."""
     from ctxmetrics.evaluation.cli._run import load_samples
 
     try:

@@ -335,7 +335,7 @@ def _check_left_out(bars: Sequence[Gate], comparison: RetrieverComparison) -> It
     for bar in bars:
         if bar.name not in comparison.metrics:
             problem = f"{bar.name} was left out: no retriever returned what it needs"
-            yield Outcome(bar.text, problem, metric=bar.name, bar=bar.least)
+            yield Outcome(bar.text, problem, metric=bar.name, bar=bar.minimum)
 
 
 def _check_margins(

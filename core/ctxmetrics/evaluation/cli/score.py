@@ -402,7 +402,7 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
 
 
 def _write_page(results: Results, output: Output, gates: Sequence[tuple[str, str | None]]) -> None:
-    """Write the page. An older page stays where a run stopped early and has no value for some metric."""
+    """Write the page. Keep an older page if the run stopped early without a value for a metric, or has a metric without any verdict."""
     if output.report is not None:
         lacks_values = any(not item.scored for item in results.summary().values())
         has_too_little = results.unanswered or (results.stopped and lacks_values)
@@ -415,9 +415,9 @@ def _write_page(results: Results, output: Output, gates: Sequence[tuple[str, str
 
 
 def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> None:
-    """Write the baseline of a whole run, and say how far below it the gates still pass.
+    """Write the baseline of a complete run. Print by how much a later mean may be lower and still pass the gates.
 
-    With the ending ``.best`` an older baseline stays where the run is worse.
+    If the file name ends in ``.best``, a better older baseline stays as a whole: it is not replaced for any metric.
     """
     path = output.baseline
     if path is None or results.stopped or results.unanswered:
@@ -439,15 +439,15 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
         if gate.name not in summary:
             continue
         item = summary[gate.name]
-        value = item.pass_rate if gate.rate else item.mean
-        if value is not None and value >= gate.least:
+        value = item.pass_rate if gate.is_pass_rate else item.mean
+        if value is not None and value >= gate.minimum:
             message(
-                f"note: {gate.text}: passes down to {value - gate.least:.4g} below the baseline's {value:.4f}"
+                f"note: {gate.text}: passes down to {value - gate.minimum:.4g} below the baseline's {value:.4f}"
             )
 
 
 def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
-    """Say which settings of a request to Aegis mean nothing here."""
+    """Print which settings of a request to Aegis have no effect here."""
     unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
     if chosen:
         unused.append("metrics, threshold and is_blocking (--metric is given)")

@@ -105,7 +105,7 @@ class Changes:
 
 
 def has_same_contexts(before: Row, after: Row) -> bool | None:
-    """Tell whether both runs asked the same about the same texts, or ids, in the same order; None where that is not known."""
+    """Tell whether both runs asked the same about the same texts, or ids, in the same order. Return None if that is not known."""
     first = before.record or EMPTY
     second = after.record or EMPTY
     first_retrieved = _get_retrieved(first)
@@ -123,7 +123,7 @@ def _get_stages(record: Mapping[str, Any]) -> object:
 
 
 def _get_retrieved(record: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the hashes of the retrieved texts, or the ids where there are no texts; None for a baseline of ids."""
+    """Return the hashes of the retrieved texts, or the ids where there are no texts. Return None for a baseline of ids."""
     hashes: Sequence[str] | None = record.get("context_hashes")
     if hashes or ("key" not in record and "retrieved_context_ids" not in record):
         return hashes
@@ -191,7 +191,7 @@ def _find_question(*rows: Row) -> str | None:
 
 
 def _get_hashes(row: Row) -> Sequence[str]:
-    """Return the hashes of the retrieved contexts of a row; empty if its run kept none."""
+    """Return the hashes of the retrieved contexts of a row. The result is empty if its run kept none."""
     return (row.record or EMPTY).get("context_hashes") or ()
 
 
@@ -257,7 +257,7 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
 
 
 def get_family(name: str) -> str:
-    """Return the family of the metric of a name; empty where the library has none of it."""
+    """Return the family of the metric of a name. The result is empty if the library has none of it."""
     metric = metric_named(name)
     if metric is None:
         return ""

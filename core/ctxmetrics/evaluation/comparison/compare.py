@@ -53,14 +53,15 @@ def compare(
     Samples are joined by their ids where all have one, else by question and reference. Every difference is ``after``
     minus ``before``; the unit of every figure is the sample.
 
-    Two files are read side by side, and a row is held only until the other file's row of its sample is read: files in one
-    order take little memory, whatever their length. Rows with labels or stages are held.
+    Two files are read side by side. A row stays in memory only until the row of the same sample is read from the other file.
+    So files whose samples have the same order take little memory. Rows with labels or stages stay in memory.
 
     Args:
         before: The first run: `Results`, or a file that ``--out`` or `Results.to_jsonl` wrote.
         after: The second run.
-        metrics: The primary metrics, which get a verdict and may be gated; a name may leave out parameters where one metric
-            has it. None: the first judged one, else the first. All others are secondary: figures without a verdict.
+        metrics: The primary metrics: they get a verdict, and a gate may check them. A name may leave out parameters if only
+            one metric has the name. None: the first judged metric, else the first metric. All other metrics are secondary: they
+            have figures, but no verdict.
         by: A key of the samples' metadata, such as ``"metadata.topic"``: the figures are also given by its values.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value hang
             together, and count as one draw.
@@ -76,9 +77,10 @@ def compare(
         The comparison; ``print`` shows it as text.
 
     Raises:
-        ParameterError: The runs cannot be compared; the message names what differs, or what is missing. Or the labels of
-            a sample have two weights.
-        InputFileError: A file cannot be read, holds no results or no answers, or answers are about neither run.
+        ParameterError: The runs cannot be compared: the message names what differs or what is missing. Or two labels of one
+            sample give it different weights.
+        InputFileError: A file of a run cannot be read or holds no results. Or a file of labels cannot be read, holds no answers,
+            or its answers are about samples of neither run.
     """
     return compare_all(
         before,
@@ -103,7 +105,7 @@ def compare_all(
     labels: Sequence[str | os.PathLike[str]] = (),
     audit: str | os.PathLike[str] | None = None,
 ) -> Comparisons:
-    """Compare several runs with one baseline; p values are adjusted over runs, primary metrics and groups.
+    """Compare several runs with one baseline. The p values are adjusted over all runs, primary metrics and groups.
 
     Args:
         baseline: The first run of every comparison.
@@ -149,7 +151,7 @@ class _Options:
     Attributes:
         by_file: The labels come from files.
         shorten: Cut the hashes of all rows to those of a baseline, since one of the runs is a baseline.
-        audit: What people said about the gold; None without an audit.
+        audit: What people said about the gold; None if there is no audit.
     """
 
     metrics: Sequence[str]
@@ -298,7 +300,7 @@ class _SharedSamples:
         return sorted(range(len(self.positions)), key=self.positions.__getitem__)
 
     def compare_stages(self) -> ComparedStages | None:
-        """Compare the stages of the retrieval; None if no sample has stages in both runs."""
+        """Compare the stages of the retrieval. Return None if no sample has stages in both runs."""
         indices = [index for index in self.order if index in self.with_stages]
         clusters = None
         if self._options.cluster is not None:

@@ -32,7 +32,7 @@ class ComparedStage(Plain):
     Attributes:
         name: Its name.
         samples: How many samples have it in both runs, else in the one that has it.
-        before: Mean recall of the first run on these samples, from 0 to 1; None where it has no such stage.
+        before: Mean recall of the first run on these samples, from 0 to 1; None if it has no such stage.
         after: That of the second.
         interval: 95 % interval of the difference, second minus first (`ctxmetrics.evaluation.statistics.paired.paired_mean`).
         pools: How many samples have a stage before it in both runs, from which it selects.
@@ -89,7 +89,7 @@ _STAGE_COLUMNS: Sequence[Column[ComparedStage]] = (
 def compare_stages(
     pairs: Sequence[RowPair], names: Sequence[str], clusters: Sequence[str] | None = None
 ) -> ComparedStages | None:
-    """Compare the stages of two runs; None if no sample has a value with stages in both.
+    """Compare the stages of two runs. Return None if no sample has a value with stages in both.
 
     Args:
         pairs: The samples, each as a row of both runs.
@@ -117,7 +117,7 @@ def _has_stages(row: Row, metric: str) -> bool:
 def _compare_staged(
     metric: str, pairs: Sequence[RowPair], clusters: Sequence[object]
 ) -> ComparedStages | None:
-    """Compare every stage of samples that have stages in both runs; None without a stage."""
+    """Compare every stage of samples that have stages in both runs. Return None if there is no stage."""
     recalls = [(_read_recalls(before, metric), _read_recalls(after, metric)) for before, after in pairs]
     names: dict[str, None] = {}  # of the stages, in the order in which they appear
     for recalls_before, recalls_after in recalls:
@@ -185,7 +185,7 @@ class _StageSelection(NamedTuple):
 
 
 def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection | None:
-    """Compare what both runs had before a stage, and find what it lost in the second; None if nothing is before it."""
+    """Compare what both runs had before a stage, and find what it lost in the second. Return None if nothing is before it."""
     units = read_staged_units(pair[0], metric)
     other_units = read_staged_units(pair[1], metric)
     names = _list_stages(units[0])

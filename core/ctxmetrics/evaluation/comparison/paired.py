@@ -41,7 +41,7 @@ class PairedColumn:
         after: The values of the second.
         passed: Whether the pass mark is reached, in the first and in the second run.
         verdicts: For each sample: whether both runs have the same contexts; if so, how many verdicts both have, and how many
-            of these differ. None without a judge, or if the contexts are not known.
+            of these differ. None if there is no judge, or if the contexts are not known.
         first: The scores of the first sample with a value in both runs.
     """
 
@@ -153,7 +153,7 @@ class PairedTest:
         return tuple(differences)
 
     def _compare_metric(self, name: str, positions: Sequence[int]) -> Difference | None:
-        """Return the figures of one metric; None if no sample has a value in both runs."""
+        """Return the figures of one metric. Return None if no sample has a value in both runs."""
         column = self.columns[name]
         values = _read_values(column, positions, self.clusters)
         size = len(values.positions)
@@ -187,7 +187,7 @@ class PairedTest:
         )
 
     def _correct(self, name: str, values: _Values, convention: str, scale: float) -> Corrected | None:
-        """Return the difference corrected by labels; None if fewer than two samples have their own in both runs."""
+        """Return the difference corrected by labels. Return None if fewer than two samples have their own in both runs."""
         metric = metric_named(name, convention)
         if metric is None:
             return None
@@ -256,7 +256,7 @@ class PairedTest:
 
 
 def _count_passed(column: PairedColumn, values: _Values) -> tuple[int, int] | None:
-    """Count the samples that reach the pass mark in each run; None without one."""
+    """Count the samples that reach the pass mark in each run. Return None if there is none."""
     before, after = ([passed[position] for position in values.positions] for passed in column.passed)
     if before[0] is None or after[0] is None:
         return None
@@ -277,7 +277,7 @@ def _find_scale(name: str, scores: tuple[Score, Score]) -> float:
 
 
 def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
-    """Count changes of the contexts and of the judge; None without a judge or without hashes."""
+    """Count changes of the contexts and of the judge. Return None if there is no judge or without hashes."""
     counts: Counter[str] = Counter()
     has_judge = False
     for position, difference in zip(values.positions, values.differences, strict=True):
@@ -296,7 +296,7 @@ def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
 
 
 def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:
-    """Return the value of a metric by people's labels; None if the row has too few."""
+    """Return the value of a metric by people's labels. Return None if the row has too few."""
     return people_value(metric, row[name], labels_in(row.fields.labels, label))
 
 

@@ -35,7 +35,7 @@ _MAX_DIFFERENCES_SHOWN = 3
 
 
 def _hash_question(row: Row) -> str | None:
-    """Return the hash of a row's question and reference; None if nothing is known of its sample."""
+    """Return the hash of a row's question and reference. Return None if nothing is known of its sample."""
     if row.record is not None:
         return row.record.get("hash")
     return None if row.sample is None else question_hash(row.sample)

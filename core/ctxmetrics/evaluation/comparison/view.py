@@ -19,11 +19,11 @@ from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, does_l
 from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES, SIGNIFICANCE_LEVEL
 from ctxmetrics.scores.wording import clean, format_p, plural
 
-# How many units and samples are shown of each kind; JSON and the page hold all.
+# The maximum number of units and of samples that the text shows. JSON and the page hold all.
 MAX_ITEMS_SHOWN = 10
-# The most characters of a text that a line shows.
+# The maximum number of characters of a text in a line.
 MAX_TEXT_CHARACTERS = 80
-# Why it is not known whether a run retrieved a context of the other, by `Held.unknown`.
+# By `Held.unknown`: why it is not known whether a run retrieved a context of the other run.
 _UNKNOWN_REASONS = {
     "hashes": "may have been retrieved {there}: a run kept no hashes",
     "text": "has the id of another text that was retrieved {there}",
@@ -69,7 +69,7 @@ class Causes(Plain):
 
     @property
     def instability(self) -> float | None:
-        """Share of verdicts that differ on equal requests; None without one."""
+        """Share of verdicts that differ on equal requests; None if there is none."""
         return self.different / self.verdicts if self.verdicts else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,24 +84,24 @@ class Difference(Plain):
     Attributes:
         name: The metric's name.
         samples: How many samples have a value in both runs.
-        unpaired: How many have none in at least one.
-        values_lost: How many have one in the first run and none in the second.
-        before: Mean of the first run on these samples.
-        after: Mean of the second.
+        unpaired: How many samples have no value in at least one run.
+        values_lost: How many samples have a value in the first run and none in the second.
+        before: Mean of the first run on the samples with both values.
+        after: Mean of the second run on these samples.
         difference: ``after - before``.
-        interval: Its 95 % interval (`ctxmetrics.evaluation.statistics.paired.paired_mean`); None below two samples or clusters, and
-            where none changed.
+        interval: The 95 % interval of the difference (`ctxmetrics.evaluation.statistics.paired.paired_mean`). None below two
+            samples or clusters, and if no sample changed.
         p: p value of "no difference", from the same distribution.
-        p_adjusted: That which decides (`basis`), adjusted for the number of primary metrics by Holm's
-            method; None for a secondary metric.
+        p_adjusted: The p value of `basis`, adjusted for the number of primary metrics by Holm's method; None for a secondary
+            metric.
         better: Samples with a higher value in the second run.
-        worse: Samples with a lower one.
+        worse: Samples with a lower value in the second run.
         equal: Samples without a difference.
-        detectable: The smallest true difference that what decides, with labels if there are some, shows in 80 % of such comparisons.
-        corrected: The difference corrected by people's labels, where two samples or more have them in both runs.
+        detectable: The smallest true difference that 80 % of such comparisons show. Labels count if there are some.
+        corrected: The difference corrected by people's labels; None unless at least two samples have labels in both runs.
         scale: The metric's highest value.
-        passed: How many of the samples reach the pass mark in the first and in the second run; None without one.
-        causes: Whether the contexts or the judge changed; None where no judge answered, or no hashes are known.
+        passed: How many samples reach the pass mark in the first run and in the second run; None if there is no pass mark.
+        causes: Whether the contexts or the judge changed; None if no judge answered, or no hashes are known.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Difference(Plain):
 
     @property
     def survives(self) -> bool | None:
-        """Whether an audit of the gold leaves the decision as it is; None without an audit, or if the gold shows no difference."""
+        """Whether an audit of the gold leaves the decision as it is; None if there is no audit, or if the gold shows no difference."""
         if self.corrected is None or not self.corrected.by_audit or not _direction(self):
             return None
         return _direction(self.basis) == _direction(self)
@@ -150,7 +150,7 @@ class Difference(Plain):
 
     @property
     def few(self) -> bool:
-        """Whether so few samples changed that nothing is called better or worse."""
+        """Whether too few samples changed to call a run better or worse."""
         labels = self.corrected
         if labels is not None and self.basis is labels and not labels.complete:
             return False  # the p value of labels counts the changes that it rests on
@@ -190,9 +190,9 @@ class Held(Plain):
         quote: The words that support it.
         hash: The context's hash, where it is known.
         text: The whole context, where the run kept the texts.
-        retrieved_by_both: Whether the other run retrieved it too; None where that is not known.
+        retrieved_by_both: Whether the other run retrieved it too; None if that is not known.
         unknown: Why it is not known: ``"hashes"``: a run kept none; ``"text"``: under the same id the other run retrieved
-            another text; ``"index"``: the runs have other ids. None where it is known.
+            another text; ``"index"``: the runs have other ids. None if it is known.
     """
 
     rank: int
@@ -236,7 +236,7 @@ class Worse(Plain):
         user_input: The question.
         before: The value in the first run.
         after: The value in the second.
-        same_contexts: Whether both runs retrieved the same texts in the same order; None where that is not known.
+        same_contexts: Whether both runs retrieved the same texts in the same order; None if that is not known.
     """
 
     metric: str
@@ -338,7 +338,7 @@ class Comparison(_Shown):
         won: Units that only the second run supports.
         worst: Samples whose score fell most, ten a metric at most.
         notes: What a reader must know: what differs with permission, which metrics only one run has.
-        stages: The stages of the retrieval in both runs; None where no sample has stages in both.
+        stages: The stages of the retrieval in both runs; None if no sample has stages in both.
     """
 
     origins: tuple[Origin, Origin]
@@ -416,34 +416,38 @@ def _describe_decision(item: Difference) -> str:
     return "-" if item.p_adjusted is None else f"{item.verdict} ({format_p(item.p_adjusted)})"
 
 
-def number(value: float, item: Difference, *, sign: str = "") -> str:
-    """Return a value of a metric as it is shown."""
-    return format(value, _get_form(item, sign))
+def format_number(value: float, item: Difference, *, sign: str = "") -> str:
+    """Format a value of a metric with the decimals of its scale."""
+    return format(value, _get_number_format(item, sign))
 
 
 def format_difference(item: Difference) -> str:
     """Write the difference of a metric."""
-    return number(item.difference, item, sign="+")
+    return format_number(item.difference, item, sign="+")
 
 
 def format_ends(item: Difference) -> str:
     """Write the interval of the difference of a metric."""
-    return format_interval(item.interval, _get_form(item, "+"))
+    return format_interval(item.interval, _get_number_format(item, "+"))
 
 
-def _get_form(item: Difference, sign: str = "") -> str:
-    """Return the format of the values of a metric."""
+def _get_number_format(item: Difference, sign: str = "") -> str:
+    """Return the format of the values of a metric: three decimals up to the scale 1, else one."""
     return f"{sign}.3f" if item.scale <= 1 else f"{sign}.1f"
 
 
-# The columns of the table of differences. Interval and p of a row are those of the row alone.
+# The columns of the table of differences. The interval and the p value of a row are not adjusted for the other rows.
 _DIFFERENCE_COLUMNS: Sequence[Column[Difference]] = (
     Column("metric", attrgetter("name")),
     Column(
-        "first", lambda item: number(item.before, item), bar=lambda item: Bar(item.before / item.scale)
+        "first",
+        lambda item: format_number(item.before, item),
+        bar=lambda item: Bar(item.before / item.scale),
     ),
     Column(
-        "second", lambda item: number(item.after, item), bar=lambda item: Bar(item.after / item.scale)
+        "second",
+        lambda item: format_number(item.after, item),
+        bar=lambda item: Bar(item.after / item.scale),
     ),
     Column("difference", format_difference),
     Column("95 % interval", format_ends),
@@ -452,12 +456,12 @@ _DIFFERENCE_COLUMNS: Sequence[Column[Difference]] = (
     Column("worse", attrgetter("worse")),
     Column("equal", attrgetter("equal")),
 )
-# The column after them, if p values are adjusted.
+# The last column, if p values are adjusted.
 _DECISION_COLUMN: Column[Difference] = Column("verdict by Holm's p", _describe_decision)
 
 
 def heading(comparison: Comparison) -> str:
-    """Return what was compared, in a line."""
+    """Describe in one line which samples were compared."""
     text = f"{plural(comparison.samples, 'sample')} in both runs"
     before, after = len(comparison.only_before), len(comparison.only_after)
     if before or after:
@@ -468,12 +472,12 @@ def heading(comparison: Comparison) -> str:
 
 
 def conclusion(item: Difference) -> str:
-    """Return what a metric's figures say, in a sentence."""
+    """Describe the figures of a metric in one sentence."""
     return f"{'; '.join(build_clauses(item))}."
 
 
 def list_clauses(item: Difference) -> str:
-    """Return the same with each clause on a line of its own."""
+    """Return the sentence about a metric with each clause on a separate line."""
     return "\n    ".join(build_clauses(item))
 
 
@@ -481,14 +485,14 @@ def build_clauses(item: Difference) -> list[str]:
     """Build the clauses of the sentence about a metric."""
     verdict = f"{item.name}: {item.verdict or 'secondary, no verdict'}"
     if item.verdict in {"better", "worse"}:
-        verdict += f" by {number(abs(item.basis.difference), item)}"
+        verdict += f" by {format_number(abs(item.basis.difference), item)}"
     clauses = [verdict]
     if item.few:
         clauses.append(
             f"{plural(item.basis.changed, 'sample')} changed; a run is called better or worse from {MIN_CHANGED_SAMPLES} on"
         )
     if item.verdict == "no difference shown" and item.detectable:
-        clauses.append(f"{describe_power(number(item.detectable, item))} such comparisons")
+        clauses.append(f"{describe_power(format_number(item.detectable, item))} such comparisons")
     if item.passed is not None:
         before, after = item.passed
         clauses.append(f"pass mark reached by {before} of {item.samples}, then by {after}")
@@ -526,7 +530,9 @@ def describe_power(difference: str) -> str:
 def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]:
     """Yield the difference that people's labels correct, who decides, and how the judge's own stands to it."""
     yield f"corrected by {describe_labels(item, corrected)}"
-    judge = f"the judge alone shows {number(item.difference, item, sign='+')} (p {format_p(item.p)})"
+    judge = (
+        f"the judge alone shows {format_number(item.difference, item, sign='+')} (p {format_p(item.p)})"
+    )
     shown = _direction(item)
     if item.basis is item:
         text = "the judge decides"
@@ -550,7 +556,9 @@ def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]
 def _describe_audited(item: Difference, corrected: Corrected) -> Iterator[str]:
     """Yield the difference that an audit of the gold corrects, and whether the decision survives it."""
     yield f"corrected by {describe_labels(item, corrected)}"
-    gold = f"the gold alone shows {number(item.difference, item, sign='+')} (p {format_p(item.p)})"
+    gold = (
+        f"the gold alone shows {format_number(item.difference, item, sign='+')} (p {format_p(item.p)})"
+    )
     if item.survives:
         yield "the decision survives the audit"
     elif item.survives is False:
@@ -566,10 +574,10 @@ def count_labels(corrected: Corrected) -> str:
 
 def describe_labels(item: Difference, corrected: Corrected) -> str:
     """Describe how many labels there are, and the corrected difference with its interval."""
-    mean = number(corrected.difference, item, sign="+")
+    mean = format_number(corrected.difference, item, sign="+")
     interval = "none changed"
     if corrected.interval is not None:
-        interval = format_interval(corrected.interval, _get_form(item, "+"))
+        interval = format_interval(corrected.interval, _get_number_format(item, "+"))
     if corrected.by_audit:
         return f"{plural(corrected.labelled, 'audited sample')}: {mean} ({interval})"
     labelled = plural(corrected.labelled, "sample")
@@ -613,6 +621,6 @@ def worst_line(comparison: Comparison, item: Worse) -> str:
     """Return one of the samples that fell, in a line."""
     metric = comparison[item.metric]
     question = "" if item.user_input is None else f": {clean(item.user_input, MAX_TEXT_CHARACTERS)}"
-    values = f"{number(item.before, metric)} to {number(item.after, metric)}"
+    values = f"{format_number(item.before, metric)} to {format_number(item.after, metric)}"
     contexts = {True: ", same contexts", False: ", other contexts", None: ""}[item.same_contexts]
     return f"{clean(item.sample_id, MAX_TEXT_CHARACTERS)}, {item.metric} {values}{contexts}{question}"

@@ -13,7 +13,7 @@ from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import InputFileError, importing
 from ctxmetrics.samples.cells import find_doubled
 
-# The most rows of Parquet in memory at a time.
+# The maximum number of rows of Parquet in memory at a time.
 _ROWS_PER_BATCH = 256
 
 

@@ -82,7 +82,7 @@ _IDS_IN_BRACKETS = re.compile(r"\([^()]*[,;|][^()]*\)|\{[^{}]*[,;|][^{}]*\}")
 
 
 def split_ids(text: str) -> list[str] | None:
-    """Split a cell at line breaks, semicolons, bars or commas into ids; None if it holds one id.
+    """Split a cell at line breaks, semicolons, bars or commas into ids. Return None if it holds one id.
 
     At commas it is split only if no piece has a blank, and all pieces, or none of them, end as files do: "Doe, A.pdf" is one
     name with a comma in it.
@@ -150,7 +150,7 @@ _ID_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
 
 
 def have_scores(ids: Collection[str]) -> bool:
-    """Whether ids have a score each behind them, with a point in it."""
+    """Tell whether ids have a score each behind them, with a point in it."""
     return len(ids) > 1 and all(_ID_WITH_SCORE.fullmatch(id_) for id_ in ids if id_)
 
 
@@ -161,12 +161,12 @@ _WHOLE_NUMBER = re.compile(r"(?P<digits>\d+)(?P<point>\.0)?")
 
 
 def is_grouped(text: str) -> bool:
-    """Whether the text of a cell of ids may be one number with its digits in groups, or several ids: ``1,234``."""
+    """Tell whether the text of a cell of ids may be one number with its digits in groups, or several ids: ``1,234``."""
     return _GROUPED_DIGITS.fullmatch(text.strip()) is not None
 
 
 def are_comma_ids(cells: Collection[str]) -> bool | None:
-    """Whether the comma separates ids in cells such as ``1,234``; None if the cells do not show it.
+    """Tell whether the comma separates ids in cells such as ``1,234``. Return None if the cells do not show it.
 
     It does if another cell has commas and is no number in groups, or if a piece (``234``) is the id of another cell. It does
     not if the number (``1234``) is the id of another cell.
@@ -191,7 +191,7 @@ def are_comma_ids(cells: Collection[str]) -> bool | None:
 
 
 def are_decimals(ids: Collection[str]) -> bool:
-    """Whether all ids are whole numbers and some end in ``.0``, as pandas writes them where a cell of the column is empty."""
+    """Tell whether all ids are whole numbers and some end in ``.0``, as pandas writes them where a cell of the column is empty."""
     matches = [_WHOLE_NUMBER.fullmatch(id_) for id_ in ids]
     return all(matches) and any(match["point"] for match in matches if match)
 
@@ -210,7 +210,7 @@ _LETTERS_AND_NUMBER = re.compile(r"[^\W\d]+[-_]?0")
 
 
 def find_rare_separator(cells: Collection[str]) -> str | None:
-    """Find the blank, ``/`` or ``+`` between the ids of all cells; None without one.
+    """Find the blank, ``/`` or ``+`` between the ids of all cells. Return None if there is none.
 
     All pieces have one form, letters with one number, and one of several pieces is the whole of another cell: ``d1 d2 d3`` and ``d2``.
     """
@@ -241,13 +241,13 @@ _FILE_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
 
 
 def _are_of_one_kind(ids: Sequence[str]) -> bool:
-    """Whether texts between commas are ids: single words that all, or none of them, end as files do."""
+    """Tell whether texts between commas are ids: single words that all, or none of them, end as files do."""
     are_words = all(len(id_.split()) == 1 for id_ in ids)
     return are_words and len({bool(_FILE_ENDING.search(id_)) for id_ in ids}) == 1
 
 
 def are_texts(value: Any) -> bool:
-    """Whether a value is a list of texts, as SQuAD has its answers."""
+    """Tell whether a value is a list of texts, as SQuAD has its answers."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
@@ -270,12 +270,12 @@ def number_as_meant(value: Any, name: str) -> Any:
 
 
 def is_id_number(value: Any) -> bool:
-    """Whether a value is a whole number: one id in the place of a list of them."""
+    """Tell whether a value is a whole number: one id in the place of a list of them."""
     return type(whole_number(value)) is int
 
 
 def find_fault(value: Any, name: str) -> str:
-    """Say why a field cannot hold a value; empty if it can.
+    """Say why a field cannot hold a value. The result is empty if it can.
 
     A field holds a text, or a list of texts, documents or ids.
     """
@@ -294,13 +294,13 @@ def find_fault(value: Any, name: str) -> str:
 
 
 def are_sources(value: Any) -> bool:
-    """Whether something is a list of objects without a text: the sources of an answer, and no answers."""
+    """Tell whether something is a list of objects without a text: the sources of an answer, and no answers."""
     items = value if isinstance(value, list) else ()
     return bool(items) and all(hasattr(item, "items") and text_of(item) is None for item in items)
 
 
 def _is_usable(item: Any, name: str) -> bool:
-    """Whether an item of a list can be a text, a document or an id of its field."""
+    """Tell whether an item of a list can be a text, a document or an id of its field."""
     if name not in TEXTS_OF:
         return isinstance(text_of(item), str) or bool(in_value(item))
     if is_missing(item):  # it keeps its place
@@ -312,7 +312,7 @@ def _is_usable(item: Any, name: str) -> bool:
 
 
 def _has_words(text: str) -> bool:
-    """Whether a text has three words, or six characters of a script without spaces."""
+    """Tell whether a text has three words, or six characters of a script without spaces."""
     return len(text.split()) > 2 or (not text.isascii() and len(text) > 5)  # noqa: PLR2004 - the two numbers of the docstring, less one
 
 

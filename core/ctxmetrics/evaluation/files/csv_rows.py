@@ -20,7 +20,7 @@ from ctxmetrics.samples.cells import find_doubled
 MAX_TITLE_ROWS = 10
 # How many known names show that a row is a header.
 MIN_KNOWN_NAMES = 2
-# The most characters of a cell.
+# The maximum number of characters of a cell.
 _MAX_CELL_CHARACTERS = 64 * 1024 * 1024
 # What may separate the cells of a row; the first one is chosen if several fit.
 _DELIMITERS = ",;\t|"

@@ -111,7 +111,7 @@ def _find_sheet(sheets: list[Any], file: Path, header: Header, name: str | None)
 
 
 def _has_header(sheet: Any) -> bool:
-    """Whether one of the first rows of a sheet has names that are known."""
+    """Tell whether one of the first rows of a sheet has names that are known."""
     return any(
         count_known(cells) >= MIN_KNOWN_NAMES
         for _, cells in islice(_filled_rows(sheet), MAX_TITLE_ROWS)

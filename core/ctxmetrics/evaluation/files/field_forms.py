@@ -103,7 +103,7 @@ def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:
 def _have_grades(
     reading: Reading, first_locations: Mapping[str, tuple[str, Any]], rows: ParsedRows
 ) -> bool:
-    """Whether the texts of expected ids in the first rows have grades behind them; see `are_graded`."""
+    """Tell whether the texts of expected ids in the first rows have grades behind them; see `are_graded`."""
     if GRADED_FIELD not in first_locations:
         return False
     path = first_locations[GRADED_FIELD][0]
@@ -130,7 +130,7 @@ def _have_grades(
 
 
 def _has_usable(reading: Reading, rows: ParsedRows, name: str) -> bool:
-    """Whether one of the first rows has a value that a field can use."""
+    """Tell whether one of the first rows has a value that a field can use."""
     for _, parsed_row in rows:
         for _, value in find_locations(reading, parsed_row, name):
             if value and not find_fault(value, name):
@@ -139,7 +139,7 @@ def _has_usable(reading: Reading, rows: ParsedRows, name: str) -> bool:
 
 
 def _has_literal(reading: Reading, rows: ParsedRows, name: str) -> bool:
-    """Whether a field of one of the first rows is a text that holds no list."""
+    """Tell whether a field of one of the first rows is a text that holds no list."""
     for raw_row, parsed_row in rows:
         for path, value in find_locations(reading, parsed_row, name):
             if isinstance(raw_row.get(path), str) and is_text(raw_row[path], value, name):

@@ -14,23 +14,23 @@ from ctxmetrics.samples.cells import is_list_text, read_cells
 from ctxmetrics.samples.documents import look_up, text_of
 from ctxmetrics.samples.schema import FIELDS, LISTS, RETRIEVED, TEXTS, TEXTS_OF
 
-# Where a field stands in a row, and the value there.
+# The path of a field in a row, and the value at this path.
 Location = tuple[str, Any]
-# What a row has beside a list of hits, and the hits that the list was taken from.
+# The fields of a row beside a list of hits, and the hits themselves.
 ListContext = tuple[Mapping[str, Any], Any]
-# The beginning of the name of a column that holds a stage; the name of the stage follows.
+# The prefix of the name of a column that holds a stage. The name of the stage follows it.
 STAGE_COLUMN_PREFIX = "retrieved_contexts."
 # The fields that are lists of passages, or of their ids.
 PASSAGE_FIELDS = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 
 
 def parse_cells(reading: Reading, row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a row under the schema's keys twice: with its cells as they are, and with lists and objects parsed from texts.
+    """Return a row under the schema's keys, in two forms: with its cells as they are, and with lists and objects parsed from texts.
 
     Arrays become lists. The columns ``retrieved_contexts.NAME`` become the stages, in their order.
 
     Raises:
-        SampleError: There are stages beside such columns.
+        SampleError: The row has both such columns and a value for ``stages``.
     """
     raw: dict[str, Any] = {}
     for column, value in row.items():
@@ -62,9 +62,9 @@ def find_all_locations(reading: Reading, row: Mapping[str, Any]) -> dict[str, li
 def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[Location]:
     """List the places of a field with their values.
 
-    If the caller maps several columns of one text each to a list, these texts are the list, in the order of the
-    mapping. An object counts as a text only if there is no other text. A list at the place of the retrieved contexts
-    is no text.
+    - If the caller maps several columns to a list field, and each column holds one text, the list is these texts.
+    - An object counts as a text only if there is no other text.
+    - A list at the path of the retrieved contexts is not a text.
     """
     mapped = reading.mapped_to(name)
     if mapped and name != "metadata":
@@ -74,7 +74,8 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
         return locations
     mapped_prefixes = tuple(f"{column}." for column in reading.columns)
     locations = []
-    for path, value in reading.schema.find_locations(row, {}, name):
+    no_mappings: dict[str, str] = {}
+    for path, value in reading.schema.find_locations(row, no_mappings, name):
         if name == "references" and are_sources(value):
             continue
         is_mapped = f"{path}.".startswith(mapped_prefixes)
@@ -82,17 +83,18 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
             locations.append((path, value))
     if name in TEXTS:
         return _keep_text_locations(reading, locations, name)
-    is_run = reading.schema.has_runs and name == "retrieved_context_ids"
+    # A run of a ranking library holds scores by document id.
+    is_ranking = reading.schema.has_runs and name == "retrieved_context_ids"
     return [
         (path, value)
         for path, value in locations
-        if _may_be_list(path, value, name) or (is_run and holds_numbers_by_id(value))
-        if not (is_run and isinstance(value, str))  # the name of a run
+        if _may_be_list(path, value, name) or (is_ranking and holds_numbers_by_id(value))
+        if not (is_ranking and isinstance(value, str))  # the name of a run
     ]
 
 
 def _holds_mapped_path(reading: Reading, path: str, value: Any, name: str) -> bool:
-    """Whether an object, or a list without passages, holds a path that the caller maps to a field."""
+    """Tell whether an object, or a list that is no list of passages, holds a path that the caller maps to a field."""
     if hasattr(value, "items"):
         return any(column.startswith(f"{path}.") for column in reading.columns)
     is_list = isinstance(value, (list, tuple)) and name not in PASSAGE_FIELDS
@@ -100,7 +102,7 @@ def _holds_mapped_path(reading: Reading, path: str, value: Any, name: str) -> bo
 
 
 def _keep_text_locations(reading: Reading, locations: list[Location], name: str) -> list[Location]:
-    """Keep the locations that may hold a text; without any, those that are no side of the schema."""
+    """Keep the locations that may hold a text. If there are none, keep all locations except the sides of the schema."""
     text_locations: list[Location] = []
     for place, item in locations:
         path = place
@@ -121,7 +123,7 @@ def _keep_text_locations(reading: Reading, locations: list[Location], name: str)
 def find_list_contexts(
     reading: Reading, parsed_row: Mapping[str, Any], locations: Mapping[str, list[Location]]
 ) -> dict[str, ListContext]:
-    """Find what stands beside each list of what was retrieved; see `find_fields_beside`."""
+    """Find the fields beside each list of retrieved items: see `find_fields_beside`."""
     list_contexts: dict[str, ListContext] = {}
     for name in (*RETRIEVED, "searches", "reference_context_ids"):
         if not locations.get(name):
@@ -133,14 +135,17 @@ def find_list_contexts(
 
 
 def _may_be_list(path: str, value: Any, name: str) -> bool:
-    """Whether the value at a path may be a list. An object that is no document, such as the ``context`` of a span, is none."""
+    """Tell whether the value at a path may be read as a list.
+
+    An object may be so only if it is a document, or holds grades by id. The ``context`` of a span may not.
+    """
     if name in {path, "stages"} or not hasattr(value, "items"):
         return True
     return text_of(value) is not None or (name == GRADED_FIELD and holds_numbers_by_id(value))
 
 
 def _find_mapped_locations(row: Mapping[str, Any], name: str, columns: list[str]) -> list[Location]:
-    """List the places of a field that the caller maps columns to, with their values."""
+    """List the locations of a field to which the caller maps columns."""
     locations: list[Location] = []
     texts: list[str] = []
     for column in columns:

@@ -69,7 +69,7 @@ def _merge_objects(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[
 
 
 def _tells_more(value: Any, before: Any, *, prefers_text: bool) -> bool:
-    """Whether a value tells more about its column than the value before."""
+    """Tell whether a value tells more about its column than the value before."""
     if is_missing(value):
         return False
     if isinstance(value, list) and isinstance(before, list) and before:
@@ -83,5 +83,5 @@ def _tells_more(value: Any, before: Any, *, prefers_text: bool) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether a value is missing, or an empty list."""
+    """Tell whether a value is missing, or an empty list."""
     return is_missing(value) or (isinstance(value, list) and not value)

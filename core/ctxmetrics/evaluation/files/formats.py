@@ -92,12 +92,12 @@ ALL_SCHEMAS: Mapping[str, Schema] = MappingProxyType({**SCHEMAS, **FORMATS})
 
 
 def has_marks(schema: Schema, row: Mapping[str, Any]) -> bool:
-    """Whether a row has all marks of a format."""
+    """Tell whether a row has all marks of a format."""
     return all(look_up(row, mark) is not None for mark in schema.marks)
 
 
 def holds_samples(row: Mapping[str, Any]) -> bool:
-    """Whether a row is replaced by the samples that it holds."""
+    """Tell whether a row is replaced by the samples that it holds."""
     return bool(list_in(row.get(_SAMPLES_KEY)))
 
 
@@ -130,7 +130,7 @@ def unwrap_inner_list(value: Any) -> Any:
 
 
 def _is_inner_list(item: Any) -> bool:
-    """Whether an item is a list, but no pair of a document and its score."""
+    """Tell whether an item is a list, but no pair of a document and its score."""
     return isinstance(item, list) and unscored(item) is item
 
 
@@ -151,7 +151,7 @@ def find_store_answers(row: Mapping[str, Any], depth: int) -> dict[str, str]:
 
 
 def _find_inner_hits(items: list[Any], path: str) -> dict[str, str]:
-    """Find the path of a list of hits within the items of a list, such as the choices of a model; empty if there are several."""
+    """Find the path of a list of hits within the items of a list, such as the choices of a model. The result is empty if there are several."""
     fields: dict[str, str] = {}
     for item in items:
         if not isinstance(item, dict):
@@ -189,17 +189,17 @@ def _find_tuple_columns(items: list[Any], path: str) -> dict[str, str]:
 
 
 def _is_prose(value: Any) -> bool:
-    """Whether a cell of a database's row is a text of several words."""
+    """Tell whether a cell of a database's row is a text of several words."""
     return isinstance(value, str) and " " in value.strip()
 
 
 def _is_id(value: Any) -> bool:
-    """Whether a cell of a database's row may be an id."""
+    """Tell whether a cell of a database's row may be an id."""
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:
-    """Return the fields of a list of texts at a path and of the list of their ids beside it; empty if there is no such pair."""
+    """Return the fields of a list of texts at a path and of the list of their ids beside it. The result is empty if there is no such pair."""
     holder_path, _, texts_key = path.rpartition(".")
     ids_key = _IDS_KEY_BY_TEXTS_KEY.get(texts_key)
     if ids_key is None:
@@ -229,7 +229,7 @@ def find_ties(items: Any, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _may_have_score(hit: Any) -> bool:
-    """Whether a hit may have a score; a quick look at dicts."""
+    """Tell whether a hit may have a score; a quick look at dicts."""
     if type(hit) is not dict:
         return hasattr(hit, "items")
     if not _SCORE_PATH_SET.isdisjoint(hit):
@@ -252,7 +252,7 @@ def group_ties(ranking: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def _is_hit(item: Any, path: str) -> bool:
-    """Whether an item of a list is a hit of a search: it has a text, and a score or an object that only hits have."""
+    """Tell whether an item of a list is a hit of a search: it has a text, and a score or an object that only hits have."""
     if not isinstance(item, dict) or not isinstance(text_of(item), str):
         return False
     has_hit_object = any(isinstance(item.get(key), dict) for key in _HIT_KEYS)

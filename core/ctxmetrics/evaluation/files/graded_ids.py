@@ -28,7 +28,7 @@ _ID_SEPARATOR = re.compile(r"\s*[,;|\n]\s*")
 
 
 def read_graded_ids(value: Any) -> list[dict[str, Any]] | None:
-    """Read ids with grades in their texts as objects with an id and a grade; None if an item is anything else.
+    """Read ids with grades in their texts as objects with an id and a grade. Return None if an item is anything else.
 
     Args:
         value: The text of a cell, or a list of texts.
@@ -44,7 +44,7 @@ def read_graded_ids(value: Any) -> list[dict[str, Any]] | None:
 
 
 def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str, Any]] | None:
-    """Read items of one form as objects with an id and a grade; None if an item is anything else."""
+    """Read items of one form as objects with an id and a grade. Return None if an item is anything else."""
     graded: list[dict[str, Any]] = []
     for item in items:
         match = pattern.fullmatch(item.strip()) if isinstance(item, str) else None
@@ -55,7 +55,7 @@ def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str
 
 
 def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
-    """Whether the texts of expected ids have grades behind them: the ids before the grades were retrieved, and no whole text.
+    """Tell whether the texts of expected ids have grades behind them: the ids before the grades were retrieved, and no whole text.
 
     Args:
         values: The cells or lists of expected ids, without empty ones.
@@ -74,7 +74,7 @@ def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
 
 
 def holds_numbers_by_id(value: Any) -> bool:
-    """Whether an object holds a number for each of its keys, as qrels have grades by ids; a table may fill gaps with None."""
+    """Tell whether an object holds a number for each of its keys, as qrels have grades by ids; a table may fill gaps with None."""
     if not isinstance(value, Mapping):
         return False
     numbers = [number for number in value.values() if not is_missing(number)]
@@ -93,11 +93,11 @@ def list_graded(value: Any) -> Any:
 
 
 def is_graded_pair(item: Any) -> bool:
-    """Whether an item is a pair of an id and a number."""
+    """Tell whether an item is a pair of an id and a number."""
     is_pair = isinstance(item, (list, tuple)) and len(item) == 2  # noqa: PLR2004 - a pair
     return is_pair and isinstance(item[0], str) and _is_number(item[1])
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is a number, and no truth value."""
+    """Tell whether a value is a number, and no truth value."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -30,7 +30,7 @@ _HEADER_WITH_LEADING_NUMBER = re.compile(
 )
 # The same with a letter: Chunk A.
 _LETTERED_HEADER = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]+(?P<letter>[A-Z])\W*", re.DOTALL)
-# The fewest such columns that are passages: two may be what two systems retrieved.
+# The minimum number of such columns that are passages: two may be what two systems retrieved.
 _MIN_LETTERED_COLUMNS = 3
 # A number, which is no id of a passage in a column of its own.
 _NUMBER_ONLY = re.compile(r"\W*[\d.,]+\W*")
@@ -44,9 +44,9 @@ _HEADER_ADDITION = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# The fewest numbered columns that are passages.
+# The minimum number of numbered columns that are passages.
 _MIN_NUMBERED_COLUMNS = 2
-# The most characters of the header of a numbered column.
+# The maximum number of characters of the header of a numbered column.
 _MAX_HEADER_CHARACTERS = 80
 
 
@@ -153,11 +153,11 @@ def find_numbered_columns(
 
 
 def _are_prose(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
-    """Whether one of the columns has a text, not an id."""
+    """Tell whether one of the columns has a text, not an id."""
     return any(" " in row[column] or not row[column].isascii() for column in run.values())
 
 
 def _are_ids(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
-    """Whether the columns have one word each, which is no number."""
+    """Tell whether the columns have one word each, which is no number."""
     cells = [row[column] for column in run.values()]
     return all(len(cell.split()) == 1 and not _NUMBER_ONLY.fullmatch(cell) for cell in cells)

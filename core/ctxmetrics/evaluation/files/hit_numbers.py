@@ -83,7 +83,7 @@ class Numbers(NamedTuple):
     Attributes:
         name: The name.
         kind: What they are.
-        values: The numbers; None where a hit has none.
+        values: The numbers; None if a hit has none.
         depth: In how many objects of the hit they stand.
         are_numbers: Whether all of them are numbers.
     """
@@ -163,7 +163,7 @@ def read_numbers_of_hits(hits: Sequence[Any], *, is_milvus_reply: bool = False) 
 
 
 def _has_no_order_key(hit: Any) -> bool:
-    """Whether a hit is a text, or a dict without a key that may say its rank. A quick check of the usual case."""
+    """Tell whether a hit is a text, or a dict without a key that may say its rank. A quick check of the usual case."""
     if type(hit) is not dict:
         return type(hit) is str
     for key, kind in _find_order_keys(tuple(hit)):
@@ -173,7 +173,7 @@ def _has_no_order_key(hit: Any) -> bool:
 
 
 def _read_numbers(name: str, kind: str, cells: list[Any], depth: int = 0) -> Numbers | None:
-    """Read the numbers of all hits under one name; None if no hit has a value there."""
+    """Read the numbers of all hits under one name. Return None if no hit has a value there."""
     if all(type(cell) is float for cell in cells):  # nearly always
         values: list[float | None] = [cell if math.isfinite(cell) else None for cell in cells]
         is_empty = all(value is None for value in values)
@@ -271,7 +271,7 @@ def _guess_kind(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def find_list_kind(key: Any) -> str | None:
-    """Return what the numbers of a list are by its key, such as ``retrieved_scores``; None for anything else."""
+    """Return what the numbers of a list are by its key, such as ``retrieved_scores``. Return None for anything else."""
     if not isinstance(key, str):
         return None
     letters = normalized_key(key)
@@ -335,7 +335,7 @@ def read_numbers_of_objects(beside: Mapping[str, Any], hits: Sequence[Any]) -> I
 
 
 def holds_numbered_objects(cell: Any) -> bool:
-    """Whether a cell is a list of objects with ranks or scores."""
+    """Tell whether a cell is a list of objects with ranks or scores."""
     first = cell[0] if isinstance(cell, list) and cell else None
     if isinstance(first, list) and len(cell) == 1 and first:
         first = first[0]
@@ -360,7 +360,7 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
 
 @lru_cache(maxsize=4096)
 def is_grade_list(key: Any) -> bool:
-    """Whether a key is that of the grades of what is expected, such as ``relevance_grades`` or ``gold_relevance``."""
+    """Tell whether a key is that of the grades of what is expected, such as ``relevance_grades`` or ``gold_relevance``."""
     letters = normalized_key(key) if isinstance(key, str) else ""
     if letters in _GRADE_LIST_NAMES:
         return True
@@ -402,7 +402,7 @@ def find_grade_lists(
 
 @lru_cache(maxsize=4096)
 def names_choice(key: Any) -> bool:
-    """Whether a key is that of a list that may choose from what was retrieved, or order it: ``selected_ids``, ``permutation``."""
+    """Tell whether a key is that of a list that may choose from what was retrieved, or order it: ``selected_ids``, ``permutation``."""
     words = {word.lower() for word in _NAME_WORD.findall(key)} if isinstance(key, str) else set()
     if not words.isdisjoint(_PLACE_LIST_WORDS):
         return True
@@ -410,7 +410,7 @@ def names_choice(key: Any) -> bool:
 
 
 def is_choice(cell: Any, items: Any) -> bool:
-    """Whether a cell chooses from a list, or orders it: as places, as truth values, or as some of the items."""
+    """Tell whether a cell chooses from a list, or orders it: as places, as truth values, or as some of the items."""
     chosen = list_in(cell)
     if not chosen or not isinstance(items, list):
         return False
@@ -425,7 +425,7 @@ def is_choice(cell: Any, items: Any) -> bool:
 
 
 def find_flag(hits: Any) -> str | None:
-    """Find the name of a truth value that some of the hits have, and others not: ``selected``, ``used_in_prompt``; None without one."""
+    """Find the name of a truth value that some of the hits have, and others not: ``selected``, ``used_in_prompt``. Return None if there is none."""
     first_hit = hits[0] if isinstance(hits, list) and hits else None
     if type(first_hit) is not dict:
         return None
@@ -439,7 +439,7 @@ def find_flag(hits: Any) -> str | None:
 
 
 def may_hold_grades(columns: Iterable[Any]) -> bool:
-    """Whether a column has the name of a list of grades."""
+    """Tell whether a column has the name of a list of grades."""
     return any(map(is_grade_list, columns))
 
 
@@ -460,7 +460,7 @@ def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
 
 
 def to_number(value: Any) -> float | None:
-    """Return a number, also one that is written as text; None for anything else."""
+    """Return a number, also one that is written as text. Return None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (Real, Decimal)):
@@ -474,21 +474,21 @@ def to_number(value: Any) -> float | None:
 
 
 def _lacks(value: Any) -> bool:
-    """Whether a hit has nothing under a name."""
+    """Tell whether a hit has nothing under a name."""
     return is_missing(value) or value == ""
 
 
 def says_order(name: str) -> bool:
-    """Whether the name of a column is that of ranks, scores or distances."""
+    """Tell whether the name of a column is that of ranks, scores or distances."""
     return _KINDS_BY_NAME.get(normalized_key(name)) is not None
 
 
 def says_rank(name: str) -> bool:
-    """Whether the name of a column is that of ranks."""
+    """Tell whether the name of a column is that of ranks."""
     return _KINDS_BY_NAME.get(normalized_key(name)) in RANK_KINDS
 
 
 def is_numbered(key: Any) -> bool:
-    """Whether a key is that of the number of one passage, such as ``Score 1``."""
+    """Tell whether a key is that of the number of one passage, such as ``Score 1``."""
     match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None
     return match is not None and find_list_kind(match["name"]) is not None

@@ -61,8 +61,8 @@ class HitOrder(NamedTuple):
     Attributes:
         places: Their places in the list, in the order that counts; None: the order of the list.
         decided_by: What says so.
-        unclear: What may say otherwise, and why it does not count; empty where nothing does.
-        scores: The numbers that put them in order, for ties; None where these are no scores.
+        unclear: What may say otherwise, and why it does not count; empty if nothing does.
+        scores: The numbers that put them in order, for ties; None if these are no scores.
         size: How many they are.
         is_missing: Whether an option asks for numbers that no hit has.
     """
@@ -176,7 +176,7 @@ def _decide(all_numbers: Sequence[Numbers]) -> HitOrder:
 
 
 def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) -> HitOrder | None:
-    """Decide the order by numbers of equal importance (one level of `_LEVEL_BY_KIND`); None if they are all equal.
+    """Decide the order by numbers of equal importance (one level of `_LEVEL_BY_KIND`). Return None if they are all equal.
 
     Numbers of the hits themselves count before numbers of objects in the hits.
     """
@@ -242,7 +242,7 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
 
 
 def _is_contradicted(numbers: Numbers, all_numbers: Iterable[Numbers]) -> bool:
-    """Whether scores say another order than a position, or than a rank of an object in the hit."""
+    """Tell whether scores say another order than a position, or than a rank of an object in the hit."""
     if numbers.kind not in RANK_KINDS or (numbers.kind == "rank" and numbers.depth == 0):
         return False
     for other in all_numbers:
@@ -254,7 +254,7 @@ def _is_contradicted(numbers: Numbers, all_numbers: Iterable[Numbers]) -> bool:
 
 
 def _may_agree_with_list(numbers: Numbers) -> bool:
-    """Whether the list may be sorted by numbers of unknown direction: falling, or rising if their name is that of a distance."""
+    """Tell whether the list may be sorted by numbers of unknown direction: falling, or rising if their name is that of a distance."""
     if not numbers.is_complete:
         return all(value is None for value in numbers.values)
     values: list[Any] = numbers.values
@@ -269,7 +269,7 @@ def _may_agree_with_list(numbers: Numbers) -> bool:
 
 
 def _find_reranker_order(beside: Mapping[str, Any], hits: Sequence[Any]) -> HitOrder | None:
-    """Find the answer of a reranker beside its documents, and return its order; None without one.
+    """Find the answer of a reranker beside its documents, and return its order. Return None if there is none.
 
     Such an answer holds the places of the documents (``index``) and their scores, but no texts.
     """
@@ -351,7 +351,7 @@ def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) ->
         path: The path of the groups.
 
     Returns:
-        The numbers of the first key with a number for each item of each group; empty without one.
+        The numbers of the first key with a number for each item of each group; empty if there is none.
     """
     first = groups[0] if hasattr(groups[0], "items") else {}
     for key in first:
@@ -385,7 +385,7 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
 
 
 def is_reranked_list(key: Any) -> bool:
-    """Whether a key is that of what a reranker returned, such as ``reranked_contexts`` or ``rerank_order``."""
+    """Tell whether a key is that of what a reranker returned, such as ``reranked_contexts`` or ``rerank_order``."""
     if not isinstance(key, str):
         return False
     letters = normalized_key(key)
@@ -396,7 +396,7 @@ def is_reranked_list(key: Any) -> bool:
 
 
 def may_hold_order(row: Mapping[str, Any]) -> bool:
-    """Whether a row may have lists of numbers, of grades, or a reranker's answer, by the names of its columns."""
+    """Tell whether a row may have lists of numbers, of grades, or a reranker's answer, by the names of its columns."""
     for key, value in row.items():
         if find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
             return True

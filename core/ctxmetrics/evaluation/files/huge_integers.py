@@ -40,7 +40,7 @@ def naming_huge_integers(rows: Iterable[Any], what: str = "Sample") -> Iterator[
 
 
 def _find_huge_integer(row: Any) -> str | None:
-    """Return the key of a row under which such an integer stands, at any depth; None without one."""
+    """Return the key of a row under which such an integer stands, at any depth. Return None if there is none."""
     if not isinstance(row, Mapping):
         return None
     for key, value in row.items():

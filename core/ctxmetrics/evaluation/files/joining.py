@@ -73,7 +73,7 @@ class Partners:
                 self._rows.setdefault(key, []).append((row, where))
 
     def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
-        """Return the fields of a sample with what is expected of it; None where it comes at the end (`unanswered`).
+        """Return the fields of a sample with what is expected of it. Return None if it comes at the end (`unanswered`).
 
         Raises:
             InputFileError: Two rows of the references have its key, or one has it with another question.

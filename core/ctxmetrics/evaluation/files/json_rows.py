@@ -19,7 +19,7 @@ from ctxmetrics.samples.schema import OPTIONS
 
 # How many levels deep a list of rows is looked for in an export.
 _MAX_DEPTH = 3
-# The fewest fields of a sample that a metric looks at.
+# The minimum number of fields of a sample that a metric looks at.
 _MIN_FIELDS = 2
 # Where a row about a conversation has its questions.
 _QUESTIONS_KEY = "qa"
@@ -55,7 +55,7 @@ def read_json(file: Path, encoding: str | None = None) -> Any:
 
 
 def _is_object(line: str) -> bool:
-    """Whether a line is a JSON object."""
+    """Tell whether a line is a JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -142,12 +142,12 @@ def _as_ids(ids: Any) -> list[Any]:
 
 
 def _is_list_of_objects(value: Any) -> bool:
-    """Whether a value is a list of objects, and not empty."""
+    """Tell whether a value is a list of objects, and not empty."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None:
-    """Read the rows of a table that is written by columns, as pandas and Hugging Face do; None for another form.
+    """Read the rows of a table that is written by columns, as pandas and Hugging Face do. Return None for another form.
 
     Raises:
         InputFileError: A row has not as many cells as there are columns.
@@ -183,7 +183,7 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
 
 
 def _looks_like_table(columns: Mapping[str, Mapping[Any, Any]]) -> bool:
-    """Whether columns of unequal length are a table all the same: rows have numbers, and a column of texts holds a text."""
+    """Tell whether columns of unequal length are a table all the same: rows have numbers, and a column of texts holds a text."""
     for column in columns.values():
         if not all(isinstance(key, int) or key.isdecimal() for key in column):
             return False

@@ -95,7 +95,7 @@ def parse_list(reading: Reading, text: str, name: str) -> Any:
 
 
 def _parse_ids(reading: Reading, text: str, name: str) -> list[str] | None:
-    """Return the ids of a cell; None where it holds no or one id, and the field has lists.
+    """Return the ids of a cell. Return None if it holds no or one id, and the field has lists.
 
     Raises:
         SampleError: The text may be one number, or several ids.

@@ -103,7 +103,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
     """Add the grades of what was expected to the labels, as qrels have them: those of its items, or of a list beside it.
 
     Returns:
-        The name of a list that may hold the grades, but is not certain; None without one.
+        The name of a list that may hold the grades, but is not certain; None if there is none.
     """
     labels = values.get("labels") or {}
     if not isinstance(expected, list) or not hasattr(labels, "items") or "relevance" in labels:
@@ -133,7 +133,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
 def _find_unread_list(
     values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]
 ) -> str | None:
-    """Find what a reranker returned or chose from what was retrieved, where it is not read; return its name, None without one."""
+    """Find what a reranker returned or chose from what was retrieved, where it is not read; return its name, None if there is none."""
     if values.get("stages") or values.get("searches"):
         return None
     for name in RETRIEVED:
@@ -147,7 +147,7 @@ def _find_unread_list(
 
 
 def _find_flag(values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]) -> str | None:
-    """Find a truth value with which the documents say which of them were used; None without one."""
+    """Find a truth value with which the documents say which of them were used. Return None if there is none."""
     for name in RETRIEVED:
         _, hits = list_contexts.get(name, ({}, None))
         flag = find_flag(unwrap_inner_list(values.get(name) if hits is None else hits))
@@ -211,7 +211,7 @@ def _split_texts(documents: list[Any], separator: str) -> list[str]:
 
 
 def _is_list_as_text(documents: Any) -> bool:
-    """Whether a text holds a list of texts or documents as JSON, or an object with a list of documents."""
+    """Tell whether a text holds a list of texts or documents as JSON, or an object with a list of documents."""
     if is_list_text(documents):
         return documents.lstrip()[:2] in ('["', "[{")
     holder = object_in(documents) if isinstance(documents, str) else None

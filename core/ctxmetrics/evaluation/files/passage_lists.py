@@ -26,7 +26,7 @@ from ctxmetrics.samples.schema import RETRIEVED
 _MIN_SINGLE_PASSAGE_SHARE = 0.5
 # If this share of the texts or more hold several passages, all of them do.
 _MIN_SEVERAL_PASSAGES_SHARE = 0.8
-# The fewest texts, passages or headers that show something.
+# The minimum number of texts, passages or headers that show something.
 _MIN_COUNT = 2
 # The lists of what was retrieved, and all lists that the rows of a question become.
 LIST_FIELDS = (
@@ -120,13 +120,13 @@ _PASSAGE_LABEL = re.compile(
 )
 # An address; among a few words that are no sentence it is that of a page.
 _ADDRESS = re.compile(r"https?://\S+")
-# The most words of the title of a page.
+# The maximum number of words of the title of a page.
 _MAX_TITLE_WORDS = 12
 # The mark at the beginning of each item of a list.
 _BULLET_MARK = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
 # Lines of a table in Markdown.
 _MARKDOWN_TABLE = re.compile(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
-# The fewest words of a sentence.
+# The minimum number of words of a sentence.
 _MIN_SENTENCE_WORDS = 3
 # A name of a column with so many words is a text.
 _MIN_WORDS_OF_TEXT = 8
@@ -161,7 +161,7 @@ class Record(NamedTuple):
 
 
 def _find_heading(separator: str) -> re.Pattern[str] | None:
-    """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``; None for any other separator."""
+    """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``. Return None for any other separator."""
     named = _NAMED_SEPARATOR.fullmatch(separator)
     form = _HEADING_PATTERNS.get(separator)
     if named and named[1].capitalize() in _PASSAGE_WORDS["names"]:
@@ -199,7 +199,7 @@ def find_data_header(names: Iterable[str]) -> str | None:
 
 
 def are_no_texts(texts: Sequence[str]) -> bool:
-    """Whether each text of a run is an address, a file name or an id, or a list of such names."""
+    """Tell whether each text of a run is an address, a file name or an id, or a list of such names."""
     names: list[str] = []
     for text in texts:
         start = text.strip()[:LONGEST_NAME]
@@ -218,7 +218,7 @@ def are_no_texts(texts: Sequence[str]) -> bool:
 
 
 def find_separator(text: str) -> str | None:
-    """Find the separator between the passages of a text; None if the text is one passage."""
+    """Find the separator between the passages of a text. Return None if the text is one passage."""
     stripped = text.strip()
     separator = _find_numbered_heading(stripped) or _find_mark(stripped)
     if separator is not None:
@@ -259,7 +259,7 @@ def _find_mark(text: str) -> str | None:
 
 
 def _parse_text_list(text: str) -> list[str]:
-    """Parse a text that holds a list, or lines of JSON, into texts; empty for any other text."""
+    """Parse a text that holds a list, or lines of JSON, into texts. The result is empty for any other text."""
     items = list_in(text)
     if items is None and text.startswith(("{", '"')):
         items = list_in(f"[{','.join(text.splitlines())}]")
@@ -269,7 +269,7 @@ def _parse_text_list(text: str) -> list[str]:
 
 
 def _split_bullets(text: str) -> list[str]:
-    """Split a list whose lines begin with a mark into its items; empty for another text, or if an item is no sentence."""
+    """Split a list whose lines begin with a mark into its items. The result is empty for another text, or if an item is no sentence."""
     if not _BULLET_MARK.match(text):
         return []
     items = _strip_pieces(_BULLET_MARK.split(text)[2::2])
@@ -372,7 +372,7 @@ def list_texts(items: Any) -> list[Any]:
 
 
 def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
-    """Whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question.
+    """Tell whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question.
 
     Args:
         records: The rows.
@@ -507,7 +507,7 @@ def _join_rows(
 
 
 def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:
-    """Explain why rows are refused as samples, with the option that reads them; None if nothing is wrong.
+    """Explain why rows are refused as samples, with the option that reads them. Return None if nothing is wrong.
 
     Args:
         records: What is compared of each row.

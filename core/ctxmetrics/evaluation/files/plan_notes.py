@@ -38,14 +38,16 @@ def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterabl
         yield f"no field, carried along as metadata: {join_first(metadata_columns)}"
 
 
-def _describe_treatment(reading: Reading, name: str, text: Any) -> str:
-    """Say how a text, or the number of an id, is read in the place of a list."""
+def _describe_treatment(reading: Reading, field: str, text: Any) -> str:
+    """Describe how a single text or id is read that stands in the place of a list."""
     separator = reading.schema.separator
     if separator and separator in str(text):
         return f"split at '{separator}'"
-    if name in TEXTS_OF:
+    is_id_field = field in TEXTS_OF
+    if is_id_field:
         return "read as a list of one, and several ids in a cell as a list"
-    if name in TEXTS_OF.values() and reading.split is None:
+    is_text_field = field in TEXTS_OF.values()
+    if is_text_field and reading.split is None:
         return "read as a list of one; if it holds several passages, write --split with what separates them"
     return "read as a list of one"
 
@@ -53,7 +55,7 @@ def _describe_treatment(reading: Reading, name: str, text: Any) -> str:
 def _describe_objects(
     reading: Reading, first_locations: Mapping[str, tuple[str, Any]]
 ) -> Iterable[str]:
-    """Yield notes on objects in the place of a text, with the option that names one of their keys."""
+    """Yield a note on each object that stands in the place of a text, with the options that choose one of its keys."""
     for name in sorted(TEXTS & first_locations.keys()):
         path, value = first_locations[name]
         if hasattr(value, "items"):

@@ -24,7 +24,8 @@ from ctxmetrics.evaluation.files.text_files import open_text
 from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_number
 from ctxmetrics.samples.field_names import normalized_key
 
-# Where the query, the document and the number stand, by the count of columns: run, qrels, qrels of BEIR.
+# The indexes of the columns of the query, the document and the score, by the number of columns: of a run (6), of qrels (4), of
+# qrels of BEIR (3).
 _COLUMN_INDEXES: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
 # The number of columns of a run.
 _RUN_COLUMN_COUNT = 6
@@ -55,7 +56,7 @@ _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
 def is_ranking(file: Path) -> bool:
-    """Whether a file is a run or qrels by its first line: in BEIR's form, or in TREC's, whatever its name ends in."""
+    """Tell by its first line whether a file is a run or qrels, in the format of BEIR or TREC."""
     try:
         with open_text(file) as text:
             cells = text.readline().split()
@@ -131,35 +132,35 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
     queries = {query for query, _ in rankings}
     for (query, tag), scores in rankings.items():
         expected = width == _QRELS_COLUMN_COUNT or (width == _BEIR_COLUMN_COUNT and not is_run)
-        for place, row in query_rows({query: scores}, expected=expected):
+        for place, row in iterate_queries({query: scores}, expected=expected):
             if len(queries) < len(rankings):  # several runs
                 row["metadata"] = {"tag": tag, **row["metadata"]}
             yield place, row
 
 
 class _TableColumns(NamedTuple):
-    """The columns of a table with one document in each row.
+    """The names of the columns of a table that has one document in each row.
 
     Attributes:
-        query: The column of the query or its id.
+        query: The column of the query or of its id.
         document: The column of the document's id.
-        number: The column of its grade, rank or score.
+        score: The column of the document's grade, rank or score.
     """
 
     query: str
     document: str
-    number: str
+    score: str
 
 
 def join_documents_of_queries(
     rows: Iterable[tuple[str, Any]], file: Path, *, expected: bool
 ) -> Iterator[tuple[str, Any]]:
-    """Yield a row for each query of a table with one document in each row; the rows of any other source as they are.
+    """Yield a row for each query of a table that has one document in each row. The rows of other sources stay as they are.
 
     Args:
         rows: The rows with their places.
         file: Their file, for the error.
-        expected: Whether the documents have grades, and are what is expected. Else they have ranks or scores, and were retrieved.
+        expected: Whether the documents are the expected ones and have grades. Else they were retrieved and have ranks or scores.
 
     Raises:
         InputFileError: A document of a query has two grades.
@@ -175,24 +176,24 @@ def join_documents_of_queries(
     for place, row in chain(first_rows, stream):
         query = str(whole_number(row[columns.query]))
         document = str(whole_number(row[columns.document]))
-        number = _read_number(row[columns.number])
+        number = _read_number(row[columns.score])
         if number is None:
             raise InputFileError(
-                f"{file}, {place}: {columns.number!r} holds no number: {row[columns.number]!r}."
+                f"{file}, {place}: {columns.score!r} holds no number: {row[columns.score]!r}."
             )
         numbers = numbers_of_queries.setdefault(query, {})
         if numbers.setdefault(document, number) != number:
             raise InputFileError(
-                f"{file}, {place}: {document[:80]!r} has two values of {columns.number!r} for the query {query[:80]!r}."
+                f"{file}, {place}: {document[:80]!r} has two values of {columns.score!r} for the query {query[:80]!r}."
             )
         _, shared = queries.setdefault(query, (place, dict(row)))
         for key in [key for key, value in shared.items() if row.get(key) != value]:
             del shared[key]
     for query, (place, shared) in queries.items():
         numbers = numbers_of_queries[query]
-        if not expected and find_list_kind(columns.number) in _LOWEST_FIRST_KINDS:
+        if not expected and find_list_kind(columns.score) in _LOWEST_FIRST_KINDS:
             numbers = {document: -number for document, number in numbers.items()}
-        _, fields = next(query_rows({query: numbers}, expected=expected))
+        _, fields = next(iterate_queries({query: numbers}, expected=expected))
         is_text = normalized_key(columns.query) not in QUERY_IDS
         read = columns[1:] if is_text else columns
         others = {key: value for key, value in shared.items() if key not in read}
@@ -202,7 +203,7 @@ def join_documents_of_queries(
 
 
 def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns | None:
-    """Find the columns of a table with one document in each row; None if the rows are no such table."""
+    """Find the columns of a table with one document in each row. Return None if the rows are no such table."""
     if not rows or not all(isinstance(row, dict) for row in rows):
         return None
     names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
@@ -225,7 +226,7 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     queries.sort(key=lambda name: normalized_key(name) in QUERY_IDS, reverse=True)
     columns = _TableColumns(queries[0], documents[0], numbers[0])
     are_ids = all(_is_single_id(row[columns.document]) for row in rows)
-    values = [_read_number(row[columns.number]) for row in rows]
+    values = [_read_number(row[columns.score]) for row in rows]
     are_numbers = all(value is not None for value in values)
     if not (are_ids and are_numbers):
         return None
@@ -233,7 +234,7 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
         grades = [value for value in values if value is not None]
         are_grades = all(value.is_integer() and value <= _MAX_GRADE for value in grades)
         # A rating or a label of single rows may be one of the question.
-        is_about_documents = normalized_key(columns.number) not in _GENERAL_GRADE_NAMES
+        is_about_documents = normalized_key(columns.score) not in _GENERAL_GRADE_NAMES
         has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
         return columns if are_grades and (is_about_documents or has_repeated_query) else None
     others = set(names) - {*queries, *documents, *numbers}
@@ -243,14 +244,14 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
 
 
 def _is_single_id(value: Any) -> bool:
-    """Whether a value is the id of one document."""
+    """Tell whether a value is the id of one document."""
     if isinstance(value, str):
         return len(value.split()) == 1 and value[:1] not in "[{("
     return type(whole_number(value)) is int
 
 
 def _read_number(value: Any) -> float | None:
-    """Read a grade, rank or score: a number, or a word such as ``relevant``; None for anything else."""
+    """Read a grade, rank or score: a number, or a word such as ``relevant``. Return None for anything else."""
     if isinstance(value, bool):
         return float(value)
     number = to_number(value)
@@ -258,7 +259,7 @@ def _read_number(value: Any) -> float | None:
 
 
 def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
-    """Return what ``{query: {document: number}}`` holds, as BEIR and pytrec_eval write it in JSON; None for anything else."""
+    """Return the data if it has the form ``{query: {document: number}}`` of BEIR and pytrec_eval. Return None for anything else."""
     if not isinstance(data, dict) or not any(data.values()):  # a query of a run may have no document
         return None
     for scores in data.values():
@@ -269,10 +270,15 @@ def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
     return data
 
 
-def query_rows(
+def iterate_queries(
     rankings: Mapping[str, Mapping[str, float]], *, expected: bool
 ) -> Iterator[tuple[str, Any]]:
-    """Return each query with its documents: those that are expected, or those that were retrieved."""
+    """Yield a row for each query, after its place.
+
+    Args:
+        rankings: By query, the grade or score of each document.
+        expected: Whether the documents are the expected ones. Else they are the retrieved ones.
+    """
     for query, scores in rankings.items():
         fields: dict[str, Any]
         if expected:
@@ -286,7 +292,7 @@ def query_rows(
 
 
 def _read_finite(text: str) -> float | None:
-    """Read a finite number; None for any other text."""
+    """Read a finite number. Return None for any other text."""
     try:
         number = float(text)
     except ValueError:

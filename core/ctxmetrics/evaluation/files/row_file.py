@@ -32,8 +32,8 @@ from ctxmetrics.evaluation.files.passage_lists import group_rows
 from ctxmetrics.evaluation.files.rankings import (
     beir_rows,
     is_ranking,
+    iterate_queries,
     join_documents_of_queries,
-    query_rows,
     ranking_rows,
     rankings_in,
 )
@@ -302,7 +302,7 @@ class RowFile(Iterator[T], Generic[T]):
             return sum(1 for line in text if line.strip())
 
     def list_columns(self) -> dict[str, str] | None:
-        """List the columns to map so that the first rows give the same samples without recognition; None if no mapping does."""
+        """List the columns to map so that the first rows give the same samples without recognition. Return None if no mapping does."""
         reading = self.reading
         columns = {reading.original(column): name for column, name in reading.columns.items()}
         for name, path in reading.mapping.items():
@@ -481,7 +481,7 @@ class RowFile(Iterator[T], Generic[T]):
         data = read_json(self.path, self._encoding)
         rankings = rankings_in(data)
         if rankings:
-            return query_rows(rankings, expected=self._only_references)
+            return iterate_queries(rankings, expected=self._only_references)
         if is_trace(data):
             rows = [data]
             path = ""

@@ -1,4 +1,4 @@
-"""The names in a row: those that no schema knows, and those that are refused because they seem to be misspelt."""
+"""The names in a row: names that no schema knows, and names that are refused because they seem to be misspelt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_names(
     parsed_row: Mapping[str, Any],
     locations: Mapping[str, list[Location]],
 ) -> None:
-    """Refuse a name that is close to the name of an absent field, and a ``context`` with two possible meanings."""
+    """Refuse a name that is close to the name of an absent field. Refuse a ``context`` that has two possible meanings."""
     known = reading.schema.known_keys | first_keys(reading.columns)
     absent = reading.absent
     if absent is None:
@@ -50,7 +50,7 @@ def check_names(
 
 
 def _find_mapping(key: str, field_name: str, value: Any) -> str | None:
-    """Find how the value of a key can be read as a field, as ``PATH=FIELD``; None if it cannot be."""
+    """Find the mapping ``PATH=FIELD`` that reads the value of a key as a field. Return None if there is none."""
     if field_name not in {"response", "reference", "references"}:
         return f"{key}={field_name}"
     names = TEXT_KEYS_OF_FIELDS["reference"]
@@ -80,18 +80,26 @@ def check_system(reading: Reading, row: Mapping[str, Any]) -> None:
 def _misspelt_error(
     reading: Reading, key: str, close_key: str, mappings: list[str]
 ) -> UnknownFieldError:
-    """Build the error of a misspelt key, with a ``--map`` option for each key that is misspelt in the same way."""
-    options = " ".join(map_options(mappings))
-    others = f"{options}, or " if options else ""
+    """Build the error of a misspelt key.
+
+    Args:
+        reading: How the row is read.
+        key: The misspelt key.
+        close_key: The known key that is close to it.
+        mappings: The mappings, as ``PATH=FIELD``, of all keys that are misspelt in the same way.
+    """
+    map_advice = " ".join(map_options(mappings))
+    if map_advice:
+        map_advice += ", or "
     return UnknownFieldError(
         f"unknown field '{key}' (schema '{reading.name}').",
-        f"Did you mean '{close_key}'? Rename it; on the command line write {others}--map "
+        f"Did you mean '{close_key}'? Rename it; on the command line write {map_advice}--map "
         f"{shlex.quote(f'{key}=metadata')} to carry it along.",
     )
 
 
 def list_unknown_names(reading: Reading, rest: Mapping[str, Any]) -> list[str]:
-    """List the names in the rest of a row that no schema has, in the row's order; a nested name as its path."""
+    """List the names in the rest of a row that no schema has, in the order of the row. A nested name is given as its path."""
     names: list[str] = []
     for key, value in rest.items():
         if key in reading.schema.heads and hasattr(value, "items"):

@@ -221,7 +221,7 @@ class Plan:
         return error
 
     def _find_id(self, row: Mapping[str, Any]) -> Any:
-        """Find the id of a row; None if it has none, or cannot be read."""
+        """Find the id of a row. Return None if it has none, or cannot be read."""
         if not hasattr(row, "items"):
             return None
         try:
@@ -231,7 +231,7 @@ class Plan:
         return first_value(find_locations(self.reading, parsed_row, "id"))
 
     def column_of(self, name: str, columns: Collection[str]) -> str | None:
-        """Find the column that holds a field; None if there is no such column or several, or if a path is nested."""
+        """Find the column that holds a field. Return None if there is no such column or several, or if a path is nested."""
         reading = self.reading
         needs_rows = self.unsure or self.refusal or reading.split or self.joined
         has_grades = reading.graded_ids or may_hold_grades(columns)
@@ -390,7 +390,7 @@ class Plan:
         )
 
     def _find_only_field(self, name: str, example: Any) -> str | None:
-        """Find the field that a value under a key is read as; empty for no field, None if only the careful reader can tell."""
+        """Find the field that a value under a key is read as. The result is empty for no field, None if only the careful reader can tell."""
         locations = find_all_locations(self.reading, {name: example})
         matches: list[tuple[str, str, Any]] = []
         for field_name, field_locations in locations.items():
@@ -404,7 +404,7 @@ class Plan:
         return None
 
     def _needs_careful_reader(self, name: str) -> bool:
-        """Whether only the careful reader can read a key, whatever its value is.
+        """Tell whether only the careful reader can read a key, whatever its value is.
 
         Such are a stage, a mark of answerability, a name that may be misspelt, and a path of several steps.
         """
@@ -424,7 +424,7 @@ class Plan:
         return self._may_be_misspelt(name)
 
     def _decide_held(self, name: str, value: dict[Any, Any]) -> HeldFields | None:
-        """Ask the careful reader what an object holds; None if that depends on more than its keys and the types of its values."""
+        """Ask the careful reader what an object holds. Return None if that depends on more than its keys and the types of its values."""
         if self._is_list_of_path(name):
             return None
         if any(self._depends_on_content(name, inner, item) for inner, item in value.items()):
@@ -450,7 +450,7 @@ class Plan:
         return HeldFields(tuple(fields), tuple(rest.get(name, ())), unknown_names, may_order)
 
     def _depends_on_content(self, name: str, inner: Any, item: Any) -> bool:
-        """Whether more than the type of a value in an object decides what it is."""
+        """Tell whether more than the type of a value in an object decides what it is."""
         if type(inner) is not str or not inner or type(item) not in _PLAIN_TYPES:
             return True
         if type(item) is dict and inner in self._holders[name]:
@@ -460,11 +460,11 @@ class Plan:
         return type(item) in (list, dict) and inner in self._inner_holders
 
     def _is_list_of_path(self, name: str) -> bool:
-        """Whether a path at which the careful reader looks goes into the items of a list."""
+        """Tell whether a path at which the careful reader looks goes into the items of a list."""
         return any(path.startswith(f"{name}[") for path in self._paths)
 
     def _may_be_misspelt(self, name: str) -> bool:
-        """Whether the careful reader may refuse a name that no field has."""
+        """Tell whether the careful reader may refuse a name that no field has."""
         reading = self.reading
         schema = reading.schema
         if name in schema.known_keys | first_keys(reading.columns):
@@ -526,7 +526,7 @@ class Plan:
 
 
 def _may_be(name: str, kind: type) -> bool:
-    """Whether a plan reads a field from values of a type."""
+    """Tell whether a plan reads a field from values of a type."""
     if name in TEXTS:
         return kind is str or (name == "id" and kind is int)
     if name in LISTS:
@@ -535,7 +535,7 @@ def _may_be(name: str, kind: type) -> bool:
 
 
 def _is_stored_as_is(name: str, value: Any) -> bool:
-    """Whether the value of a field is stored as it is.
+    """Tell whether the value of a field is stored as it is.
 
     Raises:
         _NeedsCarefulReaderError: The careful reader must read the value.

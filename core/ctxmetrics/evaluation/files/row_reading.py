@@ -104,7 +104,7 @@ def _read_parsed(
 
 
 def _has_unanswerable_id(reading: Reading, values: Mapping[str, Any]) -> bool:
-    """Whether the id says that the question has no answer, in a system whose ids do so."""
+    """Tell whether the id says that the question has no answer, in a system whose ids do so."""
     ending = reading.schema.unanswerable_ids
     return bool(ending) and str(values.get("id")).endswith(ending)
 

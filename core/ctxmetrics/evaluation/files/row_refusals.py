@@ -46,7 +46,7 @@ def explain_row_refusal(
     *,
     several: bool,
 ) -> str | None:
-    """Explain why rows are no samples, with the option that reads them; None if nothing is wrong.
+    """Explain why rows are no samples, with the option that reads them. Return None if nothing is wrong.
 
     Args:
         reading: How the rows are read.
@@ -106,7 +106,7 @@ def _texts_of_searches(reading: Reading, parsed_row: Mapping[str, Any]) -> list[
 def _explain_setting(
     reading: Reading, rows: Sequence[Mapping[str, Any]], records: Sequence[Record]
 ) -> str | None:
-    """Explain which column makes the rows several retrievals of one question; None if no column does."""
+    """Explain which column makes the rows several retrievals of one question. Return None if no column does."""
     id_column = reading.mapping.get("id", "id")
     names = [
         record.question or look_up(row, id_column) for record, row in zip(records, rows, strict=True)

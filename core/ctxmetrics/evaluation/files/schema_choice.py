@@ -131,13 +131,13 @@ def _find_answer_columns(
 
 
 def _path_holds_texts(row: Mapping[str, Any], path: str) -> bool:
-    """Whether texts or documents stand at a path."""
+    """Tell whether the value at a path is a text, or a list of texts or documents."""
     value = look_up(row, path)
     return isinstance(value, str) or not find_fault(unwrap_inner_list(value), "retrieved_contexts")
 
 
 def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit | None:
-    """Measure how well the schema of a reading fits the first rows; None if it does not fit."""
+    """Measure how well the schema of a reading fits the first rows. Return None if it does not fit."""
     if not has_marks(reading.schema, parsed_row):
         return None
     places = get_first_locations(find_all_locations(reading, parsed_row))
@@ -157,22 +157,27 @@ def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit |
 
 
 def _may_hold(field: str, value: Any) -> bool:
-    """Whether a value may be a field's. An object may only hold grades; a field of one text holds no list, but for the reference."""
+    """Tell whether a field may hold a value.
+
+    An object is possible only if it holds grades by id. A list is possible unless the field is a single text. The reference
+    is a single text that may also be a list.
+    """
+    is_object = hasattr(value, "items")
     if field == GRADED_FIELD and holds_numbers_by_id(value):
         return True
     may_be_list = field not in TEXTS or field == "reference"
-    return isinstance(value, str) or (may_be_list and not hasattr(value, "items"))
+    return isinstance(value, str) or (may_be_list and not is_object)
 
 
 def _add_columns(
-    fit: _SchemaFit, parsed_row: Mapping[str, Any], unsure: list[tuple[str, ...]]
+    fit: _SchemaFit, parsed_row: Mapping[str, Any], ambiguous_columns: list[tuple[str, ...]]
 ) -> dict[str, str]:
-    """Return the columns of a reading, and the columns that its schema does not read and other schemas know.
+    """Return the columns of a reading, with further columns whose names other schemas know.
 
     Args:
         fit: The schema that fits best.
         parsed_row: The first rows as one.
-        unsure: A list; columns are appended to it where two may hold the same field.
+        ambiguous_columns: A list to append to: pairs of columns that may hold the same field.
     """
     mapped = fit.reading.columns
     columns = dict(mapped)
@@ -181,7 +186,8 @@ def _add_columns(
         if key in mapped or key in _NAMES_NEVER_ALONE:
             continue
         fields = _find_meanings(fit.reading.original(key), key, value, parsed_row)
-        # An object under the name of a text is an answer of a store; under that of a list, an error says what is wrong.
+        # An object under the name of a text is the answer of a store. For an object under the name of a list, a later check
+        # raises an error that says what is wrong.
         free = [
             field for field in fields - taken.keys() if field not in TEXTS or _may_hold(field, value)
         ]
@@ -194,14 +200,16 @@ def _add_columns(
                 read_value = look_up(parsed_row, taken[field])
                 if not is_mapped and _is_second_value(field, value, read_value):
                     original = fit.reading.original
-                    unsure.append((f"{original(taken[field])}={field}", f"{original(key)}={field}"))
+                    ambiguous_columns.append(
+                        (f"{original(taken[field])}={field}", f"{original(key)}={field}")
+                    )
     return columns
 
 
 def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, Any]) -> set[str]:
-    """Find the fields that a column may hold: by its key in any schema, else by its header in plain words.
+    """Find the fields that a column may hold: by its key in any schema, else by the plain words of its header.
 
-    Objects without a text are the sources of an answer, unless the column is one of ids.
+    A list of objects without texts holds the sources of an answer, and no field. A column of ids may hold such a list.
     """
     fields = fields_called(key)
     for ids, texts in TEXTS_OF.items():
@@ -214,7 +222,10 @@ def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, A
 
 
 def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:
-    """Find columns with a name of ids that hold texts, and whose name means texts in other systems: ``retrieved_documents``."""
+    """Find columns that hold texts although the schema reads their name as a name of ids.
+
+    In other systems such a name means texts: ``retrieved_documents``.
+    """
     columns: dict[str, str] = {}
     for ids, texts in TEXTS_OF.items():
         for key in reading.schema.flat_keys[ids]:
@@ -225,9 +236,9 @@ def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _hold_texts(value: Any, row: Mapping[str, Any]) -> bool:
-    """Whether values under a name of ids are texts: documents with a text, or strings of several words.
+    """Tell whether the values under a name of ids are texts: documents with a text, or strings of several words.
 
-    If the expected ids are strings of several words too, these are ids.
+    Strings of several words are ids if the expected ids are such strings too.
     """
     items = list_in(value) or ([value] if isinstance(value, str) else [])
     if not items or not all(isinstance(text_of(item), str) for item in items):
@@ -244,7 +255,7 @@ def _hold_texts(value: Any, row: Mapping[str, Any]) -> bool:
 
 
 def _is_second_value(field: str, value: Any, read_value: Any) -> bool:
-    """Whether a value may be a field's, and differs from the value that is read for the field."""
+    """Tell whether a field may hold a value that differs from the value that is read for the field."""
     if value == read_value:
         return False
     if isinstance(value, str) or isinstance(read_value, str):

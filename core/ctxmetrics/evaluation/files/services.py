@@ -27,7 +27,10 @@ _MAX_DEPTH = 3
 
 
 def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of the paths in the reply of a service that a row is or holds; empty where there is none."""
+    """Find the reply of a service: the row itself, or an object in it. Return the field of each path in the reply.
+
+    The result is empty if there is no reply.
+    """
     for path, holder in _list_reply_holders(row):
         for name, service in _SERVICES.items():
             columns = _read_reply(holder, service)
@@ -39,7 +42,7 @@ def find_reply(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _count_replies(row: Mapping[str, Any]) -> int:
-    """Count the different lists of documents under the usual names, in the objects of a row that may be a reply."""
+    """Count the different lists of documents that stand under usual names in the objects of a row."""
     documents: list[Any] = []
     for _, holder in _list_reply_holders(row):
         columns = _read_reply(holder, _SERVICES[_USUAL_NAMES_KEY])
@@ -51,16 +54,17 @@ def _count_replies(row: Mapping[str, Any]) -> int:
 
 
 def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield a row and the objects in it that may be a reply, each with the path to it, such as ``result.``."""
+    """Yield a row and the objects in it that may be a reply, each after its path, such as ``result.``."""
     for path, holder in _objects(row, _MAX_DEPTH):
-        # An answer may be an object with its documents, though a path with this word usually holds nothing that was retrieved.
+        # A path with the word "answer" usually holds nothing that was retrieved. But an answer may be an object that holds its
+        # documents.
         path_without_answer = path.replace("answer", "")
         if not NAMES_OF_NOT_RETRIEVED.search(path_without_answer):
             yield path, holder
 
 
 def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield a row and the objects in it, each with the beginning of the paths in it; the outermost come first. Metadata is no reply."""
+    """Yield a row and the objects in it, each after the beginning of its paths. Outer objects come first; metadata is left out."""
     yield path, row
     if depth == 0:
         return
@@ -70,7 +74,7 @@ def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tup
 
 
 def _read_reply(holder: Mapping[str, Any], service: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the fields of the paths in a reply; empty where an object is no reply of the service."""
+    """Return the field of each path in a reply. The result is empty if the object is no reply of the service."""
     columns: dict[str, str] = {}
     if any(look_up(holder, mark) is None for mark in service.get(_MARKS_KEY, ())):
         return columns
@@ -98,7 +102,7 @@ def _count_questions(holder: Mapping[str, Any]) -> int:
 
 
 def _is_usable(value: Any, field: str) -> bool:
-    """Whether a value of a reply can be its question or answer, its ids, or its documents."""
+    """Tell whether a value of a reply can be the value of a field: a text, metadata, ids or documents."""
     if field in TEXTS:
         return isinstance(value, str) or join_parts(value) is not None
     if field == "metadata":
@@ -109,7 +113,7 @@ def _is_usable(value: Any, field: str) -> bool:
 
 
 def _are_documents(items: Any) -> bool:
-    """Whether something is a list of texts, or of documents with a text, and no list of messages."""
+    """Tell whether a value is a list of texts or of documents with a text. A list of messages is not."""
     if not isinstance(items, list) or not items or are_messages(items):
         return False
     return all(isinstance(text_of(item), str) for item in items)

@@ -22,11 +22,11 @@ from ctxmetrics.samples.schema import RETRIEVED, join_first
 _SETTING_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["settings"]
 # Names of what retrieves, or of a run.
 _SYSTEM_NAMES = frozenset(map(normalized_key, _SETTING_NAMES["systems"]))
-# The most values of a setting whose name says nothing.
+# The maximum number of values of a setting whose name says nothing.
 _MAX_VALUES = 20
 # How many levels of objects settings may stand in.
 _MAX_DEPTH = 3
-# The most values that a message lists.
+# The maximum number of values that a message lists.
 _MAX_VALUES_SHOWN = 4
 
 
@@ -54,7 +54,7 @@ def to_retrieval(
     *,
     reference: Any = None,
 ) -> RetrievalRow | None:
-    """Return what a row says of a retrieval; None where it has no question or nothing was retrieved.
+    """Return what a row says of a retrieval. Return None if it has no question or nothing was retrieved.
 
     Args:
         question: What names the question.
@@ -106,13 +106,13 @@ def read_retrieval(values: Mapping[str, Any], excluded: Collection[str] = ()) ->
 
 
 def may_hold_setting(columns: Iterable[str]) -> bool:
-    """Whether a column has the usual name of what retrieves, or of a run."""
+    """Tell whether a column has the usual name of what retrieves, or of a run."""
     return any(map(_is_system, columns))
 
 
 @lru_cache(maxsize=4096)
 def _is_system(name: str) -> bool:
-    """Whether a name, or the last step of a path, is a usual one of what retrieves, or of a run."""
+    """Tell whether a name, or the last step of a path, is a usual one of what retrieves, or of a run."""
     last_step = str(name).rpartition(".")[2]  # the keys of metadata may be numbers
     return normalized_key(last_step) in _SYSTEM_NAMES
 
@@ -123,7 +123,7 @@ def name_value(value: Any) -> str:
 
 
 def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
-    """Find the column that says which retrieval a row is of, where a question has several; None where there is none.
+    """Find the column that says which retrieval a row is of, where a question has several. Return None if there is none.
 
     A column of a usual name is one if it differs between rows of a question that retrieved something else. Any other is one
     if each question has the same few values of it, and a passage was retrieved under several of them.
@@ -165,7 +165,7 @@ def _group_by_value(group: Sequence[RetrievalRow], name: str) -> _Group:
 
 
 def _has_different_lists(group: _Group) -> bool:
-    """Whether different values of a column have different lists of retrieved items."""
+    """Tell whether different values of a column have different lists of retrieved items."""
     lists = set()
     for rows in group.values():
         lists.add(tuple(chain.from_iterable(row.items for row in rows)))
@@ -173,7 +173,7 @@ def _has_different_lists(group: _Group) -> bool:
 
 
 def _looks_like_setting(groups: Sequence[_Group]) -> bool:
-    """Whether a column looks like a setting: all questions have the same values of it, as if each retriever got each question.
+    """Tell whether a column looks like a setting: all questions have the same values of it, as if each retriever got each question.
 
     A passage or a rank must also repeat under some different values, and never under the same value of one question.
     """

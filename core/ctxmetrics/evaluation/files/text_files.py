@@ -42,7 +42,7 @@ _ASCII_BYTES = bytes(range(128))
 _FOREIGN_FILE_BEGINNINGS = read_data("samples", "keys.json")["no_data"]
 
 
-# What was read of a file may be at most so many times as large as its compressed form ..
+# What was read of a file may be at most this number of times as large as its compressed form ..
 _MAX_EXPANSION = 200
 # .. unless it has fewer bytes than this: so much of a line may be in memory before the file is refused.
 _FREE_BYTES = 1 << 25
@@ -144,7 +144,7 @@ class _Decompressed(io.RawIOBase):
             self._stream = _import_pyarrow().input_stream(self._compressed, compression="zstd")
 
     def readable(self) -> bool:
-        """Whether it can be read: yes."""
+        """Tell whether it can be read: yes."""
         return True
 
     def readinto(self, buffer: Any) -> int:

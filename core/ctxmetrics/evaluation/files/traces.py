@@ -46,7 +46,7 @@ _NUMBERED_ATTRIBUTE = re.compile(
 
 
 def is_trace(row: Any) -> bool:
-    """Whether a row is a span of a trace, or holds spans."""
+    """Tell whether a row is a span of a trace, or holds spans."""
     below = _read_attribute(row, "below")
     if isinstance(below, list) and any(_read_attribute(span, "kind") is not None for span in below):
         return True
@@ -92,7 +92,7 @@ def _have_conversations(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
 
 
 def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
-    """Whether any span of the traces is a retriever's."""
+    """Tell whether any span of the traces is a retriever's."""
     return any(_retrieves(span) for _, span in chain.from_iterable(traces.values()))
 
 
@@ -126,7 +126,7 @@ def _read_attribute(span: Any, attribute: str) -> Any:
 
 
 def _retrieves(span: Any) -> bool:
-    """Whether a span is a retriever's."""
+    """Tell whether a span is a retriever's."""
     return str(_read_attribute(span, "kind")).lower() in RETRIEVERS
 
 
@@ -217,7 +217,7 @@ def _get_time(retriever: tuple[Any, Retrieval]) -> str:
 
 
 def _read_found_documents(span: Any) -> list[Any] | None:
-    """Return what a retriever found: attributes that stand by themselves, or a list; None where it does not say."""
+    """Return what a retriever found: attributes that stand by themselves, or a list. Return None if it does not say."""
     opened = read_cells(span)
     numbered: dict[int, dict[str, Any]] = {}
     for path, value in leaves(opened, 2):

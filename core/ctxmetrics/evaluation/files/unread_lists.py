@@ -17,7 +17,7 @@ from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import are_messages, as_list, join_parts, leaves, look_up, text_of
 from ctxmetrics.samples.schema import OPTIONS, TEXTS
 
-# How many levels deep lists of texts are looked for in a row.
+# The maximum depth at which lists of texts are searched in a row.
 _MAX_DEPTH = 5
 # Names of a question.
 _QUESTION_NAMES = re.compile(
@@ -31,7 +31,7 @@ _ANSWER_NAMES = re.compile(
 
 
 def find_unread_passages(reading: Reading, parsed_row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the paths of lists of passages that are read as no field, and may be what was retrieved."""
+    """Return the paths of lists of passages that no field reads and that may be the retrieved contexts."""
     first_locations = get_first_locations(find_all_locations(reading, parsed_row))
     read_paths = set(reading.columns)
     for name in OPTIONS:
@@ -43,19 +43,23 @@ def find_unread_passages(reading: Reading, parsed_row: Mapping[str, Any]) -> tup
             paths.append(path)
         else:
             paths += _find_inner_passages(path, value)
-    texts_of_row = {
-        value
-        for name, (_, value) in first_locations.items()
-        if name in TEXTS and isinstance(value, str)
-    }
+    texts_of_row: set[str] = set()
+    for name, (_, value) in first_locations.items():
+        if name in TEXTS and isinstance(value, str):
+            texts_of_row.add(value)
     return tuple(
         path for path in paths if _may_be_retrieved(path, look_up(parsed_row, path), texts_of_row)
     )
 
 
 def _find_inner_passages(path: str, value: Any) -> list[str]:
-    """Return the paths of passages in the items of a list: in objects that are no documents, or in rows of a database."""
-    items = list_in(value) or [None]
+    """Return the paths of passages inside the items of a list.
+
+    The items are objects that are no documents, or lists: the rows of a database.
+    """
+    items = list_in(value)
+    if not items:
+        return []
     first_item = items[0]
     if isinstance(first_item, list):
         cells = [(f"[{place}]", cell) for place, cell in enumerate(first_item)]
@@ -73,7 +77,7 @@ def _find_inner_passages(path: str, value: Any) -> list[str]:
 
 
 def _may_be_retrieved(path: str, value: Any, texts_of_row: set[str]) -> bool:
-    """Whether the value at a path may be what was retrieved: no question, no answer, and nothing that is expected.
+    """Tell whether the value at a path may be the retrieved contexts: it is no question, no answer and nothing expected.
 
     Args:
         path: The path.
@@ -89,12 +93,12 @@ def _may_be_retrieved(path: str, value: Any, texts_of_row: set[str]) -> bool:
 
 
 def are_passages(value: Any) -> bool:
-    """Whether a value is a list of documents, or of texts of more than a word."""
+    """Tell whether a value is a list of documents, or of texts of several words."""
     items = value if isinstance(value, tuple) else list_in(value) or ()
     return bool(items) and not are_messages(items) and all(is_passage(item) for item in items)
 
 
 def is_passage(item: Any) -> bool:
-    """Whether an item has a text of several words, or a text in another script."""
+    """Tell whether an item has a text of several words, or a text in a script that is not Latin."""
     text = text_of(item)
     return isinstance(text, str) and (" " in text.strip() or not text.isascii())

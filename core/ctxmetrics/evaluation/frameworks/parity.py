@@ -133,7 +133,7 @@ def compare(
         samples: The samples.
         metrics: The metrics, with their judges.
         runners: The runners; None: those of every installed framework.
-        progress: Called with what runs next.
+        progress: A function that is called with the name of the next metric and runner.
     """
     compared, absent = installed_runners() if runners is None else (list(runners), {})
     others = [runner for runner in compared if runner != CORE]
@@ -172,7 +172,7 @@ def _differences(
 def _group_by_samples(
     metrics: Sequence[Metric], samples: Sequence[Sample]
 ) -> list[tuple[list[Metric], list[Sample]]]:
-    """Group the metrics that the same samples have the fields for, and return each group with these samples."""
+    """Group the metrics that need fields of the same samples. Return each group with these samples."""
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
         indexes = []
@@ -186,7 +186,7 @@ def _group_by_samples(
 def _score_with_runner(
     runner: Runner, metrics: list[Metric], samples: list[Sample]
 ) -> list[Sequence[object]]:
-    """Return the runner's values of each metric; instead of a missing value, the error as text."""
+    """Return the runner's values of each metric. If a runner fails, the error as text stands in the place of each value."""
     values: list[Sequence[object]] = []
     groups = [[metric] for metric in metrics]
     if runner.score_all is not None:

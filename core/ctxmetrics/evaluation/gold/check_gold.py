@@ -65,27 +65,27 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
 SampleSource: TypeAlias = Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str]
-# How many questions are drawn at random for an audit.
+# The number of questions that are drawn at random for an audit.
 AUDITED_QUESTION_COUNT = 40
-# The name of what the samples themselves retrieved, beside other runs.
+# The name of the run that the samples themselves hold, beside other runs.
 OWN_RUN_NAME = "retrieved"
 # The title of the page.
 PAGE_TITLE = "The gold, checked"
-# How many findings of a kind the page shows.
+# The maximum number of findings of a kind on the page.
 _MAX_FINDINGS_ON_PAGE = 200
-# How many findings of a kind the text shows.
+# The maximum number of findings of a kind in the text.
 _MAX_FINDINGS_IN_TEXT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindShare(Plain):
-    """How many questions a kind of finding touches.
+    """The number of questions that have a kind of finding.
 
     Attributes:
-        kind: The kind.
-        questions: How many questions.
-        share: The share of all.
-        interval: Wilson's interval of 95 %, for questions of which these are a random part.
+        kind: The kind of finding.
+        questions: The number of questions that have it.
+        share: The share of all questions that have it.
+        interval: Wilson's 95 % interval of the share, if the questions are a random sample of more questions.
     """
 
     kind: str
@@ -99,17 +99,18 @@ class GoldCheck(Plain):
     """What `check_gold` found; as a string, a report.
 
     Attributes:
-        samples: How many samples there are.
-        passages: How many passages the gold was looked for in.
-        with_corpus: Whether these are a corpus; else they are what was retrieved and expected, which proves less.
+        samples: The number of samples.
+        passages: The number of passages that were searched for the gold.
+        with_corpus: Whether the passages are a whole corpus. Else they are only the retrieved and the expected passages, and the
+            check proves less.
         findings: The findings, in the order of the kinds and of the samples.
-        runs: How often the gold is what a run has at its first places.
-        holes: What the holes do to the means of each run.
-        deciding: How many questions say anything about the runs; None without a run.
+        runs: For each run, how often the gold is its first results.
+        holes: For each run, how much gold that is missing (holes) can change its means.
+        deciding: How many questions can show a difference between the runs; None if there is no run.
         notes: What was not checked, and why.
-        audit: What people said about the gold; None without labels.
-        judge: Who judged; None where nothing was judged.
-        results: The scores by which the judge was asked; None where nothing was judged. They are not in `to_dict`.
+        audit: The answers of people about the gold; None without labels.
+        judge: The name of the judge; None if nothing was judged.
+        results: The scores of the judged questions; None if nothing was judged. `to_dict` leaves them out.
     """
 
     samples: int
@@ -131,7 +132,7 @@ class GoldCheck(Plain):
 
     @property
     def shares(self) -> tuple[KindShare, ...]:
-        """How many questions have a finding of each kind, and last how many have any finding."""
+        """The number of questions with a finding of each kind, and at the end the number of questions with any finding."""
         numbers_by_kind: dict[str, set[int]] = {kind: set() for kind in KINDS}
         for finding in self.findings:
             numbers_by_kind[finding.kind].add(finding.number)
@@ -392,7 +393,7 @@ def _name_sources(
 
 
 def _find_path(source: object) -> object:
-    """Find the file that a source is, or reads; None without one."""
+    """Find the file that a source is, or reads. Return None if there is none."""
     if isinstance(source, RowFile):
         return source.path
     return source if isinstance(source, (str, os.PathLike)) else None
@@ -477,13 +478,13 @@ def _read_samples_and_run(
 
 
 def _has_gold(sample: Sample) -> bool:
-    """Whether a sample has a reference, or gold passages or ids."""
+    """Tell whether a sample has a reference, or gold passages or ids."""
     names = ("reference", "reference_contexts", "reference_context_ids")
     return any(map(sample.has, names))
 
 
 def _has_results(sample: Sample) -> bool:
-    """Whether a sample has what was retrieved for it."""
+    """Tell whether a sample has what was retrieved for it."""
     return sample.has("retrieved_contexts") or sample.has("retrieved_context_ids")
 
 

@@ -45,7 +45,7 @@ _MIN_EQUAL_WORDS_BESIDE_NUMBER = 3
 _MIN_EQUAL_WORDS_BESIDE_NAME = 4
 # A gold passage says the same without the negation if so many words on both sides of it are equal.
 _MIN_EQUAL_WORDS_AROUND_NEGATION = 5
-# A name has at most so many words.
+# A name has at most this number of words.
 _MAX_NAME_WORDS = 3
 
 
@@ -102,7 +102,7 @@ class GoldTexts:
         return frozenset[str]().union(*map(list_values, self._words))
 
     def find_contradiction(self, text: str, language: str, *, is_stated: bool) -> str:
-        """Describe how the gold contradicts a sentence; empty if it does not.
+        """Describe how the gold contradicts a sentence. The result is empty if it does not.
 
         Args:
             text: The sentence.
@@ -299,7 +299,7 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
 
 
 def _count_equal(words: Iterable[Token], others: Iterable[Token]) -> int:
-    """Count the words at the beginning that two texts have in common."""
+    """Count how many first words of two texts are equal."""
     pairs = zip(words, others, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
 
@@ -307,7 +307,7 @@ def _count_equal(words: Iterable[Token], others: Iterable[Token]) -> int:
 def _have_same_words_beside(
     words: Sequence[Token], place: int, others: Sequence[Token], other_place: int
 ) -> bool:
-    """Tell whether the words on both sides of two numbers are equal, as far as that shows the same statement."""
+    """Tell whether enough words on both sides of two numbers are equal to show the same statement."""
     before = _count_equal(words[:place][::-1], others[:other_place][::-1])
     after = _count_equal(words[place + 1 :], others[other_place + 1 :])
     unit = 1 if words[place].measures else 0
@@ -318,9 +318,9 @@ class _Denied(NamedTuple):
     """Words of a text around a negation.
 
     Attributes:
-        spelling: The words.
-        keys: Their keys.
-        keys_without: The same without the negation.
+        spelling: The words as a text.
+        keys: The keys of the words.
+        keys_without: The keys of the words without the negation.
     """
 
     spelling: str
@@ -331,7 +331,16 @@ class _Denied(NamedTuple):
 def _find_words_without_negation(
     words: Sequence[Token], others: Sequence[Token], language: str
 ) -> _Denied | None:
-    """Find the words on both sides of a negation of a text in another one that does not deny; None if there are none."""
+    """Find a negation in a text whose neighbouring words stand in another text without the negation.
+
+    Args:
+        words: The words of the text with negations.
+        others: The words of the other text.
+        language: The language of both texts.
+
+    Returns:
+        The equal words around the first such negation; None if there is no such negation.
+    """
     for place in find_negations(words, language):
         before = words[:place][::-1]
         after = words[place + 1 :]
@@ -341,10 +350,10 @@ def _find_words_without_negation(
             count_before = _count_equal(before, others[:other_place][::-1])
             count_after = _count_equal(after, others[other_place:])
             if count_after > 1 and count_before + count_after >= _MIN_EQUAL_WORDS_AROUND_NEGATION:
-                same = words[place - count_before : place + count_after + 1]
-                keys = [word.key for word in same]
+                equal_words = words[place - count_before : place + count_after + 1]
+                keys = [word.key for word in equal_words]
                 return _Denied(
-                    spelling=" ".join(word.spelling for word in same),
+                    spelling=" ".join(word.spelling for word in equal_words),
                     keys=keys,
                     keys_without=[*keys[:count_before], *keys[count_before + 1 :]],
                 )
@@ -352,7 +361,7 @@ def _find_words_without_negation(
 
 
 def _find_runs(words: Sequence[Token], keys: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Yield where words with certain keys stand one after another: the first place, and the place behind the last one."""
+    """Yield the start and the end of each sequence of words that have one of certain keys."""
     start = 0
     for has_key, group in groupby(words, key=lambda word: word.key in keys):
         end = start + sum(1 for _ in group)
@@ -367,7 +376,9 @@ def _find_name_between(
     others: Sequence[Token],
     names: frozenset[str],
 ) -> str:
-    """Find a name of a text that stands between certain words, as far as that shows the same statement; empty without one.
+    """Find a name in a text that stands between certain words. Return an empty text if there is none.
+
+    Enough of these words must be equal to show the same statement.
 
     Args:
         words_before: The words before it.

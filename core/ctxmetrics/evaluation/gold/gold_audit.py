@@ -307,7 +307,7 @@ def write_corrected(path: Path, samples: Iterable[Sample], changes: Iterable[Gol
 
 @dataclass(frozen=True, slots=True)
 class _Recall:
-    """The recall of one question by the gold as it is, and by people's gold; None where people did not look."""
+    """The recall of one question by the gold as it is, and by people's gold; None if people did not look."""
 
     by_gold: float
     by_people: float | None
@@ -409,5 +409,5 @@ def _correct_difference(
 
 
 def _excludes_zero(interval: tuple[float, float] | None) -> bool:
-    """Whether an interval lies above or below 0."""
+    """Tell whether an interval lies above or below 0."""
     return interval is not None and (interval[0] > 0 or interval[1] < 0)

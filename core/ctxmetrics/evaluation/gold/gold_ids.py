@@ -34,14 +34,14 @@ _MIN_EQUAL_SHARE_OF_COPY = 0.7
 _MIN_WORDS_FOR_SHARE = 10
 # How many passages a gold passage is compared with.
 _MAX_COMPARED_PASSAGES = 3
-# Doubles are searched by so many of the words of a passage, the rarest ones.
+# Doubles are searched by this number of the words of a passage, the rarest ones.
 _MAX_SEARCH_WORDS = 12
 # Gold passages overlap if one repeats at least this part of another. By default splitters repeat less (LangChain and
 # LlamaIndex a fifth).
 _MIN_REPEATED_SHARE = 0.3
 # A passage holds a gold text if it has at least this part of its words.
 _MIN_HELD_SHARE = 0.9
-# The most ids that a line of evidence names.
+# The maximum number of ids that a line of evidence names.
 _MAX_IDS_IN_EVIDENCE = 3
 
 # The end of an id that names a part of a source in words: page 3, chunk 12 of 40, 3. Seite, 第3页.
@@ -147,7 +147,7 @@ def _find_source(id_: str) -> str:
 
 
 def _find_number(id_: str) -> str:
-    """Return the number that an id is, or that stands behind its only word; empty if it is another id."""
+    """Return the number that an id is, or that stands behind its only word. The result is empty if it is another id."""
     match = _NUMBERED_ID.fullmatch(_fold_id(id_))
     return "" if match is None else match["number"]
 

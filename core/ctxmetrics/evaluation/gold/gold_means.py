@@ -35,7 +35,7 @@ class HoleBounds(Plain):
         recall_with_holes: The same if the holes were gold.
         precision: The mean share of these that is gold.
         precision_with_holes: The same if the holes were gold.
-        judged: The mean share of these that is gold, or that people called useful or useless; None where nothing was
+        judged: The mean share of these that is gold, or that people called useful or useless; None if nothing was
             retrieved at all.
     """
 
@@ -147,7 +147,7 @@ def count_deciding(
     runs: RunResults,
     passages: Passages,
 ) -> Deciding | None:
-    """Count the questions that decide between runs; None where no question has gold and results of every run."""
+    """Count the questions that decide between runs. Return None if no question has gold and results of every run."""
     # For each question the recall of every run.
     recalls_by_question: list[dict[str, float]] = []
     by_words = 0

@@ -13,19 +13,19 @@ from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
-# How many results of a run count.
+# The number of results of a run that count for a question.
 RESULTS_PER_QUESTION = 10
-# By the name of a run, for each question: what tells its results apart, as `Question.gold_keys` has it.
+# By the name of a run, for each question: the keys of its results, in the form of `Question.gold_keys`.
 RunResults: TypeAlias = Mapping[str, Sequence[Sequence[str] | None]]
-# If the gold of this share of the questions or more is the first results of a run, the gold of all of them is in doubt.
+# The gold of all questions is in doubt if the gold of at least this share of them is the first results of a run.
 _MIN_SUSPICIOUS_SHARE = 0.9
-# The fewest questions that show this.
+# The minimum number of questions that show this.
 _MIN_QUESTIONS = 8
-# So many gold passages in the order of the ranks are no chance.
+# If at least this number of gold passages is in the order of the ranks, that is not by chance.
 _MIN_GOLD_IN_RANK_ORDER = 3
-# A passage with a smaller share of the words of the reference does not help to answer.
+# A passage that has less than this share of the words of the reference does not help to answer.
 _MIN_USEFUL_SHARE = 0.1
-# The fewest words of a reference that show this.
+# The minimum number of words of a reference that show this.
 _MIN_REFERENCE_WORDS = 5
 
 
@@ -35,9 +35,9 @@ class RunGold(Plain):
 
     Attributes:
         run: The name of the run.
-        questions: The questions with gold and at least as many results.
-        equal: Those whose gold is exactly the first results.
-        most: The most gold passages of one of these.
+        questions: The number of questions with gold and at least as many results as gold passages.
+        equal: The number of questions whose gold is exactly the first results.
+        most: The maximum number of gold passages of such a question.
     """
 
     run: str
@@ -47,7 +47,7 @@ class RunGold(Plain):
 
     @property
     def is_made_by_it(self) -> bool:
-        """Whether that is so for nearly all questions."""
+        """Whether the gold of nearly all questions is exactly the first results of the run."""
         return self.questions >= _MIN_QUESTIONS and self.equal >= _MIN_SUSPICIOUS_SHARE * self.questions
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class LikeRun(NamedTuple):
 
     Attributes:
         run: The name of the run.
-        evidence: What is said of it.
+        evidence: The sentence about it.
     """
 
     run: str
@@ -77,7 +77,7 @@ class RunChecks(NamedTuple):
     Attributes:
         counts: How often the gold is what each run has first.
         findings: The questions whose gold seems to be copied.
-        undecided: By the number of each other question whose gold is the first results of a run, or nearly, what is said of it.
+        undecided: By the number of a question: its gold is the first results of a run, or nearly, but has no finding.
     """
 
     counts: list[RunGold]
@@ -129,7 +129,7 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
 
 
 def _is_nearly_first(gold: set[str], results: Sequence[str]) -> bool:
-    """Tell whether all gold passages but one are among the first results: one was replaced, or left out."""
+    """Tell whether all gold passages except one are among the first results."""
     first = results[: len(gold) + 1]
     return len(gold) >= _MIN_GOLD_IN_RANK_ORDER and len(gold.intersection(first)) >= len(gold) - 1
 
@@ -137,11 +137,13 @@ def _is_nearly_first(gold: set[str], results: Sequence[str]) -> bool:
 def list_run_results(
     questions: Sequence[Question], runs: Mapping[str, Sequence[Sample | None]]
 ) -> RunResults:
-    """List the first results of each run for each question: `RESULTS_PER_QUESTION` of them, or as many as there are gold passages.
+    """List the first results of each run for each question.
+
+    At least `RESULTS_PER_QUESTION` results count. If a question has more gold passages, as many results as gold passages count.
 
     Args:
         questions: The questions.
-        runs: By the name of a run what it retrieved for each question; None where it has none.
+        runs: By the name of a run, the sample with its results for each question; None for a question without results.
     """
     return {
         name: [
@@ -152,23 +154,23 @@ def list_run_results(
 
 
 def _list_results(question: Question, sample: Sample | None) -> list[str] | None:
-    """List what tells the first results for a question apart: ids, else texts.
+    """List the keys of the first results for a question: the ids, else hashes of the texts.
 
-    None where the gold cannot be compared with them: there are no results, or ids without texts, or texts without ids.
-    Results that are there and empty are an empty list.
+    Return None if the gold cannot be compared with the results: there are no results, or the gold has texts and the results have
+    only ids, or the reverse. Return an empty list if the run found nothing for the question.
     """
     if sample is None:
         return None
     ids = sample.retrieved_context_ids
     texts = sample.retrieved_contexts
-    most = max(RESULTS_PER_QUESTION, len(question.gold))
+    max_results = max(RESULTS_PER_QUESTION, len(question.gold))
     if texts == () or (texts is None and ids == ()):
-        return [*(ids or ())][:most] if question.has_ids else []
+        return [*(ids or ())][:max_results] if question.has_ids else []
     if not question.has_ids:
-        return None if texts is None else [make_key(None, text) for text in texts[:most]]
+        return None if texts is None else [make_key(None, text) for text in texts[:max_results]]
     if not ids or not any(ids):
         return None
-    pairs = zip(ids[:most], (texts or ids)[:most], strict=True)
+    pairs = zip(ids[:max_results], (texts or ids)[:max_results], strict=True)
     return [make_key(id_ or None, text) for id_, text in pairs]
 
 
@@ -177,7 +179,7 @@ def list_run_notes(
     runs: Mapping[str, Sequence[Sample | None]],
     run_results: RunResults,
 ) -> Iterator[str]:
-    """Yield for each run of how many questions the gold cannot be compared with the results."""
+    """Yield a note for each run: the number of questions whose gold cannot be compared with the results."""
     for name, samples in runs.items():
         counts = {"ids": 0, "texts": 0}
         for question, sample, results in zip(questions, samples, run_results[name], strict=True):
@@ -192,7 +194,10 @@ def list_run_notes(
 
 
 def _sorts_gold(questions: Sequence[Question]) -> bool:
-    """Tell whether the file names the gold of a question in the order of the ids: of most questions, or where nothing says otherwise."""
+    """Tell whether the file sorts the gold of a question by id.
+
+    It does if the gold of at least half of the questions with several gold passages is sorted.
+    """
     lists = [[*question.gold_keys] for question in questions]
     long_lists = [keys for keys in lists if len(keys) >= _MIN_GOLD_IN_RANK_ORDER]
     is_sorted = [keys for keys in long_lists if keys == sorted(keys)]
@@ -202,14 +207,14 @@ def _sorts_gold(questions: Sequence[Question]) -> bool:
 def _find_evidence(
     question: Question, first: Sequence[str], run: str, *, made_by_it: bool, sorts_gold: bool
 ) -> str:
-    """Describe why the gold seems to be copied from the run; empty if the run may have found the right gold.
+    """Describe why the gold seems to be copied from the run. Return an empty text if the run may have found the right gold.
 
     Args:
         question: The question.
         first: The first results of the run, which are its gold.
         run: The name of the run.
-        made_by_it: Whether the gold of nearly all questions is that.
-        sorts_gold: Whether the file has the gold in the order of the ids, which may be that of the ranks by chance.
+        made_by_it: Whether the gold of nearly all questions is the first results of this run.
+        sorts_gold: Whether the file sorts the gold by id. By chance this may be the order of the ranks.
     """
     count = len(first)
     text = describe_first_results(count, run)
@@ -228,9 +233,9 @@ def _find_evidence(
 
 
 def describe_first_results(count: int, run: str) -> str:
-    """Describe that the gold is so many first results of a run."""
-    what = "the first result" if count == 1 else f"the first {count} results"
-    return f"the gold is {what} of the run {run!r}"
+    """Describe that the gold is the first ``count`` results of a run."""
+    results = "the first result" if count == 1 else f"the first {count} results"
+    return f"the gold is {results} of the run {run!r}"
 
 
 def _is_unlike_reference(question: Question, words: frozenset[str]) -> bool:

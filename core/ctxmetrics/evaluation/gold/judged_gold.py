@@ -31,11 +31,12 @@ from ctxmetrics.verdicts import Verdict
 
 # The metrics by which the judge is asked about each question.
 JUDGED_METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
-# How many passages of the corpus are judged for a sentence of a reference.
+_RECALL_METRIC, _PRECISION_METRIC = JUDGED_METRICS
+# The maximum number of passages of the corpus that are judged for a sentence of a reference.
 _PASSAGES_PER_SENTENCE = 3
-# How many passages of the corpus are judged for a question.
+# The maximum number of passages of the corpus that are judged for a question.
 _PASSAGES_PER_QUESTION = 6
-# How many of the results of a run are judged.
+# The maximum number of results of a run that are judged for a question.
 _JUDGED_RESULTS_PER_RUN = 10
 # The corpus is not searched for a sentence of the reference if the gold has this share of its words.
 _MIN_STATED_SHARE = 0.8
@@ -77,11 +78,11 @@ class Pool:
 
     Attributes:
         question: The question.
-        texts: Their texts, each once.
-        ids: Their ids; None for a passage without one.
-        gold: The places of the gold passages among them.
-        retrieved: The places of what was retrieved and is not gold.
-        first: The places of the first of these by rank, of each run.
+        texts: The distinct texts of the passages.
+        ids: The ids of the passages; None for a passage without an id.
+        gold: The indexes of the gold passages.
+        retrieved: The indexes of the passages that were retrieved and are not gold.
+        first: The indexes of the first retrieved passages of each run.
     """
 
     question: Question
@@ -92,11 +93,11 @@ class Pool:
     first: frozenset[int]
 
     def name(self, place: int) -> str:
-        """Return the id of a passage; without one the beginning of its text."""
+        """Return the id of a passage, else the beginning of its text."""
         return self.ids[place] or shorten(self.texts[place])
 
     def get_key(self, place: int) -> str:
-        """Return what tells a passage apart, as the gold of the question has it."""
+        """Return the key of a passage, in the form of the keys of the question's gold."""
         id_ = self.ids[place] if self.question.has_ids else None
         return make_key(id_, self.texts[place])
 
@@ -114,7 +115,7 @@ class Pool:
 def build_pools(
     questions: Sequence[Question], passages: Passages, runs: Mapping[str, Sequence[Sample | None]]
 ) -> Iterator[Pool]:
-    """Build the pool of each question whose reference is an answer, as far as there is a passage."""
+    """Build the pool of each question that has an answer as reference and at least one passage."""
     for place, question in enumerate(questions):
         if not is_answer(question.reference):
             continue
@@ -180,8 +181,8 @@ class _PassagesByText:
     """The passages of a pool, each text once.
 
     Attributes:
-        texts: By the normalised text the text.
-        ids: By the normalised text the first id; None without one.
+        texts: The text of each passage, by the normalised text.
+        ids: The first id of each passage, by the normalised text; None if there is no id.
     """
 
     def __init__(self) -> None:
@@ -227,18 +228,19 @@ class PoolFindings:
     Args:
         pool: The pool.
         row: Its scores.
-        passages: The passages, which say how much a word weighs.
-        by_words: Whether the embedded judge gave the verdicts.
+        passages: All passages. They decide how much a word weighs.
+        by_words: Whether the verdicts are of the embedded judge, which compares words.
     """
 
     def __init__(self, pool: Pool, row: Row, passages: Passages, *, by_words: bool) -> None:
         self._pool = pool
         self._question = pool.question
-        self._units = row[JUDGED_METRICS[0].name].verdicts
-        self._useful = row[JUDGED_METRICS[1].name].verdicts
+        # The verdicts about the sentences of the reference, and about the usefulness of each passage.
+        self._unit_verdicts = row[_RECALL_METRIC.name].verdicts
+        self._usefulness_verdicts = row[_PRECISION_METRIC.name].verdicts
         self._passages = passages
         self._by_words = by_words
-        # The keys of the words of each sentence of a passage, by the place of the passage.
+        # By the place of a passage, the keys of the words of each of its sentences.
         self._words_by_place: dict[int, Sequence[frozenset[str]]] = {}
 
     def __iter__(self) -> Iterator[Finding]:
@@ -269,9 +271,9 @@ class PoolFindings:
 
     @cached_property
     def is_in_another_language(self) -> bool:
-        """Whether question and reference are in a language that no gold passage has; of passages without gold, none at all.
+        """Whether no gold passage has the language of question and reference. Without gold, all passages of the pool count.
 
-        Words do not tell then whether a passage states the reference.
+        Then common words cannot show whether a passage states the reference.
         """
         language = find_language(self._question.reference)
         if not self._by_words or language is None:
@@ -282,11 +284,11 @@ class PoolFindings:
         return all(find_language(self._pool.texts[place]) not in {None, language} for place in places)
 
     def _check_reference(self) -> Iterator[Finding]:
-        """Find sentences of the reference that nothing states, and those that the gold contradicts."""
+        """Find sentences of the reference that no passage states, and sentences that the gold contradicts."""
         unstated: list[Verdict] = []
         gold = GoldTexts([self._pool.texts[place] for place in self._pool.gold], self._question)
         language = detect_language(self._question.reference)
-        for unit in self._units:
+        for unit in self._unit_verdicts:
             is_stated = unit.value is True and unit.code != "uncertain"
             contradiction_text = gold.find_contradiction(unit.text, language, is_stated=is_stated)
             if contradiction_text:
@@ -307,7 +309,7 @@ class PoolFindings:
             yield self._question.make_finding("unstated", evidence, (unit.text for unit in unstated))
 
     def _name_gold(self) -> str:
-        """Name the gold of the question: the id of the only passage, else that they are several."""
+        """Name the gold of the question: by the id of its only passage, or as several passages."""
         ids = [self._pool.ids[place] for place in self._pool.gold]
         if len(ids) > 1:
             return "its gold passages"
@@ -315,13 +317,16 @@ class PoolFindings:
 
     @cached_property
     def _stop_keys(self) -> frozenset[str]:
-        """The keys of words without a meaning, in the language of question and reference together: a sentence may be too short to show it."""
+        """The keys of the stop words of question and reference.
+
+        Both together decide the language, since a single sentence may be too short to show it.
+        """
         text = f"{self._question.text} {self._question.reference}"
         stop = get_word_list("stop", detect_language(text))
         return frozenset(word.key for word in read_words(text) if word.folded in stop)
 
     def _is_unstated(self, text: str) -> bool:
-        """Tell whether a sentence that the judge calls unsupported is clearly unstated; a language model's verdict always is."""
+        """Tell whether a sentence that the judge calls unsupported is clearly not stated. A language model's verdict always counts."""
         if not self._by_words:
             return True
         if self.is_in_another_language:
@@ -340,9 +345,9 @@ class PoolFindings:
     # --- the gold passages ---
 
     def _check_needed(self) -> Iterator[Finding]:
-        """Find gold passages without which the others state as much."""
+        """Find gold passages that add nothing to the other gold passages."""
         gold = self._pool.gold
-        units = self._units
+        units = self._unit_verdicts
         if len(gold) == 1 or not units or any(unit.value is None for unit in units):
             return
         names = {place: self._pool.name(place) for place in gold}
@@ -368,13 +373,13 @@ class PoolFindings:
         return [place for place in self._pool.gold if self._adds_nothing(place)]
 
     def check_first_results(self, like_run: LikeRun | None) -> Iterator[Finding]:
-        """Find gold that is the first results of a run, or nearly, and has a passage that the answer does not need.
+        """Find gold that is nearly the first results of a run and has a passage that the answer does not need.
 
         Args:
-            like_run: The run; None for no such run.
+            like_run: The run whose first results the gold is; None if there is no such run.
         """
         gold = self._pool.gold
-        if like_run is None or len(gold) == 1 or not any(unit.value for unit in self._units):
+        if like_run is None or len(gold) == 1 or not any(unit.value for unit in self._unit_verdicts):
             return
         # Words alone do not show that a whole gold says nothing: the reference may use others.
         if not self._needless or (self._by_words and len(self._needless) == len(gold)):
@@ -391,9 +396,9 @@ class PoolFindings:
     def _adds_nothing(self, place: int) -> bool:
         """Tell whether a gold passage states nothing of the reference that the other gold passages do not state.
 
-        By the verdicts of the embedded judge, whether it states nothing of the reference and has few of its words.
+        For the embedded judge the condition is stricter: the passage states nothing of the reference and has few of its words.
         """
-        for unit in self._units:
+        for unit in self._unit_verdicts:
             if not any(span.context == place for span in unit.evidence):
                 continue
             other_stating = self._find_stating(unit) - {place}
@@ -411,7 +416,7 @@ class PoolFindings:
     # --- what was retrieved ---
 
     def _check_holes(self) -> Iterator[Finding]:
-        """Find what was retrieved, is judged useful with evidence, and is not gold."""
+        """Find retrieved passages that the judge calls useful with evidence, and that are not gold."""
         if not self._question.gold:
             return
         for place in self._pool.retrieved:
@@ -422,21 +427,21 @@ class PoolFindings:
                 yield self._question.make_finding("hole", evidence, (self._pool.get_key(place),))
 
     def _find_use(self, place: int) -> str:
-        """Find the words by which a passage is useful; empty if it is not."""
-        verdict = self._useful[place] if place < len(self._useful) else None
+        """Find the quote that makes a passage useful. Return an empty text if the passage is not useful."""
+        verdict = self._usefulness_verdicts[place] if place < len(self._usefulness_verdicts) else None
         is_useful = verdict is not None and verdict.value and verdict.evidence
         if verdict is not None and is_useful and (not self._by_words or self._has_answer(place)):
             return verdict.evidence[0].quote
         if not self._by_words:
             return ""
-        for unit in self._units:
+        for unit in self._unit_verdicts:
             quotes = [span.quote for span in unit.evidence if span.context == place]
             if quotes and self._is_nearer_than_gold(place, unit.text, _MIN_LEAD_WITHOUT_VERDICT):
                 return quotes[0]
         return ""
 
     def _has_answer(self, place: int) -> bool:
-        """Tell whether a passage has enough words of the reference, or is evidence for it and near to the question."""
+        """Tell whether a passage has enough words of the reference, or is evidence for the reference and near to the question."""
         content = self._question.reference_content
         shared_words = content & self._words[place]
         share = self._weigh(shared_words, content)
@@ -446,7 +451,7 @@ class PoolFindings:
         if share >= _MIN_SHARE_IN_HOLE and new_share >= _MIN_NEW_SHARE_IN_HOLE:
             return True
         is_evidence = False
-        for unit in self._units:
+        for unit in self._unit_verdicts:
             if self._is_nearer_than_gold(place, unit.text, _MIN_LEAD_OVER_GOLD):
                 return True
             if any(span.context == place for span in unit.evidence):

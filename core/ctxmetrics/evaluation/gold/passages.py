@@ -48,7 +48,7 @@ class Passages:
     """The passages among which gold is looked for.
 
     Args:
-        corpus: The corpus; None without one.
+        corpus: The corpus; None if there is none.
         samples: The samples, and those of runs: without a corpus, their contexts are the passages.
 
     Attributes:
@@ -78,7 +78,7 @@ class Passages:
         return places
 
     def find_text(self, text: str) -> int | None:
-        """Find the passage with a text; None where there is none."""
+        """Find the passage with a text. Return None if there is none."""
         normalised = normalise(text)
         place = self._places_by_text.get(hash(normalised))
         if place is None or normalise(self.chunks[place].text) != normalised:

@@ -47,7 +47,7 @@ class Question:
 
     @property
     def reference(self) -> str:
-        """The reference, or the first of several; empty without one."""
+        """The reference, or the first of several; empty if there is none."""
         return self.sample.reference or next(iter(self.sample.references or ()), "")
 
     @cached_property
@@ -101,7 +101,7 @@ def find_content(text: str) -> frozenset[str]:
 
 
 def find_language(text: str) -> str | None:
-    """Find the language of a text; None if it is not clear: a short text in Latin script that has no word of English alone."""
+    """Find the language of a text. Return None if it is not clear: a short text in Latin script that has no word of English alone."""
     language = detect_language(text)
     if language != "en":
         return language

@@ -25,7 +25,7 @@ _MIN_NAMED_SHARE = 0.9
 _MIN_SENTENCE_WORDS = 4
 # A sentence of gold answers the question if it has at least this share of its words.
 _MIN_QUESTION_SHARE = 0.5
-# An answer of at most so many words may be one of several answers that a question offers.
+# An answer of at most this number of words may be one of several answers that a question offers.
 _MAX_CHOICE_WORDS = 4
 # A repeated reference with fewer words says nothing: many questions have the same name as answer.
 _MIN_REPEATED_WORDS = 4
@@ -46,7 +46,7 @@ _MAX_QUESTION_WORDS = 12
 _END_MARKS = frozenset(".!:;。！")
 # A text of one letter, repeated so often, is a placeholder: AAA is a size, III a number.
 _MIN_REPEATED_LETTERS = 5
-# A note behind a mark such as TODO has at most so many words; more are a sentence.
+# A note behind a mark such as TODO has at most this number of words; more are a sentence.
 _MAX_NOTE_WORDS = 3
 # An id of fewer characters may be a word of the question.
 _MIN_ID_CHARACTERS = 4
@@ -173,7 +173,7 @@ def _points_elsewhere(text: str) -> bool:
 
 
 def _cut_beginning(plain: str, name: str) -> Sequence[str] | None:
-    """Return the words behind the longest phrase of a list that folded words begin with; None if they begin with none."""
+    """Return the words behind the longest phrase of a list that folded words begin with. Return None if they begin with none."""
     beginnings = [words for words in _read_folded_words(name) if f"{plain} ".startswith(f"{words} ")]
     if not beginnings:
         return None
@@ -216,7 +216,7 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
         return
     evidence = f"the reference is {shorten(text)!r}"
     kind = phrase_kind(text)
-    if _answers_in_gold(question):
+    if _gold_states_answer(question):
         return
     if kind in {"refusal", "mark"}:
         is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
@@ -229,7 +229,7 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
 
 
 def _may_be_placeholder(question: Question) -> bool:
-    """Tell whether a reference is a word such as "later", which no gold passage has: it may be an answer, too."""
+    """Tell whether a reference may be a placeholder: a word such as "later" that no gold passage contains."""
     if _fold_words(question.reference) not in _read_folded_words("placeholders_or_answers"):
         return False
     answer = [word.key for word in read_words(question.reference)]
@@ -237,21 +237,25 @@ def _may_be_placeholder(question: Question) -> bool:
     return not any(_contains([word.key for word in read_words(text)], answer) for text in texts)
 
 
-def _answers_in_gold(question: Question) -> bool:
-    """Tell whether a sentence of the gold has the whole reference and the words of the question: "null" may be an answer."""
-    answer = [word.key for word in read_words(question.reference)]
-    asked = find_content(question.text)
+def _gold_states_answer(question: Question) -> bool:
+    """Tell whether a sentence of the gold contains the whole reference and enough words of the question.
+
+    Then a reference such as "null" is an answer and not a placeholder.
+    """
+    reference_keys = [word.key for word in read_words(question.reference)]
+    question_keys = find_content(question.text)
     for passage in question.gold:
         for sentence in split_sentences(passage.text or ""):
             keys = [word.key for word in read_words(sentence)]
-            share = len(asked.intersection(keys)) / max(1, len(asked))
-            if share >= _MIN_QUESTION_SHARE and _contains(keys, answer):
+            shared_count = len(question_keys.intersection(keys))
+            share_of_question = shared_count / max(1, len(question_keys))
+            if share_of_question >= _MIN_QUESTION_SHARE and _contains(keys, reference_keys):
                 return True
     return False
 
 
 def _check_answer_in_question(question: Question) -> Iterator[Finding]:
-    """Find a reference, or a sentence of it, that stands in the question."""
+    """Find a reference whose text, or one of whose sentences, the question already contains."""
     text = question.reference
     if (
         not is_answer(text)

@@ -21,13 +21,13 @@ from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.text.languages import detect_language
 
-# How many passages are looked at for a question.
+# The maximum number of passages that are compared for a question.
 _MAX_COMPARED_PASSAGES = 3
-# A passage is searched by so many words at most, the rarest ones.
+# The maximum number of words of a search for passages. The rarest words count.
 _MAX_SEARCH_WORDS = 12
-# Two sentences say the same with another number or name if the second one has this share of the other words of the first ..
+# Two sentences say the same with different answers if the second has at least this share of the first one's other words ..
 _MIN_SHARED_RATIO = 0.7
-# .. and at least so many.
+# .. and at least this number of them.
 _MIN_SHARED_WORDS = 3
 
 
@@ -37,8 +37,8 @@ class _Sentence:
 
     Attributes:
         words: Its words.
-        names: The keys of its names; none in German, which writes all nouns with a capital letter.
-        content: The keys of the words that carry a meaning and are no numbers.
+        names: The keys of its names. Empty in German, where all nouns begin with a capital letter.
+        content: The keys of the words that carry a meaning, without numbers.
     """
 
     words: Sequence[Token]
@@ -48,14 +48,14 @@ class _Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A number or name of the reference in a sentence of the gold; the question has it not.
+    """A number or a name of the reference in a sentence of the gold. The question does not contain it.
 
     Attributes:
-        place: Where the passage stands.
+        place: The index of the passage.
         number: The number; None for names.
         names: The keys of the names; empty for a number.
         sentence: The sentence.
-        asked: The keys of the words of the question that the passage has.
+        asked: The keys of the question's words that the passage has too.
     """
 
     place: int
@@ -66,12 +66,12 @@ class _Answer:
 
     @property
     def content(self) -> frozenset[str]:
-        """The keys of the other words of the sentence that carry a meaning."""
+        """The keys of the words of the sentence that carry a meaning, without the answer itself."""
         return self.sentence.content - self.sentence.names if self.names else self.sentence.content
 
     @property
-    def least_common(self) -> float:
-        """How many of these another sentence has at least if it says the same."""
+    def min_shared_words(self) -> float:
+        """The minimum number of words of `content` that another sentence must have if it says the same."""
         return max(_MIN_SHARED_WORDS, _MIN_SHARED_RATIO * len(self.content))
 
     @property
@@ -80,19 +80,19 @@ class _Answer:
         return spell(self.sentence.words, self.names) if self.number is None else self.number.spelling
 
     def is_in(self, words: Sequence[Token]) -> bool:
-        """Tell whether a text has the number, or one of the names."""
+        """Tell whether a text contains the number, or at least one of the names."""
         if self.number is not None:
             return self.number.key in list_values(words)
         return any(word.key in self.names for word in words)
 
     def find_rival(self, sentence: _Sentence, excluded: frozenset[str]) -> str:
-        """Find what another sentence has in the place of the answer; empty if there is nothing.
+        """Find the number or the names that another sentence has instead of the answer. Return an empty text if there are none.
 
         Args:
             sentence: The other sentence.
-            excluded: The keys of what is no rival.
+            excluded: The keys of words that cannot be an answer.
         """
-        if len(self.content & sentence.content) < self.least_common:
+        if len(self.content & sentence.content) < self.min_shared_words:
             return ""
         if self.number is None:
             names = sentence.names - excluded
@@ -115,7 +115,7 @@ def check_readings(questions: Sequence[Question], passages: Passages) -> Iterato
 
 
 def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
-    """Yield the numbers and names of the reference in sentences of the gold, without those that the question has."""
+    """Yield the numbers and names of the reference that sentences of the gold contain and the question does not."""
     reference = read_words(question.reference)
     values = list_values(reference) - list_values(question.words)
     reference_names = find_names(reference) - question.word_keys
@@ -155,7 +155,7 @@ def _read_passage_words(passages: Passages, place: int) -> frozenset[str]:
 
 
 def _find_other_reading(question: Question, answer: _Answer, passages: Passages) -> Finding | None:
-    """Find a passage that is not gold and has another number or name where the gold has that of the reference."""
+    """Find a passage that is not gold and has another number or name where the gold has the number or name of the reference."""
     content = answer.content
     nearest = passages.search(
         content | answer.asked,
@@ -167,7 +167,7 @@ def _find_other_reading(question: Question, answer: _Answer, passages: Passages)
     for place in nearest:
         text = passages.chunks[place].text
         passage_words = _read_passage_words(passages, place)
-        has_sentence = len(content & passage_words) >= answer.least_common
+        has_sentence = len(content & passage_words) >= answer.min_shared_words
         is_told_apart = not answer.asked <= passage_words
         if not has_sentence or is_told_apart or answer.is_in(read_words(text)):
             continue

@@ -82,7 +82,7 @@ def _has_other_unit(number: Token, other: Token) -> bool:
 
 
 def _count(number: Token) -> str:
-    """Return the count of a number with a unit, as its parts have it: 35~ of 35 metres and of 35 feet; empty without a unit."""
+    """Return the count of a number with a unit, as its parts have it: 35~ of 35 metres and of 35 feet. The result is empty if there is no unit."""
     counts = [part for part in number.parts if part.endswith("~")]
     return counts[0] if number.measures and len(counts) == 1 else ""
 
@@ -221,7 +221,7 @@ def have_opposites(words: Iterable[Token], others: Iterable[Token]) -> bool:
 def find_listed_opposites(
     words: Sequence[Token], others: Sequence[Token]
 ) -> tuple[Token, Token] | None:
-    """Find the word of a text that another text has the opposite of; None if there is none, or several.
+    """Find the word of a text that another text has the opposite of. Return None if there is none, or several.
 
     Args:
         words: The words of the text.

@@ -21,7 +21,7 @@ _TEXT_HEIGHT = 16.0
 _NUMBERS_HEIGHT = 28.0
 # How far the middle of a text is above its foot.
 _HALF_LETTER_HEIGHT = 4.0
-# A line with at most so many points has a number below each.
+# A line with at most this number of points has a number below each.
 _MAX_NUMBERED_POINTS = 12
 # Of more points, every fifth one has a number.
 _NUMBER_STEP = 5

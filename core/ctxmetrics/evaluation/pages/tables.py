@@ -20,7 +20,7 @@ class Bar:
     """A share from 0 to 1, which a page draws as a bar.
 
     Attributes:
-        share: The share; None where there is none.
+        share: The share; None if there is none.
         interval: The ends of its interval, which a page draws as a line on the bar.
     """
 

@@ -31,7 +31,7 @@ class CurvePoint:
     Attributes:
         metric: The metric whose units are counted.
         k: How many contexts from the top count; a sample with fewer counts with all that it has.
-        recall: Mean of recall@k (`Attribution.recall`); None without a sample.
+        recall: Mean of recall@k (`Attribution.recall`); None if there is no sample.
         precision: Mean of support precision@k (`Attribution.precision`). Both are 0.0 for a sample with an empty side,
             as its score is.
         characters: Mean of the characters of the first k contexts.
@@ -83,7 +83,7 @@ class SmallestK:
     Attributes:
         metric: The metric whose units are counted.
         keep: The share.
-        k: The smallest k with mean recall@k >= keep * mean recall of all contexts; None where that is 0.
+        k: The smallest k with mean recall@k >= keep * mean recall of all contexts; None if that is 0.
         interval: 95 % interval of k: percentiles over resampled samples; None below two samples.
         recall: Mean recall of all contexts.
         n: How many samples: those with a value.

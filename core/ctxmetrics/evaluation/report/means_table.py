@@ -12,7 +12,7 @@ from ctxmetrics.evaluation.pages.tables import Bar, Cell, Column, Table
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.scores.wording import TEXT, clean, describe_doubts, format_number, join_counts, plural
 
-# The most characters of a metric's name in its row; a longer name has a line of its own.
+# The maximum number of characters of a metric's name in its row; a longer name has a line of its own.
 NAME_WIDTH = 26
 
 
@@ -197,7 +197,7 @@ def count_doubtful(item: MetricSummary, language: str) -> str:
 
 
 def describe_equal_values(item: MetricSummary, language: str) -> str:
-    """Describe a judge that answers nearly every question alike; empty if it does not."""
+    """Describe a judge that answers nearly every question alike. The result is empty if it does not."""
     if item.alike is None:
         return ""
     counts = f"{max(item.said)} {say('of', language)} {sum(item.said)} {say('verdicts', language)}"

@@ -30,11 +30,11 @@ from ctxmetrics.scores.score import NOT_FINAL, Score
 from ctxmetrics.scores.wording import clean
 from ctxmetrics.verdicts import DOUBTFUL, Verdict
 
-# The most verdicts of one score that are shown as text.
+# The maximum number of verdicts of one score that are shown as text.
 _MAX_VERDICTS_AS_TEXT = 5
 # How many bars a histogram has.
 _BAR_COUNT = 10
-# The most characters of a fact or a warning.
+# The maximum number of characters of a fact or a warning.
 _MAX_FACT_CHARACTERS = 4 * WIDTH
 
 
@@ -46,7 +46,7 @@ class Report:
         summary: The means, and where they come from.
         rows: The rows, worst first; none of a run that kept none.
         curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
-        stages: What each stage of the retrieval held; None where no sample has stages.
+        stages: What each stage of the retrieval held; None if no sample has stages.
         groups: The means of groups of samples, by their names, where they were asked for.
     """
 
@@ -119,7 +119,7 @@ class Report:
         return counts
 
     def lowest(self, number: int) -> list[tuple[Row, tuple[Score, ...]]]:
-        """Return the samples that are among so many of the lowest of a metric, each with the scores that are."""
+        """Return the samples that are among this number of the lowest of a metric, each with the scores that are."""
         lowest: dict[int, list[Score]] = {}
         for metric_index in range(len(self.summary)):
             sort_keys = [rank_scores([row.scores[metric_index]], row.index) for row in self.rows]
@@ -150,7 +150,7 @@ def rank_scores(scores: Sequence[Score], index: int) -> tuple[bool, bool, float,
 
 
 def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
-    """Return the table, who judged and what, and so many of the lowest scores of each metric.
+    """Return the table, who judged and what, and this number of the lowest scores of each metric.
 
     Args:
         report: The report.
@@ -173,7 +173,7 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
 
 
 def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> Iterator[str]:
-    """Yield so many of the lowest scores of each metric with what they miss, a blank line before each sample."""
+    """Yield this number of the lowest scores of each metric with what they miss, a blank line before each sample."""
     language = report.language
     for index, (row, scores) in enumerate(report.lowest(number)):
         yield ""
@@ -229,7 +229,7 @@ def _format_score(score: Score, width: int) -> Iterator[str]:
 
 # --- as a page ---
 
-# The most bytes of the samples of a page. If they need more, only the worst ones keep their texts ..
+# The maximum number of bytes of the samples of a page. If they need more, only the worst ones keep their texts ..
 MAX_PAGE_BYTES = 18_000_000
 # .. so that all together need no more than this.
 MAX_KEPT_BYTES = 14_000_000
@@ -242,7 +242,7 @@ _MEASURED_LINE_COUNT = 100
 _SAMPLES_PER_BLOCK = 200
 # How many of the worst samples a notebook shows.
 _NOTEBOOK_SAMPLE_COUNT = 20
-# The most characters of a question.
+# The maximum number of characters of a question.
 _MAX_QUESTION_CHARACTERS = 20_000
 
 
@@ -317,7 +317,7 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
 
 
 def _choose_rows(report: Report) -> Sequence[Row]:
-    """Choose the rows that the page has room for: the worst, and every so many of the others."""
+    """Choose the rows that the page has room for: the worst, and every this number of the others."""
     if len(report.rows) <= _MEASURED_LINE_COUNT:
         return report.rows
     measured = report.rows[:: len(report.rows) // _MEASURED_LINE_COUNT + 1]
@@ -360,7 +360,7 @@ def _list_flags(row: Row) -> Iterator[str]:
 
 
 def _misses_something(row: Row) -> bool:
-    """Whether a score of a row has a verdict that a person should look at."""
+    """Tell whether a score of a row has a verdict that a person should look at."""
     return any(is_missed(verdict, score) for score in row.scores for verdict in score.verdicts)
 
 

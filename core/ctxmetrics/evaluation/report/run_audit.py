@@ -27,11 +27,11 @@ class AuditedMetric(Plain):
 
     Attributes:
         metric: The metric's name.
-        samples: How many samples have a value.
-        audited: How many of them are in the random part of the audit, with a value by people's gold.
-        mean: Their mean by the gold as it is.
-        corrected: The mean with the changes of the random part, for all samples.
-        interval: Its 95 % interval; see `ctxmetrics.evaluation.statistics.corrected_means.audited_mean`.
+        samples: The number of samples with a value.
+        audited: The number of samples in the random part of the audit that also have a value by people's gold.
+        mean: The mean of all samples by the gold as it is.
+        corrected: The mean of all samples, corrected by the values by people's gold.
+        interval: The 95 % interval of ``corrected``; see `ctxmetrics.evaluation.statistics.corrected_means.audited_mean`.
         scale: The metric's highest value.
     """
 
@@ -55,10 +55,11 @@ class RunAudit(Plain):
     """What an audit of the gold says about the means of a run.
 
     Attributes:
-        audited: How many samples of the run are in the random part of the audit, with an answer about each passage.
-        wrong: How many of them have gold that people changed.
-        interval: The 95 % interval of the share of wrong gold (Wilson), of all questions that can be labelled.
-        emptied: How many of them have no gold left: they are left out of the means.
+        audited: The number of audited samples: samples of the run in the random part of the audit, with an answer about each
+            passage.
+        wrong: The number of audited samples whose gold people changed.
+        interval: The 95 % interval (Wilson) of the share of wrong gold among all questions that can be labelled.
+        emptied: The number of audited samples whose gold people rejected completely. They are left out of the means.
         means: The means of the metrics that count gold passages.
     """
 
@@ -69,7 +70,7 @@ class RunAudit(Plain):
     means: tuple[AuditedMetric, ...]
 
     def list_lines(self) -> Iterator[str]:
-        """Yield what the audit says: the share of wrong gold, then a line a metric."""
+        """Yield the lines about the audit: the share of wrong gold, then one line for each metric."""
         low, high = self.interval
         yield (
             f"audit: the gold of {self.wrong} of {self.audited} random questions was overturned: {low:.3f} to {high:.3f} of "
@@ -85,11 +86,11 @@ def audit_run(rows: Sequence[Row], answers: GoldAnswers) -> RunAudit:
 
     Args:
         rows: The rows of the run.
-        answers: What people said.
+        answers: The answers of people.
 
     Raises:
         InputFileError: The audit asks other questions under the same names.
-        ParameterError: Fewer than two samples of its random part have a score of any metric by people's gold.
+        ParameterError: No metric has scores by people's gold for at least two samples of the random part.
     """
     golds: dict[int, PeopleGold] = {}
     for index, row in enumerate(rows):
@@ -124,7 +125,7 @@ def audit_run(rows: Sequence[Row], answers: GoldAnswers) -> RunAudit:
 def _audit_metric(
     metric: Metric, rows: Sequence[Row], golds: dict[int, PeopleGold], scale: float
 ) -> AuditedMetric | None:
-    """Correct the mean of a metric; None where fewer than two samples have a value by people's gold."""
+    """Correct the mean of a metric. Return None if fewer than two samples have a value by people's gold."""
     from ctxmetrics.evaluation.statistics.corrected_means import (
         MIN_AUDITED,
         audited_mean,

@@ -18,7 +18,7 @@ from ctxmetrics.samples.stages import TOGETHER
 from ctxmetrics.scores.wording import plural
 from ctxmetrics.verdicts import Verdict
 
-# The most samples that the text names.
+# The maximum number of samples that the text names.
 _MAX_NAMED_SAMPLES = 5
 
 
@@ -29,7 +29,7 @@ class SearchMeans(Plain):
     Attributes:
         number: The first search of a sample is 1.
         samples: How many samples with a value have it.
-        recall: Mean recall of its contexts alone, from 0 to 1. None where a unit of each sample was not judged.
+        recall: Mean recall of its contexts alone, from 0 to 1. None if a unit of each sample was not judged.
         recall_after: Mean recall after it, over all samples: one with fewer searches counts with all that it has.
         added: Mean number of units that it is the first to support.
         precision: Mean share of its contexts on which a supported unit rests, 0 without a context.
@@ -51,12 +51,12 @@ class SampleSearches(Plain):
 
     Attributes:
         sample: The sample's id, else its number.
-        queries: What was searched for; None where that is not known.
+        queries: What was searched for; None if that is not known.
         recalls: The recall of each search alone.
         recalls_after: The recall after each search.
         precisions: The share of the contexts of each search on which a supported unit rests.
         added: For each search the ids of the units that it is the first to support.
-        complete_after: The number of searches after which every unit was supported; None where that was never so.
+        complete_after: The number of searches after which every unit was supported; None if that was never so.
     """
 
     sample: str
@@ -141,7 +141,7 @@ _COLUMNS: Sequence[Column[SearchMeans]] = (
 
 
 def has_searches(row: Row) -> bool:
-    """Whether a row is of a sample with searches."""
+    """Tell whether a row is of a sample with searches."""
     return TOGETHER in stage_means.read_stage_sizes(row)
 
 

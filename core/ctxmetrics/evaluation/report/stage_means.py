@@ -34,12 +34,13 @@ class StageMeans(Plain):
 
     Attributes:
         name: Its name.
-        samples: How many samples with a value have this stage.
-        recall: Mean recall of its contexts, from 0 to 1; no later stage that only selects can have more. None where a
-            unit of each sample was not judged.
-        precision: Mean share of its contexts on which a supported unit rests, 0 without a context; None with ``accumulate``.
+        samples: The number of samples that have this stage and a value.
+        recall: Mean recall of the contexts of the stage, from 0 to 1. A later stage that only selects contexts cannot have more.
+            None if every sample has a unit that was not judged.
+        precision: Mean share of the contexts of the stage that support a unit. The share is 0 if there is no context.
+            None with ``accumulate``.
         contexts: Mean number of distinct contexts.
-        tokens: Mean size, characters / 4; None where some sample has ids alone.
+        tokens: Mean size in tokens: the number of characters, divided by 4. None if a sample has ids without texts.
     """
 
     name: str
@@ -57,11 +58,11 @@ class Lost(Plain):
     Attributes:
         sample: The sample's id, else its number.
         unit: The id of the unit.
-        text: Its text.
-        stage: The last stage that held it; None where no stage did.
-        dropped_by: The stage after that one.
-        context: The context that held it: its id, else ``c`` and its rank.
-        rank: The rank of that context in the stage, from 1.
+        text: The text of the unit.
+        stage: The name of the last stage that supported the unit; None if no stage did.
+        dropped_by: The name of the stage after ``stage``.
+        context: The context that supported the unit: its id, else ``c`` and its rank.
+        rank: The rank of this context in ``stage``, from 1.
     """
 
     sample: str
@@ -90,9 +91,9 @@ class Stages(Plain):
         metric: The recall that was asked for.
         accumulate: Whether each stage counts with all stages before it.
         stages: The means of each stage.
-        units: How many units were judged in all.
-        lost: Those that the last stage does not support, in the order of the rows.
-        found_later: By stage, how many units it is the first to support, the first stage not counted.
+        units: The number of judged units.
+        lost: The units that the last stage does not support, in the order of the rows.
+        found_later: By the name of a stage, the number of units that it is the first to support. The first stage is left out.
     """
 
     metric: str
@@ -146,14 +147,17 @@ def _format_counts(counts: Mapping[str, int]) -> str:
 
 
 def read_stage_sizes(row: Row) -> Mapping[str, Any]:
-    """Return what is known of each stage of a row's sample, as `ctxmetrics.samples.stages.sizes_of` gives it; empty without stages."""
+    """Return the sizes of the stages of a row's sample: see `ctxmetrics.samples.stages.sizes_of`.
+
+    The result is empty if the sample has no stages.
+    """
     if row.record is not None:
         return row.record.get("stage_sizes") or EMPTY
     return sizes_of(row.sample.stages) if row.sample and row.sample.stages else EMPTY
 
 
 def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
-    """Return the first metric whose units have stages in some row; None where there is none."""
+    """Return the first metric whose units have stages in at least one row. Return None if there is no such metric."""
     rows_with_stages = [row for row in rows if read_stage_sizes(row)]
     for name in names:
         if any(read_staged_units(row, name) for row in rows_with_stages):
@@ -162,9 +166,10 @@ def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:
 
 
 def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
-    """Return the verdicts of a row about units, whose details say what each stage held; empty without stages.
+    """Return the verdicts of a row about units. Their details say which contexts of each stage support the unit.
 
-    `ctxmetrics.samples.stages.with_stage_history` says how. Verdicts about ids are made of the ids of the sample.
+    The format of the details is that of `ctxmetrics.samples.stages.with_stage_history`. Verdicts about ids are built from the
+    ids of the sample. The result is empty if the sample has no stages.
     """
     if metric.startswith(ID_RECALL_METRIC):
         return _judge_ids(row, metric)
@@ -190,7 +195,7 @@ def _judge_ids(row: Row, metric: str) -> Sequence[Verdict]:
 
 
 def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
-    """Read the sizes of the stages; where the metric judges the first k contexts, the last stage has these alone."""
+    """Read the sizes of the stages. If the metric judges only the first k contexts, the last stage has only these."""
     sizes = dict(read_stage_sizes(row))
     k = parse_call(metric)[1].get("top_k")
     if k is None or not sizes:
@@ -198,7 +203,7 @@ def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     last_stage = list(sizes)[-1]
     ids = sizes[last_stage]["ids"]
     hashes = (build_record(row) or {}).get("context_hashes") or ()
-    # The length of each of the first k contexts, by its id and hash: a context that stands there twice counts once.
+    # The length of each of the first k contexts, by id and hash. A repeated context counts once.
     first_contexts = [*zip_longest(ids or (), hashes)][:k]
     lengths = dict(zip_longest(first_contexts, row[metric].context_lengths or (), fillvalue=0))
     sizes[last_stage] = {
@@ -210,11 +215,18 @@ def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
 
 
 def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
-    """Return what each stage held over the rows of a run, and where units were lost; see `Results.stages`."""
+    """Summarize what each stage held in the samples of a run, and list the units that were lost.
+
+    Args:
+        rows: The rows of the run.
+        metric: The name of the metric whose units are followed.
+        accumulate: Whether each stage counts together with all stages before it.
+    """
     value_key = "so_far" if accumulate else "value"
     stages_by_name: dict[str, list[StageMeans]] = {}
-    lost: list[Lost] = []
-    found_later: Counter[str] = Counter()
+    lost_units: list[Lost] = []
+    # By the name of a stage: how many units it is the first to support.
+    first_found_counts: Counter[str] = Counter()
     judged_count = 0
     for row in rows:
         units = read_staged_units(row, metric)
@@ -230,17 +242,19 @@ def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = Fal
                 judged_count += 1
             if last_value is False:
                 last_supporting = supporting[-1] if supporting else None
-                lost.append(locate_loss(row.name, unit, last_supporting))
+                lost_units.append(locate_loss(row.name, unit, last_supporting))
             if supporting and supporting[0] > 0:
                 first_supporting = stages[supporting[0]]
-                found_later[first_supporting["name"]] += 1
+                first_found_counts[first_supporting["name"]] += 1
     return Stages(
         metric=metric,
         accumulate=accumulate,
         stages=tuple(_average_stage(name, stages) for name, stages in stages_by_name.items()),
         units=judged_count,
-        lost=tuple(lost),
-        found_later={name: found_later[name] for name in stages_by_name if found_later[name]},
+        lost=tuple(lost_units),
+        found_later={
+            name: first_found_counts[name] for name in stages_by_name if first_found_counts[name]
+        },
     )
 
 
@@ -248,12 +262,12 @@ def _average_stage(name: str, stages: Sequence[StageMeans]) -> StageMeans:
     """Return the means of one stage over the samples that have it."""
     tokens = [stage.tokens for stage in stages]
     return StageMeans(
-        name,
-        len(stages),
-        mean_known([stage.recall for stage in stages]),
-        mean_known([stage.precision for stage in stages]),
-        mean_known([stage.contexts for stage in stages]),
-        None if None in tokens else mean_known(tokens),
+        name=name,
+        samples=len(stages),
+        recall=mean_known([stage.recall for stage in stages]),
+        precision=mean_known([stage.precision for stage in stages]),
+        contexts=mean_known([stage.contexts for stage in stages]),
+        tokens=None if None in tokens else mean_known(tokens),
     )
 
 
@@ -286,7 +300,7 @@ def _order_contexts(context: Sequence[Any]) -> tuple[bool, int]:
 def measure_stages(
     row: Row, metric: str, units: Sequence[Verdict], value_key: str
 ) -> Iterator[StageMeans]:
-    """Yield the figures of the judged stages of one sample; none if it has no value.
+    """Yield the figures of the judged stages of one sample. A sample without a value has no figures.
 
     Args:
         row: The row of the sample.
@@ -299,8 +313,9 @@ def measure_stages(
     if score.share is None:
         return
     names = [stage["name"] for stage in units[0].details["stages"]] if units else [*sizes]
-    # The pool has at most as many contexts as all stages together; their texts are not needed here.
-    lengths = (0,) * sum(size["contexts"] for size in sizes.values())
+    # The length of each context is not needed here. The pool of all stages has at most this number of contexts.
+    context_count = sum(size["contexts"] for size in sizes.values())
+    lengths = (0,) * context_count
     for index, name in enumerate(names):
         contexts = sizes[name]["contexts"]
         characters = sizes[name]["characters"]
@@ -316,7 +331,7 @@ def measure_stages(
 
 
 def _judge_stage(unit: Verdict, stage_index: int, value_key: str) -> Verdict:
-    """Return the verdict about a unit at one stage; with ``so_far`` at that stage and all before it."""
+    """Return the verdict about a unit at one stage. With ``so_far``, all stages before it count too."""
     stages = unit.details["stages"]
     counted_stages = stages[: stage_index + 1] if value_key == "so_far" else [stages[stage_index]]
     evidence = []
@@ -328,6 +343,6 @@ def _judge_stage(unit: Verdict, stage_index: int, value_key: str) -> Verdict:
 
 
 def mean_known(values: Sequence[float | None]) -> float | None:
-    """Return the mean of the values that are known; None without one."""
+    """Return the mean of the values that are not None. Return None if all values are None."""
     numbers = [value for value in values if value is not None]
     return fmean(numbers) if numbers else None

@@ -18,14 +18,14 @@ from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import describe_usage, find_language, join_counts
 from ctxmetrics.verdicts import Usage
 
-# The share of right verdicts of an honest judge. A part of the controls has failed if an honest judge would have so few right
-# verdicts there in less than one of the following shares of runs.
+# The share of right verdicts of an honest judge. A part of the controls has failed if it has few right verdicts: so few that
+# the chance of an honest judge to have as few is below the following limits.
 _HONEST_RIGHT_SHARE = 0.9
-# For all verdicts about sentences, or about contexts.
+# The limit for all verdicts about sentences, and for all verdicts about contexts.
 _MAX_CHANCE = 1 / 50_000
-# For those in one half of the run.
+# The limit for the verdicts in one half of the run.
 _MAX_CHANCE_OF_HALVES = 1 / 5_000
-# For a small group of verdicts, since there are several groups.
+# The limit for a small group of verdicts. It is lower because there are several groups.
 _MAX_CHANCE_OF_GROUPS = 1 / 100_000
 # The names of the halves of a run.
 _HALF_NAMES = ("first half", "second half")
@@ -38,17 +38,24 @@ class Controls(Plain):
     """What the judge of a run made of labelled samples that were judged between the run's own.
 
     Attributes:
-        samples: How many were judged.
-        verdicts: How many of their verdicts are counted: about sentences and about contexts as many that should be yes as
-            that should be no.
-        right: How many of those are right; a missing verdict is not.
-        interval: 95 % interval of the share (Wilson), the labelled samples as units.
-        wrong: Wrong verdicts by kind of sample.
-        usage: What they cost; the usage of the run holds their calls and tokens too.
-        parts: Right and all verdicts about ``sentences`` and about ``contexts``, and of each in the ``first half`` and
-            the ``second half`` of the run; about what a judge misses that does not read all contexts (``later contexts``,
-            ``earlier contexts``, ``behind the first useful context``), about what has the topic alone (``near topics``), and
-            of the noes about sentences those that name what is missing (``forms of a no``).
+        samples: The number of judged control samples.
+        verdicts: The number of counted verdicts. Half of them should be positive, half negative, for sentences and for contexts.
+        right: The number of right verdicts. A missing verdict is not right.
+        interval: 95 % interval of the share of right verdicts (Wilson). The unit is the control sample.
+        wrong: The number of wrong verdicts by kind of sample.
+        usage: The cost of the controls. The usage of the run holds their calls and tokens too.
+        parts: The number of right verdicts and the number of all verdicts, by the name of a part:
+
+            - ``sentences``: the verdicts about sentences;
+            - ``contexts``: the verdicts about contexts.
+
+            After a comma, each of them is also given for groups:
+
+            - ``first half``, ``second half``: the verdicts in one half of the run;
+            - ``later contexts``, ``earlier contexts``, ``behind the first useful context``: the verdicts that a judge gets wrong
+              if it does not read all contexts;
+            - ``near topics``: the verdicts about texts that have the topic of the question, but not the answer;
+            - ``forms of a no``: the negative verdicts about sentences that name what is missing.
     """
 
     samples: int
@@ -66,27 +73,31 @@ class Controls(Plain):
 
     @property
     def lowest(self) -> float:
-        """The lower share of right verdicts, of those about sentences and those about contexts."""
+        """The share of right verdicts about sentences, or about contexts, whichever is lower."""
         return min(right / total for name, (right, total) in self.parts.items() if "," not in name)
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The parts of which a judge with one slip in ten verdicts has so few right in one of 50,000 runs at most.
+        """The parts with too few right verdicts.
 
-        In one of 5,000 for a half of the run, of 100,000 for a group of verdicts at one kind of place, such as later contexts.
+        A judge that errs in one of ten verdicts has as few right verdicts at most:
+
+        - in one of 50,000 runs, for all verdicts about sentences or contexts;
+        - in one of 5,000 runs, for one half of a run;
+        - in one of 100,000 runs, for a group of verdicts, such as ``later contexts``.
         """
         failed = []
         for name, (right, total) in self.parts.items():
             _, _, group = name.partition(", ")
-            rare_share = _MAX_CHANCE_OF_GROUPS if group else _MAX_CHANCE
+            max_chance = _MAX_CHANCE_OF_GROUPS if group else _MAX_CHANCE
             if group in _HALF_NAMES:
-                rare_share = _MAX_CHANCE_OF_HALVES
-            if upper_share(right, total, rare_share) < _HONEST_RIGHT_SHARE:
+                max_chance = _MAX_CHANCE_OF_HALVES
+            if upper_share(right, total, max_chance) < _HONEST_RIGHT_SHARE:
                 failed.append(name)
         return tuple(failed)
 
     def describe(self, language: str = "en") -> str:
-        """Describe them in one line: the count, its interval, which kinds were wrong and what was paid."""
+        """Describe the controls in one line: the count of right verdicts, its interval, the wrong kinds of samples and the cost."""
         count = f"{self.right} {say('of', language)} {self.verdicts} {say('verdicts right', language)}"
         low, high = self.interval
         parts = [f"{say('controls', language)}: {count} ({low:.2f} {say('to', language)} {high:.2f})"]
@@ -112,13 +123,13 @@ class Summary(Mapping[str, MetricSummary]):
         usage: Calls and tokens of the run.
         stopped: Why the run ended early, or None.
         provenances: The provenances of the scores of the run, each once.
-        source: The file that the samples, or the results, were read from, where there is one.
-        started: When the run began; None where that is not known.
-        controls: What the judge made of the controls, where the run asked for some.
+        source: The file of the samples or of the results; None if they were not read from a file.
+        started: When the run began; None if that is not known.
+        controls: The verdicts about the controls; None if the run had no controls.
         notes: What a reader must know about the run's ids and labels.
-        answered: For how many samples something was retrieved.
-        batches: What was paid in batches, and what happened to those that did not end well, a line each.
-        audit: What an audit of the gold says about the means; None without one.
+        answered: The number of samples for which something was retrieved.
+        batches: Lines about batches: what was paid, and what happened to each batch that failed.
+        audit: What an audit of the gold says about the means; None if there is none.
     """
 
     metrics: Mapping[str, MetricSummary]
@@ -146,11 +157,11 @@ class Summary(Mapping[str, MetricSummary]):
 
     @property
     def language(self) -> str:
-        """The language of the table: that of the metrics' conventions, where they have one."""
+        """The language of the table. The conventions of the metrics decide it."""
         return find_language(item.convention for item in self.metrics.values())
 
     def each(self, name: str) -> tuple[str, ...]:
-        """Return the values of a field of the provenances, each once: ``judge``, ``served_model``, ``prompt`` .."""
+        """Return the distinct values of one field of the provenances, such as ``judge``, ``served_model`` or ``prompt``."""
         values = dict.fromkeys(getattr(item, name) for item in self.provenances)
         return tuple(value for value in values if value)
 
@@ -161,7 +172,7 @@ class Summary(Mapping[str, MetricSummary]):
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """In words how many samples were answered, and how many are distinct; empty where all are."""
+        """Notes on the number of answered samples and of distinct samples; empty if all are answered and distinct."""
         language = self.language
         of_word = say("of", language)
         samples = max((item.samples for item in self.values()), default=0)
@@ -180,7 +191,7 @@ class Summary(Mapping[str, MetricSummary]):
         return tuple(dict.fromkeys(notes))
 
     def _notes(self) -> Iterator[str]:
-        """Yield what a reader must know, a text each, in the order of the table."""
+        """Yield the notes below the table, in the order of the table."""
         language = self.language
         for item in self.values():
             for note in describe_metric(item, language):

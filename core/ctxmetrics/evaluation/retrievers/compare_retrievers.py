@@ -39,9 +39,13 @@ def compare_retrievers(
 ) -> RetrieverComparison:
     """Ask several retrievers the same questions, judge what they returned together, and compare each with the first.
 
-    The contexts of all settings of a question are one pool, which the judge is asked about once: the same text has the same
-    verdict in every setting. A setting is judged alone where the pool cannot say what it would get alone: where a unit rests
-    on parts of which it holds some, or that a context of another setting made worth nothing.
+    The contexts of all settings of a question form one pool. The judge is asked once about the pool, so the same text has the same
+    verdict in every setting.
+
+    In two cases the verdicts of the pool may differ from the verdicts of a setting alone. Then the setting is judged alone:
+
+    - a unit is supported by several contexts together, and the setting has only some of them;
+    - a context of another setting made the judge ignore a context of this setting.
 
     Args:
         questions: Samples, mappings of their fields, or a file of them: questions with what is expected. What was retrieved

@@ -30,8 +30,8 @@ class Setting:
         results: Its scores, one row for each question.
         calls: What its calls were like.
         is_floor: Whether the library itself retrieved, to have a floor.
-        scores: For each question the scores of its contexts, in their order; None where they have none.
-        relevance: For each question without an answer what the judge says of its contexts; empty where none was asked.
+        scores: For each question the scores of its contexts, in their order; None if they have none.
+        relevance: For each question without an answer what the judge says of its contexts; empty if none was asked.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Floor:
         about: The library and its parameters, and the corpus.
         chunks: How many chunks the corpus has.
         random: The mean that chance would have, by metric; only where there is a closed form.
-        comparisons: Each of the other settings with BM25; None where none has a value.
+        comparisons: Each of the other settings with BM25; None if none has a value.
     """
 
     setting: str
@@ -117,7 +117,7 @@ class UnitAcross(Plain):
     Attributes:
         id: Its id.
         text: Its text.
-        ranks: For each setting the rank of the first context that states it or a part of it; None where it is not supported.
+        ranks: For each setting the rank of the first context that states it or a part of it; None if it is not supported.
     """
 
     id: str
@@ -169,10 +169,10 @@ class RetrieverFigures:
     Attributes:
         settings: The retrievers by name; the first is what the others are compared with.
         comparisons: Each of the others with the first, as `compare` makes it, p values adjusted over settings and primary
-            metrics; None where there is one setting, or none has a value.
-        floor: BM25 and chance over the corpus; None without one.
+            metrics; None if there is one setting, or none has a value.
+        floor: BM25 and chance over the corpus; None if there is none.
         ceilings: What the best setting of each question, and all settings together, reach.
-        pools: What was asked about pools; None where each setting was judged alone.
+        pools: What was asked about pools; None if each setting was judged alone.
         k: How many contexts of each setting count.
         usage: Calls and tokens of all judging.
         stopped: Why the run ended early, or None.
@@ -227,7 +227,7 @@ class RetrieverFigures:
         return sum(setting.calls.errors for setting in self.settings.values())
 
     def difference(self, setting: str, metric: str) -> Difference | None:
-        """Return a setting's difference to the first in a metric; None where there is none."""
+        """Return a setting's difference to the first in a metric. Return None if there is none."""
         runs = {} if self.comparisons is None else self.comparisons.runs
         if setting not in runs:
             return None
@@ -238,13 +238,14 @@ class RetrieverFigures:
 
         Without such questions the mapping is empty.
 
-        Where results carry scores: what a threshold would do, and the highest one that keeps a share of the recall.
+        If the results have scores, the figures also say what a threshold on the scores would do, and which highest threshold
+        keeps a share of the recall.
 
         Args:
             keep: The share of the recall, above 0, up to 1.
 
         Raises:
-            ParameterError: It is no such share.
+            ParameterError: ``keep`` is not above 0 and up to 1.
         """
         check_number("nothing: keep", keep, 1e-9, 1)
         metric = self._find_counting_metric()
@@ -256,7 +257,7 @@ class RetrieverFigures:
         return by_setting
 
     def list_questions(self) -> list[QuestionAcross]:
-        """Return the questions with the units that settings lost, most lost first, by the first metric that counts units."""
+        """Return the questions with their units, by the first metric that counts units. Most lost units come first."""
         metric = self._find_counting_metric()
         if metric is None:
             return []
@@ -264,7 +265,7 @@ class RetrieverFigures:
         return sorted(questions, key=lambda question: -question.lost)
 
     def curves(self) -> dict[str, dict[str, list[CurvePoint]]]:
-        """Return the points over k of each setting, by metric; only of metrics that count the units of a reference."""
+        """Return by metric, for each setting, the points over k. Only metrics that count the units of a reference have points."""
         curves: dict[str, dict[str, list[CurvePoint]]] = {}
         for metric in self.metrics:
             lines = {}
@@ -302,12 +303,16 @@ class RetrieverFigures:
         }
 
     def _find_counting_metric(self) -> str | None:
-        """Find the first metric whose verdicts are about what is expected, in every setting."""
+        """Find the first metric whose verdicts are about the units of a reference, else the recall of ids."""
         for metric in self.metrics:
-            scores = [row[metric] for setting in self.settings.values() for row in setting.results]
-            if any(score.context_lengths is not None for score in scores):
+            for setting in self.settings.values():
+                # Only scores about the units of a reference have the lengths of the contexts.
+                if any(row[metric].context_lengths is not None for row in setting.results):
+                    return metric
+        for metric in self.metrics:
+            if metric.startswith("id_based_context_recall"):
                 return metric
-        return next((name for name in self.metrics if name.startswith("id_based_context_recall")), None)
+        return None
 
     def _compare_questions(self, metric: str) -> Iterator[QuestionAcross]:
         """Yield each question whose units are the same in all settings, with the rank of each unit in each setting."""
@@ -334,13 +339,19 @@ class RetrieverFigures:
 
 
 def _have_same_units(verdict_lists: Sequence[Sequence[Any]]) -> bool:
-    """Whether the verdicts of all settings are about the same units."""
+    """Tell whether the verdicts of all settings are about the same units."""
     unit_lists = [[(verdict.id, verdict.text) for verdict in verdicts] for verdicts in verdict_lists]
     return all(units == unit_lists[0] for units in unit_lists)
 
 
 def _find_rank(row: Row, metric: str, index: int) -> int | None:
-    """Find the rank of the first context on which the unit with this index rests; None where it is not supported."""
+    """Find the rank of the first context that supports a unit. Return None if no context supports it.
+
+    Args:
+        row: The row of a question in one setting.
+        metric: The name of the metric.
+        index: The index of the unit among the verdicts.
+    """
     verdicts = row[metric].verdicts
     if not verdicts:
         return None
@@ -354,12 +365,12 @@ def _find_rank(row: Row, metric: str, index: int) -> int | None:
 
 
 def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) -> tuple[Ceiling, ...]:
-    """Return what the best setting of each question reaches, and all settings together.
+    """Compute for each metric the mean of the best setting of each question, and the mean of all settings together.
 
     Args:
         settings: The results of each setting.
-        together: The scores of the contexts of all settings, by the place of the question, with the metrics that they can
-            only raise.
+        together: By the index of a question, the scores of the contexts of all settings together. It has only the metrics that
+            more contexts can only raise.
     """
     if len(settings) < 2:  # noqa: PLR2004 - one setting is its own ceiling
         return ()
@@ -394,7 +405,7 @@ def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) 
 
 
 def measure_shared(settings: Sequence[Sequence[Sample | None]]) -> float | None:
-    """Return the mean share of a setting's contexts that another setting has, too; None without a context."""
+    """Return the mean share of a setting's contexts that another setting has too. Return None if there is no context."""
     shared_count = 0
     total_count = 0
     for samples_of_question in zip(*settings, strict=True):

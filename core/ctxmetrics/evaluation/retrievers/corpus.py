@@ -38,8 +38,8 @@ class Chunk(NamedTuple):
 
     Attributes:
         text: The text, as retrievers return it.
-        id: Its id; None without one.
-        title: Its title, which is searched with it; empty without one.
+        id: Its id; None if there is none.
+        title: Its title, which is searched with it; empty if there is none.
     """
 
     text: str
@@ -140,7 +140,7 @@ def list_foreign(corpus: Corpus, samples: Mapping[str, Sequence[Sample | None]])
 
     Args:
         corpus: The corpus.
-        samples: For each setting a sample a question; None where nothing was retrieved.
+        samples: For each setting a sample a question; None if nothing was retrieved.
     """
     texts_in_corpus = {chunk.text for chunk in corpus.chunks}
     ids_in_corpus = corpus.ids

@@ -130,7 +130,7 @@ def _build_stemmer(chunks: Iterable[Chunk]) -> tuple[Callable[[str], str], str]:
 
 
 def random_mean(metric: Metric, questions: Iterable[Sample], corpus: Corpus, k: int) -> float | None:
-    """Return the mean that k chunks drawn at random from a corpus would have; None where there is no closed form.
+    """Return the mean that k chunks drawn at random from a corpus would have. Return None if there is no closed form.
 
     Formula: of a recall by ids, ``k / N`` times the share of the expected ids that the corpus holds; of a precision by ids as
     a share, expected ids in the corpus / N. N is the number of chunks. The highest value of the convention is 1 here.

@@ -27,7 +27,7 @@ from ctxmetrics.verdicts import Verdict
 
 # The share of the recall that a threshold keeps, unless another one is asked for.
 DEFAULT_KEPT_SHARE = 0.95
-# The most thresholds of a curve.
+# The maximum number of thresholds of a curve.
 _MAX_CURVE_POINTS = 60
 # Floats are rounded: a recall that is lower by no more than this counts as kept.
 _ROUNDING_ERROR = 1e-12
@@ -58,11 +58,11 @@ class ReturnedNothing(Plain):
         useless: For how many it returned nothing, or nothing that the judge calls useful for answering the question; None
             where no judge was asked.
         unjudged: For how many the judge said nothing that decides it.
-        metric: The recall of the questions with an answer; None without one.
-        recall: Its mean, from 0 to 1; None without one.
+        metric: The recall of the questions with an answer; None if there is none.
+        recall: Its mean, from 0 to 1; None if there is none.
         keep: The share of the recall that `threshold` keeps.
-        threshold: The strictest threshold that keeps so much; None where results carry no scores.
-        points: Thresholds, each stricter than the one before; empty where results carry no scores.
+        threshold: The strictest threshold that keeps so much; None if results carry no scores.
+        points: Thresholds, each stricter than the one before; empty if results carry no scores.
         lower_is_better: Whether the scores are distances: they rise along the lists.
     """
 
@@ -121,7 +121,7 @@ class ContextRelevance(
 
 
 def choose_relevance(metrics: Sequence[Metric], questions: Iterable[Sample]) -> ContextRelevance | None:
-    """Choose who is asked about questions without an answer: the first judge that can; None without one, or such a question."""
+    """Choose who is asked about questions without an answer: the first judge that can. Return None if there is none, or such a question."""
     if not any(question.unanswerable for question in questions):
         return None
     for metric in metrics:
@@ -143,7 +143,7 @@ def find_nothing(
     Args:
         results: The setting's scores.
         scores: For each question the scores of its contexts.
-        relevance: For each question what the judge says of its contexts; empty where none was asked.
+        relevance: For each question what the judge says of its contexts; empty if none was asked.
         metric: The recall whose units are looked for above a threshold.
         keep: The share of the recall that is kept.
     """
@@ -236,7 +236,7 @@ class _Curve:
         return tuple(map(self._measure, thresholds))
 
     def find_strictest(self, keep: float) -> ThresholdPoint | None:
-        """Find the strictest threshold that keeps a share of the recall; None without a score.
+        """Find the strictest threshold that keeps a share of the recall. Return None if there is no score.
 
         A stricter threshold never has more recall, so that half of them is left out at each step.
         """
@@ -245,7 +245,7 @@ class _Curve:
         smallest_recall = keep * self._measure(self._thresholds[0]).recall - _ROUNDING_ERROR
 
         def loses_too_much(threshold: float) -> bool:
-            """Whether a threshold keeps less recall than asked for."""
+            """Tell whether a threshold keeps less recall than asked for."""
             return self._measure(threshold).recall < smallest_recall
 
         first_too_strict = bisect_left(self._thresholds, True, key=loses_too_much)
@@ -269,7 +269,7 @@ class _Curve:
 
 
 def _are_distances(scores: Sequence[Sequence[float] | None]) -> bool:
-    """Whether scores are distances: they rise along the lists, so that a higher one is worse."""
+    """Tell whether scores are distances: they rise along the lists, so that a higher one is worse."""
     score_lists = [scores_of_question for scores_of_question in scores if scores_of_question]
     some_rise = any(score_list[0] < score_list[-1] for score_list in score_lists)
     some_fall = any(score_list[0] > score_list[-1] for score_list in score_lists)
@@ -282,7 +282,7 @@ def _count_contexts(row: Row) -> int:
 
 
 def _is_useless(row: Row, relevance: Score | None) -> bool | None:
-    """Whether nothing was retrieved that the judge calls useful; None where its verdicts leave that open."""
+    """Tell whether nothing was retrieved that the judge calls useful. Return None if its verdicts leave that open."""
     if not _count_contexts(row):
         return True
     verdicts = () if relevance is None else relevance.verdicts
@@ -316,7 +316,7 @@ def _recall_within(row: Row, metric: str, kept_ranks: Collection[int]) -> float:
 
 
 def _is_kept(verdict: Verdict, ids: Sequence[str], kept_ranks: Collection[int]) -> bool:
-    """Whether a verdict stays a yes if only the contexts of some ranks, from 0, are kept."""
+    """Tell whether a verdict stays a yes if only the contexts of some ranks, from 0, are kept."""
     if not verdict.evidence:  # a verdict about an id
         return any(ids[rank] == verdict.id for rank in kept_ranks if rank < len(ids))
     contexts_with_whole = {span.context for span in verdict.evidence if span.whole}

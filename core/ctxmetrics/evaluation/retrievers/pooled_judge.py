@@ -77,7 +77,7 @@ class Pools:
         self._pools[question, contexts] = pool
 
     def find(self, request: JudgeRequest) -> tuple[str, ...] | None:
-        """Find the pool of a request, and count the request that it stands for; None if no setting made the request."""
+        """Find the pool of a request, and count the request that it stands for. Return None if no setting made the request."""
         pool = self._pools.get((request.user_input, request.contexts))
         if pool is not None:
             self._requests_without_pool.add(_make_key(request))
@@ -233,12 +233,12 @@ def pool_judge(judge: Judge, settings: Iterable[str], pools: Pools, questions: i
 
 
 def rates_without_answer(judge: object) -> bool:
-    """Whether a judge can say which contexts answer a question whose answer is not known."""
+    """Tell whether a judge can say which contexts answer a question whose answer is not known."""
     return getattr(judge, "rates_without_answer", False) is True
 
 
 def gains_by_pools(judge: Judge) -> bool:
-    """Whether one question about all contexts of a question costs less than one a setting.
+    """Tell whether one question about all contexts of a question costs less than one a setting.
 
     It does not with a judge that costs nothing, or asks about each context by itself and remembers the answers.
     """
@@ -269,13 +269,13 @@ class _PlacesInPool:
         self.has_whole_pool: bool = len(self._ranks) == len(pool)
 
     def need_own_question(self, verdicts: Iterable[Verdict]) -> bool:
-        """Whether the judge must be asked about the setting alone, since verdicts about the pool do not tell its verdicts."""
+        """Tell whether the judge must be asked about the setting alone, since verdicts about the pool do not tell its verdicts."""
         if self.has_whole_pool:
             return False
         return any(self._needs_own_question(verdict) for verdict in verdicts)
 
     def _needs_own_question(self, verdict: Verdict) -> bool:
-        """Whether a verdict about the pool does not tell the verdict about the setting.
+        """Tell whether a verdict about the pool does not tell the verdict about the setting.
 
         There are three such cases:
 
@@ -331,12 +331,12 @@ def _split_evidence(evidence: Iterable[Evidence]) -> tuple[set[int], set[int]]:
 
 
 def _is_unusable(verdict: Verdict) -> bool:
-    """Whether a verdict is missing because the reply could not be used."""
+    """Tell whether a verdict is missing because the reply could not be used."""
     return verdict.value is None and verdict.code in _UNUSABLE_CODES
 
 
 def _is_complete(judgement: Judgement) -> bool:
-    """Whether a judgement has a yes or no for everything."""
+    """Tell whether a judgement has a yes or no for everything."""
     return all(verdict.value is not None for verdict in judgement.verdicts)
 
 

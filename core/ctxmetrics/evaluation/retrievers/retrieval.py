@@ -28,7 +28,7 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 
 # The key of a sample's metadata that says how its contexts were retrieved.
 RETRIEVAL_KEY = "retrieval"
-# The most characters of an error's text that are kept.
+# The maximum number of characters of an error's text that are kept.
 _MAX_ERROR_CHARACTERS = 500
 # Seconds that calls get to end when retrieving is stopped.
 _GRACE_SECONDS = 1.0
@@ -43,7 +43,7 @@ class Retrieval:
     Attributes:
         sample: The question with what was retrieved for it, cut at k; after a call that failed, without contexts.
         seconds: How long the call took.
-        error: Why it failed; None where it did not.
+        error: Why it failed; None if it did not.
         scores: The score of each context, where each has one.
         k: How many contexts were wanted.
     """
@@ -81,10 +81,10 @@ class CallFigures(Plain):
         fewer: How often it returned something, but fewer than k.
         repeated: How often it returned a context twice.
         unsorted: How often the scores neither fall nor rise along the list, whose order counts all the same.
-        median_seconds: Median seconds of a call that did not fail; None without one.
+        median_seconds: Median seconds of a call that did not fail; None if there is none.
         slow_seconds: The 95th percentile.
         contexts: Mean number of contexts.
-        tokens: Mean size of the contexts of a question, characters / 4; None where only ids are known.
+        tokens: Mean size of the contexts of a question, characters / 4; None if only ids are known.
         first_errors: The first errors, each with the question's name.
     """
 
@@ -143,7 +143,7 @@ def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
 
 
 def _is_sorted(scores: Sequence[float]) -> bool:
-    """Whether scores only fall, or only rise."""
+    """Tell whether scores only fall, or only rise."""
     score_list = [*scores]
     return score_list == sorted(scores) or score_list == sorted(scores, reverse=True)
 
@@ -354,7 +354,7 @@ class Retrieving:
             worker.cancel()
 
     async def go(self) -> dict[str, list[Retrieval | None]]:
-        """Return what became of each question, by setting; None where the run was stopped before.
+        """Return what became of each question, by setting. Return None if the run was stopped before.
 
         Raises:
             OutputFileError: A file cannot be written.

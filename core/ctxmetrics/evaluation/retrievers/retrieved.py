@@ -52,7 +52,7 @@ _SCORE_PATHS = (
     "metadata.relevance_score",
     "_additional.certainty",
 )
-# The most levels of an answer in which a list is looked for.
+# The maximum number of levels of an answer in which a list is looked for.
 _MAX_DEPTH = 4
 # The fields of a question that its retrieval fills.
 _FIELDS_OF_RETRIEVAL = ("retrieved_contexts", "retrieved_context_ids", "stages", "searches")
@@ -67,7 +67,7 @@ class Retrieved:
     Attributes:
         items: Texts, documents or ids in rank order.
         ids: The ids of texts, where they stand beside them.
-        scores: How well each item fits, more is better; None where an item has none.
+        scores: How well each item fits, more is better; None if an item has none.
     """
 
     items: tuple[Any, ...]
@@ -169,7 +169,7 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
 
 
 def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
-    """Find the list of documents in an answer, and what holds it; None where there is none, or several may be meant."""
+    """Find the list of documents in an answer, and what holds it. Return None if there is none, or several may be meant."""
     if not depth or isinstance(value, (str, bytes)):
         return value, None
     for key in _DOCUMENT_LIST_PATHS:
@@ -203,10 +203,10 @@ def _find_score(item: Any) -> float | None:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a list or a tuple."""
+    """Tell whether a value is a list or a tuple."""
     return isinstance(value, (list, tuple))
 
 
 def _is_score(value: Any) -> bool:
-    """Whether a value is a number."""
+    """Tell whether a value is a number."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -146,7 +146,7 @@ class RetrieverRun:
 
     @property
     def judge_name(self) -> str | None:
-        """The name of the judge, over pools where settings are judged together; None where no metric asks one."""
+        """The name of the judge, over pools where settings are judged together; None if no metric asks one."""
         for metric in self._metrics:
             if isinstance(metric, JudgedMetric) and metric.own_judge is not None:
                 return metric.own_judge.name
@@ -242,7 +242,7 @@ class RetrieverRun:
             return await retrieving.go()
 
     def _list_samples(self, retrievals: Sequence[Retrieval | None]) -> list[Sample | None]:
-        """Return the samples of a setting, None where nothing was retrieved since the call failed or was not made."""
+        """Return the samples of a setting, None if nothing was retrieved since the call failed or was not made."""
         samples: list[Sample | None] = []
         for item in retrievals:
             if item is None or item.error is not None:
@@ -542,7 +542,7 @@ def file_name(setting: str) -> str:
 
 
 def _is_free(metric: Metric) -> bool:
-    """Whether a metric asks a judge nothing, or nothing new, about the contexts of all settings together."""
+    """Tell whether a metric asks a judge nothing, or nothing new, about the contexts of all settings together."""
     if not isinstance(metric, JudgedMetric) or metric.judge is None:
         return True
     has_judged_pool = isinstance(metric.judge, PooledJudge)
@@ -575,7 +575,7 @@ def _join_retrieved(samples: Sequence[Sample]) -> Sample:
 
 
 def _match_scores(retrieval: Retrieval | None, sample: Sample | None) -> tuple[float, ...] | None:
-    """Return the scores of a question's contexts; None where a context was dropped since it is the question itself."""
+    """Return the scores of a question's contexts. Return None if a context was dropped since it is the question itself."""
     if retrieval is None or sample is None or retrieval.scores is None:
         return None
     contexts = sample.retrieved_contexts or sample.retrieved_context_ids or ()

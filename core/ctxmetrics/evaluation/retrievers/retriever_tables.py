@@ -21,7 +21,7 @@ from ctxmetrics.scores.wording import clean, format_number, format_p, plural
 
 # How many questions are shown in the terminal; JSON and the page hold more.
 MAX_QUESTIONS_SHOWN = 10
-# The most characters of a text in a line.
+# The maximum number of characters of a text in a line.
 _MAX_TEXT_CHARACTERS = 80
 
 
@@ -82,7 +82,7 @@ def _format_interval(item: MetricSummary) -> str:
 
 
 def _describe(describe: Callable[[Difference], str], item: Difference | None) -> str:
-    """Describe a difference to the first setting; empty for the first setting itself."""
+    """Describe a difference to the first setting. The result is empty for the first setting itself."""
     return "" if item is None else describe(item)
 
 
@@ -152,7 +152,7 @@ _NOTHING_COLUMNS: Sequence[Column[ReturnedNothing]] = (
 
 
 def draw_nothing(comparison: RetrieverFigures) -> Chart | None:
-    """Draw recall against the share of empty results over the threshold, a line a setting; None without a threshold."""
+    """Draw recall against the share of empty results over the threshold, a line a setting. Return None if there is no threshold."""
     lines: list[Line] = []
     for name, item in comparison.nothing().items():
         points = tuple((point.empty / item.questions, point.recall) for point in item.points)

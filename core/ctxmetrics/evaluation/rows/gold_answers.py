@@ -31,8 +31,8 @@ class GoldPassage:
     """A passage that should be retrieved.
 
     Attributes:
-        id: Its id; None where the gold has texts only.
-        text: Its text as the sample has it, else as the corpus has it; None where it is not known.
+        id: Its id; None if the gold has texts only.
+        text: Its text as the sample has it, else as the corpus has it; None if it is not known.
         places: Where it stands among the passages of a corpus.
     """
 
@@ -109,7 +109,7 @@ class GoldAnswers:
     def correct_gold(
         self, name: str, gold: Sequence[GoldPassage], *, has_ids: bool
     ) -> PeopleGold | None:
-        """Build the gold that people leave or make; None where they have no answer about each passage.
+        """Build the gold that people leave or make. Return None if they have no answer about each passage.
 
         Args:
             name: The name of the question.
@@ -138,7 +138,7 @@ class GoldAnswers:
         return PeopleGold(passages, is_changed, without_id)
 
     def correct_row(self, row: Row) -> PeopleGold | None:
-        """Build the gold of a row's sample by people; None where the sample has no gold passages or people no answer.
+        """Build the gold of a row's sample by people. Return None if the sample has no gold passages or people no answer.
 
         Raises:
             InputFileError: The audit asks another question under the same name.
@@ -174,7 +174,7 @@ def counts_gold(metric: Metric | None) -> bool:
 
 
 def score_by_people(metric: Metric, row: Row, gold: PeopleGold) -> float | None:
-    """Score the sample of a row by people's gold; None without a value.
+    """Score the sample of a row by people's gold. Return None if there is no value.
 
     None, too, where the row does not hold what the metric reads: results hold texts with keep_texts=True only.
     """
@@ -223,7 +223,7 @@ def _read_random(path: Path) -> frozenset[str]:
 def _join(
     sample: Sample, answers: Mapping[LabelQuestion, bool | None]
 ) -> list[tuple[GoldPassage, bool]]:
-    """Join the passages of a question with what people said; empty where one has no answer, or people do not agree."""
+    """Join the passages of a question with what people said. The result is empty if one has no answer, or people do not agree."""
     values = {item.item: value for item, value in answers.items() if item.label == CONTEXTS}
     texts = sample.retrieved_contexts or ()
     ids: Iterable[str | None] = sample.retrieved_context_ids or [None] * len(texts)

@@ -15,7 +15,7 @@ from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
-# The most ids that are shown.
+# The maximum number of ids that are shown.
 _MAX_IDS_SHOWN = 2
 # With fewer retrieved ids nothing is said about the index.
 _MIN_IDS = 20

@@ -1,7 +1,7 @@
-"""The form of a line of results, declared once: the types that are written are the types that are read.
+"""The types of a line of results. They are declared once, for writing and for reading.
 
-A field of a score, verdict or provenance is read as its dataclass declares it. Here stands what a line has beside these fields,
-and which of them it may leave out. This module loads pydantic: import it where a file is read.
+A field of a score, verdict or provenance has the type that its dataclass declares. This module declares the fields that only a
+line has, and the fields that a line may leave out. It loads pydantic: import it where a file is read.
 """
 
 from __future__ import annotations
@@ -19,38 +19,39 @@ from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.scores.wording import TEXT
 from ctxmetrics.verdicts import Count, Evidence, Usage, Verdict
 
-# The most contexts of all stages of a retrieval: the number of a context is below it.
+# The maximum number of contexts of all stages of a retrieval. The index of a context is lower.
 _MAX_POOL_SIZE = 100_000
 _STRICT_CONFIG = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
 _STRICT_CONFIG_WITH_EXTRAS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
 
 _NumberInPool = Annotated[int, Field(ge=0, lt=_MAX_POOL_SIZE)]
-# A text about a run, cut to what is shown of it.
+# A text about a run, cut to the characters that are shown.
 _Shown = Annotated[str, AfterValidator(lambda text: text[: 4 * TEXT])]
 
 
 def declare(
-    cls: type, *, left_out: Collection[str] = (), only: Collection[str] = (), **own: Any
+    cls: type, *, left_out: Collection[str] = (), only: Collection[str] = (), **extra_types: Any
 ) -> Any:
-    """Declare the form of a dataclass in a line.
+    """Declare the type of the JSON object that a line holds for a dataclass.
 
     Args:
-        cls: The dataclass. A field that has a default may be missing.
-        left_out: Other fields that may be missing.
-        only: The fields that are read; all if there are none.
-        own: The types of fields that the line holds otherwise, or has beside those of the dataclass.
+        cls: The dataclass. A field with a default may be missing in a line.
+        left_out: Fields without a default that may be missing too.
+        only: The fields that are read; empty: all fields.
+        **extra_types: The types of fields that have another type in a line, and of fields that only a line has.
     """
     types = get_type_hints(cls, include_extras=True)
-    form: dict[str, Any] = {}
+    field_types: dict[str, Any] = {}
     for item in fields(cls):
         if only and item.name not in only:
             continue
-        kind = own.pop(item.name, types[item.name])
+        field_type = extra_types.pop(item.name, types[item.name])
         has_default = item.default is not MISSING or item.default_factory is not MISSING
-        form[item.name] = NotRequired[kind] if has_default or item.name in left_out else kind
-    for name, kind in own.items():
-        form[name] = NotRequired[kind]
-    declared: Any = TypedDict(cls.__name__, form)  # type: ignore[misc]  # its fields are those of the class
+        is_optional = has_default or item.name in left_out
+        field_types[item.name] = NotRequired[field_type] if is_optional else field_type
+    for name, field_type in extra_types.items():
+        field_types[name] = NotRequired[field_type]
+    declared: Any = TypedDict(cls.__name__, field_types)  # type: ignore[misc]  # its fields are those of the class
     declared.__pydantic_config__ = _STRICT_CONFIG  # type: ignore[attr-defined]  # read by pydantic
     return declared
 
@@ -99,7 +100,7 @@ class StageDetails(TypedDict):
 
 
 class Details(TypedDict, total=False):
-    """The details of a verdict that are computed with; it may have any others."""
+    """The details of a verdict that the library computes with. A verdict may have any other details too."""
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]
 
@@ -133,7 +134,7 @@ class Record(TypedDict, total=False):
 
 
 class LightRecord(TypedDict, total=False):
-    """What a summary of a run looks at in a sample."""
+    """The fields of a sample that the summary of a run reads."""
 
     __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
@@ -146,7 +147,7 @@ class LightRecord(TypedDict, total=False):
 
 
 class LightDetails(TypedDict, total=False):
-    """What a summary of a run looks at in the details of a verdict."""
+    """The details of a verdict that the summary of a run reads."""
 
     __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 

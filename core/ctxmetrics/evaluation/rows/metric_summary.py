@@ -10,7 +10,7 @@ from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import NOT_FINAL
 
-# The fewest verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
+# The minimum number of verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
 # share of equal verdicts above which it is given.
 _MIN_VERDICTS_FOR_NOTE = 60
 _MIN_CONTEXTS_FOR_NOTE = 20
@@ -31,14 +31,14 @@ class MetricSummary:
         metric: Its name.
         samples: How many rows the run has.
         scored: How many have a value.
-        mean: Mean of the values, or None without one. Rows without a value are not in it: see
+        mean: Mean of the values, or None if there is none. Rows without a value are not in it: see
             ``missing``.
         interval: 95 % interval of the mean, samples as units, or None below two values.
         missing: Why rows have no value, by reason code.
         causes: Why verdicts are missing, by verdict code.
         verdicts: How many verdicts there are, missing ones included.
         doubtful: How many of them are weak, unverified, contradicted, uncertain or near the bar, by verdict code.
-        passed: How many reach the pass mark, or None without one.
+        passed: How many reach the pass mark, or None if there is none.
         threshold: The pass mark, or None.
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
@@ -77,12 +77,12 @@ class MetricSummary:
 
     @property
     def share(self) -> float | None:
-        """The mean as a share of the scale, from 0 to 1; None without one."""
+        """The mean as a share of the scale, from 0 to 1; None if there is none."""
         return None if self.mean is None else self.mean / self.scale
 
     @property
     def interval_shares(self) -> tuple[float, float] | None:
-        """The ends of the interval as shares of the scale; None without one."""
+        """The ends of the interval as shares of the scale; None if there is none."""
         if self.interval is None:
             return None
         low, high = self.interval
@@ -105,7 +105,7 @@ class MetricSummary:
 
     @property
     def doubtful_share(self) -> float | None:
-        """Doubtful verdicts / verdicts, or None without a verdict."""
+        """Doubtful verdicts / verdicts, or None if there is no verdict."""
         return sum(self.doubtful.values()) / self.verdicts if self.verdicts else None
 
     @property
@@ -123,7 +123,7 @@ class MetricSummary:
 
     @property
     def pass_rate(self) -> float | None:
-        """Passed / scored, or None without a pass mark or a value."""
+        """Passed / scored, or None if there is no pass mark or a value."""
         return self.passed / self.scored if self.passed is not None and self.scored else None
 
     def to_dict(self) -> dict[str, Any]:

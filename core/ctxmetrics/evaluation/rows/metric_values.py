@@ -14,9 +14,9 @@ from ctxmetrics.scores.score import FAILURES, Provenance, Score, get_deferred
 from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
 
-# Ends the name of the column that says why a value is missing.
+# The ending of the name of the column that says why a value is missing.
 REASON_COLUMN_ENDING = ".reason_code"
-# The most names: a server may give another name in each reply.
+# The maximum number of remembered provenances: a server may give another model name in each reply.
 _MAX_PROVENANCES = 16
 _MAX_CONTRADICTIONS = 2
 
@@ -28,23 +28,23 @@ class MetricValues:
     Attributes:
         metric: Its name.
         scale: Its highest score.
-        values: NaN where there is none.
-        codes: Why each row has no value; None where it has one.
-        causes: Why verdicts are missing, by verdict code.
-        words: What was said when each cause occurred first.
+        values: The value of each row; NaN for a row without a value.
+        codes: The reason code of each row without a value; None for a row with a value.
+        causes: The number of missing verdicts by verdict code.
+        words: By code, the message of the first missing verdict or failed row.
         convention: Name of the convention.
         failed: Rows that failed.
         answered: Whether some verdict is a yes or a no.
-        verdicts: How many verdicts there are.
-        doubts: Doubtful verdicts by their code.
-        doubtful: How many each row has.
-        contradictions: The first ones that the embedded judge found, in words.
-        said: How many verdicts of a judge are a yes, and how many are a no.
-        unnamed: How many contexts are called useful although no unit's evidence names them.
+        verdicts: The number of verdicts.
+        doubts: The number of doubtful verdicts by their code.
+        doubtful: The number of doubtful verdicts of each row.
+        contradictions: Descriptions of the first contradictions that the embedded judge found.
+        said: The number of positive (True) and of negative (False) verdicts of a judge.
+        unnamed: The number of contexts that are called useful although the evidence of no unit names them.
         threshold: The pass mark.
         provenances: The provenances of the scores, each once.
-        tie_ranges: How much lower and higher each value may be by the order of equal scores, where it may.
-        last_summary: The summary that was made last.
+        tie_ranges: For each value that depends on the order of equal scores: how much lower and how much higher it may be.
+        last_summary: The summary that was computed last.
     """
 
     metric: str
@@ -78,7 +78,7 @@ class MetricValues:
         deferred = get_deferred(score)
         if deferred is None:
             self._add_verdicts(score)
-        else:  # of no judge: each is a yes or a no, and none is doubtful
+        else:  # not of a judge: each verdict is positive or negative, and none is doubtful
             self.answered = self.answered or len(deferred) > 0
             self.verdicts += len(deferred)
             self.doubtful.append(0)
@@ -92,7 +92,7 @@ class MetricValues:
             self.threshold = score.threshold
 
     def _add_verdicts(self, score: Score) -> None:
-        """Count the verdicts of a score: those that are missing, those of a judge, and the doubtful ones."""
+        """Count the verdicts of a score: the missing verdicts, the verdicts of a judge, and the doubtful verdicts."""
         verdicts = score.verdicts
         values = [verdict.value for verdict in verdicts]
         missing = values.count(None)
@@ -111,7 +111,7 @@ class MetricValues:
             self._add_contradictions(score)
 
     def _add_answers(self, values: Sequence[bool | None]) -> None:
-        """Count what a judge said."""
+        """Count the positive and the negative verdicts of a judge."""
         for answer in (True, False):
             self.said[answer] += values.count(answer)
 
@@ -131,7 +131,7 @@ class MetricValues:
                 self.contradictions.append(f"{text} ({name}, {verdict.id})")
 
     def score(self, index: int, sample_id: str | None) -> Score:
-        """Return what is known of a row's score: value and reason code."""
+        """Rebuild the score of a row from the data that is kept: value and reason code."""
         value = self.values[index]
         return Score(
             metric=self.metric,
@@ -143,11 +143,11 @@ class MetricValues:
         )
 
     def summary(self, samples: Sequence[int]) -> MetricSummary:
-        """Return the metric over all rows.
+        """Summarize the values of all rows.
 
         Args:
-            samples: For each row what its sample is recognised by. A sample that is there several times
-                counts once in the interval, with the mean of its values.
+            samples: The number of the sample of each row. Rows of one sample have the same number: they count once in the
+                interval, with the mean of their values.
         """
         if self.last_summary is not None and self.last_summary.samples == len(self.values):
             return self.last_summary
@@ -187,17 +187,21 @@ class MetricValues:
         return self.last_summary
 
     def _tie_range(self, values: Sequence[float]) -> tuple[float, float] | None:
-        """Return the lowest and the highest mean by the order of equal scores; None without any."""
+        """Return the lowest and the highest possible mean. They differ if the order of equal scores decides values.
+
+        Return None if no value depends on the order of equal scores.
+        """
         if not self.tie_ranges:
             return None
         total = math.fsum(values)
-        lower, higher = (math.fsum(ends) for ends in zip(*self.tie_ranges, strict=True))
-        return (total - lower) / len(values), (total + higher) / len(values)
+        margin_below = math.fsum(below for below, _ in self.tie_ranges)
+        margin_above = math.fsum(above for _, above in self.tie_ranges)
+        return (total - margin_below) / len(values), (total + margin_above) / len(values)
 
-    def _group_values(self, samples: Sequence[int]) -> list[list[float]]:
-        """Group the values that are known by their sample, in the order of the rows."""
-        by_sample: dict[int, list[float]] = {}
-        for sample, value in zip(samples, self.values, strict=True):
+    def _group_values(self, sample_numbers: Sequence[int]) -> list[list[float]]:
+        """Group by sample the values that are not NaN, in the order of the rows."""
+        values_by_sample: dict[int, list[float]] = {}
+        for sample_number, value in zip(sample_numbers, self.values, strict=True):
             if not math.isnan(value):
-                by_sample.setdefault(sample, []).append(value)
-        return list(by_sample.values())
+                values_by_sample.setdefault(sample_number, []).append(value)
+        return list(values_by_sample.values())

@@ -13,12 +13,12 @@ class Outcome(Plain):
 
     Attributes:
         gate: The gate as it was written, such as ``--fail-under context_recall=0.8``.
-        problem: Why it failed; None where it passed.
+        problem: Why it failed; None if it passed.
         samples: The samples behind the problem, a line each.
         metric: The metric; None for a gate that is about all of a run.
         bar: The lowest value that passes, or the largest share or loss.
-        value: What is held against the bar; None without a value.
-        against: The run that this one was compared with; None without one.
+        value: What is held against the bar; None if there is no value.
+        against: The run that this one was compared with; None if there is none.
         verdict: What the comparison says of the metric, as `ctxmetrics.compare` does: ``better``, ``worse`` ..
     """
 

@@ -29,7 +29,7 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
     """Refuse outputs that are one of the inputs, or each other, under whatever name or link; nothing is read.
 
     Args:
-        outputs: Paths of files by the option that named them; None where it was not given.
+        outputs: Paths of files by the option that named them; None if it was not given.
         inputs: The same, of what is read.
 
     Raises:
@@ -62,7 +62,7 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
 
 
 def find_target(path: str | os.PathLike[str]) -> Path | None:
-    """Return the file that a path names, through all links; None for a device or a pipe, where nothing is lost."""
+    """Return the file that a path names, through all links. Return None for a device or a pipe, where nothing is lost."""
     target = Path(os.path.realpath(path))
     if Path(path).absolute().parts[1:2] == ("dev",):
         return None

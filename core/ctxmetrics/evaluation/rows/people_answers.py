@@ -46,7 +46,7 @@ SKIPPED = "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
 # The labels that a person is asked for, in this order.
 ASKED_KINDS = (UNITS, CONTEXTS)
-# The most samples that one may stand for; with more, sums of weights may be infinite.
+# The maximum number of samples that one may stand for; with more, sums of weights may be infinite.
 MAX_WEIGHT = 1e12
 _FIRST_BYTES = b'{"draw"'
 
@@ -97,7 +97,7 @@ class Drawn:
 
     Attributes:
         key: The sample's id and the hash of its question, reference and retrieved contexts.
-        stratum: The value of the field that the draw is stratified by; None without one.
+        stratum: The value of the field that the draw is stratified by; None if there is none.
         weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
         stratum_size: How many samples its stratum has; None without strata.
     """
@@ -168,7 +168,7 @@ class PeopleAnswers:
         self._check_names()
 
     def get_drawn(self) -> dict[QuestionKey, Drawn]:
-        """Return the samples of the draw by their keys; empty without a draw."""
+        """Return the samples of the draw by their keys. The result is empty if there is no draw."""
         if self.draw is None:
             return {}
         return {item.key: item for item in self.draw.drawn}
@@ -326,7 +326,7 @@ def labels_by_key(
     *,
     annotator: str | None = None,
 ) -> dict[QuestionKey, dict[str, Any]]:
-    """Return the labels of the samples that were drawn, in the order of the draw; empty where nothing was answered.
+    """Return the labels of the samples that were drawn, in the order of the draw. The result is empty if nothing was answered.
 
     Where several people answered a question, the majority counts, and a tie is no label. Where the draw gave samples
     different weights, the labels of a sample hold its ``weight`` as well; after a draw by strata also its ``stratum`` and
@@ -414,7 +414,7 @@ def _add_empty(labels: dict[QuestionKey, dict[str, Any]], bare: set[QuestionKey]
 
 
 def label_of(metric: Metric | None) -> str | None:
-    """Return the name of the labels that give a metric's scores; None where people cannot label what it counts."""
+    """Return the name of the labels that give a metric's scores. Return None if people cannot label what it counts."""
     if isinstance(metric, ContextPrecision):
         return CONTEXTS if metric.relevance == "useful" else None
     if not isinstance(metric, ContextRecall):
@@ -428,7 +428,7 @@ def label_of(metric: Metric | None) -> str | None:
 def people_value(
     metric: Metric, score: Score, labels: Sequence[bool | int | None] | None
 ) -> float | None:
-    """Return the score that people's labels give, by the metric's own formula; None where a label is missing.
+    """Return the score that people's labels give, by the metric's own formula. Return None if a label is missing.
 
     Where nothing was asked, since a side is empty, the convention's value stands. Labels are about contexts: where the
     metric counts sources, they give no score.

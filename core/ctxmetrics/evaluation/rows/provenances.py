@@ -65,7 +65,7 @@ def describe_start(tags: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Read what the first line of a file of results says about the run; empty where it says nothing."""
+    """Read what the first line of a file of results says about the run. The result is empty if it says nothing."""
     from ctxmetrics.evaluation.rows.line_forms import RUN
 
     try:
@@ -81,14 +81,14 @@ class Origin(Plain):
     """Where the results of a run come from.
 
     Attributes:
-        name: The file, or what the caller names the run; empty without a name.
+        name: The file, or what the caller names the run; empty if there is no name.
         samples: How many samples it has.
         judges: The judges.
         models: The models that answered.
         prompts: The versions of the prompts.
         splitters: What cut references into sentences.
         libraries: The versions of this library.
-        started: When it began; None where that is not known.
+        started: When it began; None if that is not known.
         commit: The commit that was measured, where CI named it.
         branch: Its branch.
         tags: The groups that it was put in.

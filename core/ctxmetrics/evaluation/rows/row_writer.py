@@ -116,7 +116,7 @@ class OutFile:
             ) from None
 
     def known(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
-        """Return the next sample's scores from the file that is resumed, or None where they must be computed.
+        """Return the next sample's scores from the file that is resumed, or None if they must be computed.
 
         Rows are taken over up to the first sample whose rows are missing, failed, or belong to another
         sample, judge or parameter. The rest of the file is dropped.
@@ -180,7 +180,7 @@ class OutFile:
         return scores
 
     def _read_line(self, lines: IO[bytes]) -> Line | None:
-        """Read the next line of a sample that is whole, with what stands in the lines before it; None at the end."""
+        """Read the next line of a sample that is whole, with what stands in the lines before it. Return None at the end."""
         for text in lines:
             if not text.endswith(b"\n"):
                 return None

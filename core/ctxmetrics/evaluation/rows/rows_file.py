@@ -93,7 +93,7 @@ class Line(NamedTuple):
         number: Its number in the file.
         sample_id: The id of the sample.
         record: What the file says about the sample.
-        provenance_id: The number of the provenance that stands in a line before it; None where it stands in this one.
+        provenance_id: The number of the provenance that stands in a line before it; None if it stands in this one.
         score: The score.
     """
 
@@ -123,7 +123,7 @@ class LineReader:
         self._record: Mapping[str, Any] | None = None
 
     def read(self, text: bytes, number: int = 1) -> Line | None:
-        """Read a line; None if it says what others have in common.
+        """Read a line. Return None if it says what others have in common.
 
         Raises:
             InputFileError: It is no line of results, or the line that it rests on is not before it.
@@ -163,7 +163,7 @@ class LineReader:
         return Row(index, sample, last.sample_id, scores, last.record)
 
     def _parse(self, text: bytes) -> dict[str, Any] | None:
-        """Read the fields of a line about a sample; None if it is about the run, or a provenance, which is remembered."""
+        """Read the fields of a line about a sample. Return None if it is about the run, or a provenance, which is remembered."""
         if b"NaN" not in text and b"Infinity" not in text:
             try:
                 return self.form.validate_json(text)

@@ -16,7 +16,7 @@ _MAX_NAME_CHARACTERS = 80
 
 
 def find(metadata: Mapping[str, Any], path: str) -> Any:
-    """Return the value of a key of the metadata, or of a nested key as a dotted path; None where there is none.
+    """Return the value of a key of the metadata, or of a nested key as a dotted path. Return None if there is none.
 
     Args:
         metadata: A sample's.
@@ -48,7 +48,7 @@ def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str
 
 
 def read_groups(samples: Iterable[Sample], path: str | None, command: str) -> list[str] | None:
-    """Return the value of a key of the metadata of each sample, as `read_group`; None without a key.
+    """Return the value of a key of the metadata of each sample, as `read_group`. Return None if there is no key.
 
     Raises:
         ParameterError: A sample has none.

@@ -22,7 +22,7 @@ _UNSCORED_FIELDS = ("id", "labels", "metadata")
 
 
 def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
-    """Return what a row says about its sample: as it was read, else made of the sample; None without a sample.
+    """Return what a row says about its sample: as it was read, else made of the sample. Return None if there is no sample.
 
     Ids stand there as they are. ``hash`` is of question and reference, ``context_hashes`` of each retrieved context,
     ``content_hash`` of every field that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.

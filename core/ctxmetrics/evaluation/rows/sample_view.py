@@ -19,7 +19,7 @@ def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dic
     """Build the data that `pages/sample.html` shows.
 
     Args:
-        sample: The sample; None where the run did not keep it.
+        sample: The sample; None if the run did not keep it.
         scores: Its scores by metric.
     """
     units = next((score for score in scores.values() if score.attribution and score.verdicts), None)

@@ -75,7 +75,7 @@ def _check_span(
     Args:
         span: The span.
         location: The field and the span, for the message.
-        lengths: The lengths of the contexts; empty or None where they are not known.
+        lengths: The lengths of the contexts; empty or None if they are not known.
         record: What the line says about the sample.
     """
     if span.end - span.start != len(span.quote):

@@ -60,7 +60,7 @@ TableRows = list[dict[str, Any]]
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Whether a file of results is a table, by its ending."""
+    """Tell whether a file of results is a table, by its ending."""
     return Path(path).suffix.lower() in _PACKAGE_OF_ENDING
 
 
@@ -84,7 +84,7 @@ def check_ending(path: str | os.PathLike[str]) -> None:
 
 
 def verdicts_beside(path: str | os.PathLike[str]) -> Path | None:
-    """Name the file of the verdicts beside a table; None where they stand in it."""
+    """Name the file of the verdicts beside a table. Return None if they stand in it."""
     file_path = Path(path)
     if not is_table(file_path) or file_path.suffix.lower() == ".xlsx":
         return None
@@ -92,7 +92,7 @@ def verdicts_beside(path: str | os.PathLike[str]) -> Path | None:
 
 
 def is_own(file_path: Path) -> bool:
-    """Whether a table was written by this library."""
+    """Tell whether a table was written by this library."""
     ending = file_path.suffix.lower()
     try:
         if ending == ".xlsx":

@@ -174,7 +174,7 @@ class BatchScorer:
         return frame.with_columns(*series).to_native()  # type: ignore[no-any-return]  # a table of the same kind
 
     def _reads_lists(self, fields: Sequence[str], columns: Sequence[str]) -> bool:
-        """Whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
+        """Tell whether two columns hold all that a metric reads, and nothing asks for a run sample by sample."""
         options = self.options
         if options.get("on_error") == "raise":
             return False
@@ -190,7 +190,7 @@ class BatchScorer:
         return all(self.plan.column_of(name, columns) for name in fields)
 
     def _may_lack_answers(self, columns: Sequence[str]) -> bool:
-        """Whether some questions may have no answer: a column says so, or their ids do."""
+        """Tell whether some questions may have no answer: a column says so, or their ids do."""
         has_answerability_column = any(is_answerability_name(name) for name in columns)
         return has_answerability_column or bool(self.plan.reading.schema.unanswerable_ids)
 
@@ -347,7 +347,7 @@ def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
 
 
 def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
-    """Put grades in place of the reference ids of a pair of lists; None where labels say anything else."""
+    """Put grades in place of the reference ids of a pair of lists. Return None if labels say anything else."""
     retrieved, reference = pair
     if reference is None or is_missing(labels):
         return retrieved, reference
@@ -360,7 +360,7 @@ def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
 
 
 def _has_field(rows: Sequence[Any], name: str) -> bool:
-    """Whether some row has a field: pairs of lists have it."""
+    """Tell whether some row has a field: pairs of lists have it."""
     return any(type(row) is tuple or getattr(row, name) is not None for row in rows)
 
 
@@ -391,7 +391,7 @@ def _read_samples(frame: nw.DataFrame[Any], plan: Plan, first_row: int) -> list[
 
 
 def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
-    """Convert the cells of a column to what a sample stores; None for what is no list of texts or numbers."""
+    """Convert the cells of a column to what a sample stores. Return None for what is no list of texts or numbers."""
     cell_types = {type(cell) for cell in cells}
     if cell_types == {list}:
         items = list(chain.from_iterable(cells))
@@ -413,7 +413,7 @@ def _read_list(cell: Any) -> Any:
 
 
 def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
-    """Return the texts of a cell as a sample stores them; None if the row must be read as a whole."""
+    """Return the texts of a cell as a sample stores them. Return None if the row must be read as a whole."""
     if type(cell) is not list:
         return None
     item_types = {type(item) for item in cell}
@@ -430,7 +430,7 @@ def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
 
 
 def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
-    """Whether each row is a pair of lists that are not empty, without empty reference ids, pictures and placeholders."""
+    """Tell whether each row is a pair of lists that are not empty, without empty reference ids, pictures and placeholders."""
     for row in rows:
         if not isinstance(row, tuple):  # a sample
             return False
@@ -443,7 +443,7 @@ def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
 
 
 def _reads_two_lists(metric: ListMetric) -> bool:
-    """Whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
+    """Tell whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
     has_own_score = type(metric).score is not ListMetric.score
     has_own_lists = type(metric).lists_to_compare is not ListMetric.lists_to_compare
     if has_own_score or (has_own_lists and not metric.reads_grades):

@@ -58,20 +58,27 @@ _REFUSAL_PATTERNS: Mapping[str, re.Pattern[str]] = {
 _NO_CAUSE_KEY = "right"
 # Causes that come from a reply which cannot be read: the beginning of the reply is shown.
 _UNREAD_REPLY_CODES = frozenset({"content_type", "reply_form", "echo", "truncated"})
-# The most characters of this beginning.
+# The maximum number of characters of this beginning.
 _MAX_REPLY_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Plain):
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        name: ``"answer"``, ``"form"``, ``"echo"``, ``"verdicts"`` or ``"usage"``; of decision models also ``"order"`` and
-            ``"questions"``.
-        told: The result in words. It may hold words of the server: masked, on one line and cut.
-        cause: A stable name of what is wrong, such as ``"key"``; None where nothing is.
-        reply: The first 200 characters of a reply that cannot be read: masked and on one line; None where it can.
+        name: The name of the check:
+
+            - ``"answer"``: the server answers;
+            - ``"form"``: the reply can be read;
+            - ``"echo"``: the reply repeats the ids of the request;
+            - ``"verdicts"``: the verdicts are right;
+            - ``"usage"``: the server counts the tokens;
+            - ``"order"``: the verdicts do not depend on the order of the questions (decision models only);
+            - ``"questions"``: the server takes as many questions as the judge sends (decision models only).
+        told: The result in words. It may quote the server: then secrets are masked, and the text is one line and shortened.
+        cause: A stable name of the fault, such as ``"key"``; None if there is no fault.
+        reply: The first 200 characters of a reply that cannot be read, on one line and with secrets masked. Else None.
     """
 
     name: str
@@ -81,7 +88,7 @@ class Finding(Plain):
 
     @property
     def fix(self) -> str | None:
-        """What to change; None where nothing is wrong."""
+        """What to change; None if there is no fault."""
         return str(_CHECK_TEXTS["fixes"][self.cause]) if self.cause else None
 
 
@@ -90,11 +97,11 @@ class ModelCheck(Plain):
     """What one request to a model showed.
 
     Attributes:
-        model: Its identity.
-        findings: What was looked at, in this order; a failed answer is the only finding.
-        seconds: How long one request took; the last of several.
-        usage: What all cost.
-        with_start: Whether the seconds hold the start of the model's client, which a run has once: that of a framework.
+        model: The identity of the model.
+        findings: The results of the checks, in their order. If the server does not answer, there is only one.
+        seconds: The seconds of the last request.
+        usage: The cost of all requests.
+        with_start: Whether the seconds include the start of a framework's client. A run starts the client only once.
     """
 
     model: str

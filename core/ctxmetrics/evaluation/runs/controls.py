@@ -49,7 +49,7 @@ class LabelledSample:
         sample: The sample.
         kind: What it tests.
         language: The language of its texts.
-        truth: By the ids of sentences and contexts, whether they are supported or useful; None where people could disagree.
+        truth: By the ids of sentences and contexts, whether they are supported or useful; None if people could disagree.
         attacked: The ids whose verdicts an injected text tries to turn; also those of its clean twin.
         stating: By the ids of sentences, the contexts that each state it alone.
     """
@@ -260,7 +260,7 @@ class ControlRun:
 
     @property
     def result(self) -> Controls | None:
-        """How many verdicts about the controls are right; None where none was judged."""
+        """How many verdicts about the controls are right; None if none was judged."""
         verdicts = sum(self._verdicts[subject] for subject in _SUBJECT_BY_LETTER.values())
         if not verdicts:
             return None
@@ -279,7 +279,7 @@ class ControlRun:
 
 
 def _is_right(labelled: LabelledSample, verdict: Verdict) -> bool:
-    """Whether a verdict is the label, and was not corrected by the library."""
+    """Tell whether a verdict is the label, and was not corrected by the library."""
     is_corrected = verdict.code in _CORRECTED_CODES[verdict.id[0]]
     return verdict.value is labelled.truth[verdict.id] and not is_corrected
 
@@ -300,7 +300,7 @@ def _order_samples(language: str) -> Sequence[LabelledSample]:
 
 
 def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[str, Sequence[str]]:
-    """Choose by sample the ids whose verdicts are counted: as many right yeses as noes about units, the same about contexts.
+    """Choose by sample the ids whose verdicts are counted: as many right yeses as negative verdicts about units, the same about contexts.
 
     So a judge that says one thing to everything is wrong in half of the counted verdicts. Where one verdict is right more
     often, those beside most opposite ones count, one that people could disagree about as half of one: verdicts that stand

@@ -32,7 +32,7 @@ from ctxmetrics.evaluation.rows.provenances import describe_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_writer import OutFile
 from ctxmetrics.evaluation.runs.controls import ControlRun, LabelledSample
-from ctxmetrics.evaluation.runs.joined_contexts import describe_joined, reads_joined
+from ctxmetrics.evaluation.runs.joined_contexts import describe_unsplit_passages, reads_unsplit_passages
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
 from ctxmetrics.evaluation.runs.progress import counting_progress
@@ -317,7 +317,7 @@ class Evaluation:
         return results
 
     def _open_file(self, start: Mapping[str, Any]) -> OutFile | None:
-        """Open the file of ``out``; None without one."""
+        """Open the file of ``out``. Return None if there is none."""
         options = self._options
         if options["out"] is None:
             return None
@@ -335,7 +335,7 @@ class Evaluation:
         await asyncio.wait(tasks, timeout=GRACE_SECONDS)
 
     def _find_breaker_message(self) -> str | None:
-        """Return the message that a judge is down; None if all answer."""
+        """Return the message of a judge that is down. Return None if all judges answer."""
         for breaker in self._run.breakers.values():
             if breaker.message:
                 return breaker.message
@@ -357,7 +357,7 @@ class Evaluation:
         results.controls = self._controls.result if self._controls else None
 
     def _finish(self, file: OutFile, results: Results) -> None:
-        """Rename the file, if the run is complete; else log where the rows are."""
+        """Rename the file if the run is complete. Else log where the rows of the run are."""
         if results.stopped is None and not results.unanswered:
             try:
                 file.finish()
@@ -379,14 +379,19 @@ class Evaluation:
                 name, join_first(values),
             )  # fmt: skip
         for field, separator in self._joined.items():
-            if any(reads_joined(metric, field) for metric in self.metrics):
-                _log.warning("samples: %s", describe_joined(field, separator))
+            if any(reads_unsplit_passages(metric, field) for metric in self.metrics):
+                _log.warning("samples: %s", describe_unsplit_passages(field, separator))
 
     async def _read(self, file: OutFile | None, advance: Callable[[bool], None] | None) -> None:
-        """Start the samples one after the other, while there is room."""
+        """Read the samples one after the other, and start to score each of them.
+
+        Args:
+            file: The file of the results; None if there is no file. Scores that it already holds are taken over.
+            advance: Called when a sample is finished, to move the progress bar; None if there is no bar.
+        """
         self._warn_of_samples()
         index = self._first
-        dropped = False
+        is_context_dropped = False
         while (
             sample := await self.source.next(SAMPLES_PER_REQUEST * self._run.max_concurrency)
         ) is not None:
@@ -394,7 +399,7 @@ class Evaluation:
                 await self._start_controls(self._controls, index - self._first, sample)
             if self._options["drop_self"]:
                 sample = drop_self(sample)
-                dropped = dropped or DROPPED in sample.metadata
+                is_context_dropped = is_context_dropped or DROPPED in sample.metadata
             job = _Job(index, sample, self.metrics)
             scores = None if file is None else file.known(sample, self.metrics)
             if scores is not None:
@@ -406,7 +411,7 @@ class Evaluation:
             await self._start_controls(self._controls, math.inf)
         if self._stopped is None and file is not None:
             file.known(None, self.metrics)
-        if self._options["drop_self"] and not dropped:
+        if self._options["drop_self"] and not is_context_dropped:
             _log.warning(
                 "drop_self: nothing was dropped: no retrieved id is the id of its sample, and no context its question"
             )
@@ -414,9 +419,9 @@ class Evaluation:
     async def _start_controls(
         self, controls: ControlRun, before: float, sample: Sample | None = None
     ) -> None:
-        """Start the controls that are judged before a sample."""
+        """Start the controls that are due before a sample."""
         for control in controls.due(before, sample):
-            # It is no sample of the run.
+            # A control is no sample of the run: it has no index and does not move the progress bar.
             await self._start(_Job(-1, control.sample, controls.metrics, control=control), None)
 
     async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
@@ -451,8 +456,8 @@ class Evaluation:
     def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
         """Score a sample, or begin to, where the metric waits."""
         for field, separator in self._joined.items():
-            if reads_joined(metric, field) and len(getattr(sample, field) or ()) == 1:
-                message = describe_joined(field, separator)
+            if reads_unsplit_passages(metric, field) and len(getattr(sample, field) or ()) == 1:
+                message = describe_unsplit_passages(field, separator)
                 return metric.make_score(sample, None, reason_code="joined_contexts", message=message)
         if metric.waits:
             return asyncio.create_task(score_sample(metric, sample))

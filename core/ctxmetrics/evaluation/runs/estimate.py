@@ -168,13 +168,13 @@ class Needed(Plain):
 
     Attributes:
         metric: The metric's name.
-        difference: The true difference.
-        part: What a part of a value is called, such as ``sentence``.
-        fewest: How many samples a comparison needs for 80 % power if single parts of values are lost.
-        samples: How many it needs if whole samples are lost.
-        fewest_changed: The share of samples that change in the first case.
-        changed: The share that changes in the second case.
-        gain: Whether the difference is a gain, since the values are too low for such a loss.
+        difference: The true difference of the means.
+        part: The noun for a part of a value, such as ``sentence``.
+        fewest: The number of samples that give 80 % power if samples lose single parts of their values.
+        samples: The number of samples that give 80 % power if samples lose their whole values.
+        fewest_changed: The share of samples that change if they lose single parts.
+        changed: The share of samples that change if they lose their whole values.
+        gain: Whether the difference is a gain. It is a gain if the values are too low for a loss of this size.
     """
 
     metric: str

@@ -10,7 +10,7 @@ from ctxmetrics.evaluation.comparison.view import (
     Difference,
     count_labels,
     describe_labels,
-    number,
+    format_number,
 )
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.runs.results import Results
@@ -104,7 +104,7 @@ def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | C
     labels = item.corrected
     if labels is not None and labels.show_change(margin):
         basis = labels
-    problem = f"{item.name} fell by {number(-basis.difference, item)}, more than {margin:g}"
+    problem = f"{item.name} fell by {format_number(-basis.difference, item)}, more than {margin:g}"
     if labels is not None and labels.difference >= -margin:
         problem += (
             f"; {count_labels(labels)} show no such loss, but are too few to overrule {labels.names[0]}"
@@ -160,8 +160,8 @@ def _find_problem(
         return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"
     if problem is None:
         return None
-    low, high = (number(end, item, sign="+") for end in basis.interval or (0.0, 0.0))
-    difference = number(basis.difference, item, sign="+")
+    low, high = (format_number(end, item, sign="+") for end in basis.interval or (0.0, 0.0))
+    difference = format_number(basis.difference, item, sign="+")
     if basis is not item:
         difference += " by the labels"
     return f"{problem} (difference {difference}, 95 % interval {low} to {high})"

@@ -1,4 +1,4 @@
-"""Contexts that hold several passages in one text: which metrics say nothing about them, and what a run says instead."""
+"""Contexts that hold several passages in one text: the metrics that cannot score them, and a note about it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import shlex
 
 from ctxmetrics.metrics.base import Metric
 
-# Families of metrics over the texts of contexts whose value depends on how many contexts there are.
+# The families of metrics over texts whose value depends on the number of contexts.
 _RANKED_FAMILIES = frozenset({"precision", "string_precision"})
 
 
-def reads_joined(metric: Metric, field: str) -> bool:
-    """Whether the value of a metric says nothing where the texts of a list are joined into one."""
+def reads_unsplit_passages(metric: Metric, field: str) -> bool:
+    """Tell whether the value of a metric is meaningless if all passages of a field are joined in one text."""
     compares_texts = "reference_contexts" in metric.requires
     return compares_texts or (field == "retrieved_contexts" and metric.family in _RANKED_FAMILIES)
 
 
-def describe_joined(field: str, separator: str) -> str:
-    """Say why a metric says nothing, and what to write."""
+def describe_unsplit_passages(field: str, separator: str) -> str:
+    """Explain why a metric is meaningless for joined passages, and which option helps."""
     noun = "context" if field == "retrieved_contexts" else "expected context"
     effect = "precision says nothing" if field == "retrieved_contexts" else "a comparison says nothing"
     return (

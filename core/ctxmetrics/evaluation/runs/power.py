@@ -132,7 +132,7 @@ class Range:
         return texts[0] if all_equal else " to ".join(texts)
 
     def explain(self, verb: str, short: str) -> str:
-        """Explain what the ends stand for; empty if both are equal."""
+        """Explain what the ends stand for. The result is empty if both are equal."""
         parts = "none" if self.parts is None else f"{self.parts:.3g}"
         samples = "none" if self.samples is None else f"{self.samples:.3g}"
         if parts == samples:
@@ -200,14 +200,14 @@ def _describe_margin(run: RunValues, option: str, margin: float, changed: float 
 
 
 def find_losses(run: RunValues, margin: float, changed: float | None = None) -> Range | None:
-    """Find the smallest true losses that ``--max-drop`` finds in 4 of 5 comparisons; None if it finds none."""
+    """Find the smallest true losses that ``--max-drop`` finds in 4 of 5 comparisons. Return None if it finds none."""
     model = run.build_model()
 
     def find(whole: bool) -> float | None:
         """Find the loss if whole samples change (``whole``), or if single parts do."""
 
         def is_seen(loss: float) -> bool:
-            """Whether the gate fails often enough for a true loss."""
+            """Tell whether the gate fails often enough for a true loss."""
             compared = simulate(
                 model.build(loss, changed, whole=whole), len(run.samples), scale=run.scale
             )

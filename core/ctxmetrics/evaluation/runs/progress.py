@@ -22,12 +22,12 @@ class Progress:
 
     Attributes:
         done: Samples finished.
-        total: Samples in all, or None where it is not known.
+        total: Samples in all, or None if it is not known.
         failed: Samples with a score that failed.
         calls: Requests sent.
         seconds: Seconds since the start.
         tokens: Tokens sent and received.
-        cost: What the requests cost, as their server says, in its currency; None where it says nothing.
+        cost: What the requests cost, as their server says, in its currency; None if it says nothing.
     """
 
     done: int
@@ -50,7 +50,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to go at this rate, or None where it is not known."""
+        """Seconds to go at this rate, or None if it is not known."""
         if self.total is None or not self.rate:
             return None
         return (self.total - self.done) / self.rate
@@ -68,7 +68,7 @@ def counting_progress(
 
     Args:
         wanted: True for a bar, or a function.
-        total: Samples in all, or None where it is not known.
+        total: Samples in all, or None if it is not known.
         run: What counts calls and tokens.
         what: The word for the work.
         finished: The word for a sample that is finished and did not fail.

@@ -160,7 +160,7 @@ class ResultFigures(ResultRows):
 
         Args:
             keep: The share, above 0, up to 1.
-            metric: Name of the metric that counts units; None where the run has one.
+            metric: Name of the metric that counts units; None if the run has one.
 
         Raises:
             CtxMetricsError: As `curve`.

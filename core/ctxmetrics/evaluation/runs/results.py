@@ -44,13 +44,13 @@ class Results(ResultFigures):
         by_metric: The values of each metric, by its name, and why some are missing.
         usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
-        total: How many samples a run that ended early has in all; None where that is not known, and for other runs.
+        total: How many samples a run that ended early has in all; None if that is not known, and for other runs.
         batches: What became of the batches of a run with ``batch=``.
         controls: What the judge made of labelled samples in between, where the run asked for some.
         audit: What an audit of the gold says about the means, after `apply_audit`.
         source: The file that the samples, or these results, were read from, where there is one.
         start: When the run began (``started``), the ``commit`` and ``branch`` that CI names, its ``tags``, and what became of
-            its ``gates``; empty where nothing is known.
+            its ``gates``; empty if nothing is known.
     """
 
     def report(self, *, curves: bool = True, by: str | None = None) -> Report:

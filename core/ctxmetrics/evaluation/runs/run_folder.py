@@ -39,9 +39,9 @@ class RunMetric:
 
     Attributes:
         text: Mean and interval, as they are shown.
-        share: The mean as a share of the scale; None without one.
+        share: The mean as a share of the scale; None if there is none.
         scored: How many samples have a value, and how many there are.
-        passed: How many reach the pass mark, as it is shown; empty without one.
+        passed: How many reach the pass mark, as it is shown; empty if there is none.
         origins: Where its values come from, as far as a comparison looks at that.
     """
 
@@ -62,7 +62,7 @@ class RunFile:
         stamp: Its size and time: another one is another content.
         kind: ``results``, ``baseline``, ``labels``, or ``other``.
         note: Of a file that is no run: how many answers it holds, or why it is not read.
-        started: When the run began; empty where that is not known.
+        started: When the run began; empty if that is not known.
         commit: The commit and its branch.
         judge: The judges.
         samples: How many there are.
@@ -93,12 +93,12 @@ class RunFile:
 
     @property
     def gates(self) -> list[tuple[str, str | None]]:
-        """Each gate, and why it failed; None where it passed."""
+        """Each gate, and why it failed; None if it passed."""
         return [(outcome.label, outcome.problem) for outcome in self.outcomes]
 
     @property
     def state(self) -> str:
-        """``failed`` where a gate did, ``passed`` where all passed; empty without one."""
+        """``failed`` where a gate did, ``passed`` where all passed; empty if there is none."""
         if not self.outcomes:
             return ""
         return "passed" if all(outcome.passed for outcome in self.outcomes) else "failed"
@@ -140,7 +140,7 @@ class _Memory:
 
 
 def find_obstacle(first: RunFile, second: RunFile) -> str | None:
-    """Find why two runs cannot be compared; None if they can."""
+    """Find why two runs cannot be compared. Return None if they can."""
     names = [name for name in first.metrics if name in second.metrics]
     if not names:
         return "no metric in common"
@@ -196,7 +196,7 @@ class RunFolder:
         return sorted(files.values(), key=lambda file: file.age)
 
     def find(self, id_: str) -> RunFile | None:
-        """Find a run by its id; None where there is none."""
+        """Find a run by its id. Return None if there is none."""
         for file in self._files.values() or self.read():
             if file.id == id_ and file.metrics:
                 return file
@@ -213,7 +213,7 @@ def make_id(text: str) -> str:
 
 
 def find_before(runs: Sequence[RunFile], run: RunFile) -> RunFile | None:
-    """Find the last run before a run that it can be compared with; None where there is none."""
+    """Find the last run before a run that it can be compared with. Return None if there is none."""
     for other in reversed(runs[: runs.index(run)]):
         if find_obstacle(other, run) is None:
             return other

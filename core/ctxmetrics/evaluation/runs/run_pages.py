@@ -34,13 +34,15 @@ from ctxmetrics.scores.wording import TEXT, clean
 
 # A sample in a run.
 RunRow: TypeAlias = "tuple[RunFile, Row]"
-# Samples of all runs together of which a page for each question is written as a file.
+# A page for each question is written as a file if all runs together have at most this number of samples.
 _MAX_ROWS_OF_QUESTION_PAGES = 2_000
-# Any two of at most so many runs are compared in a file ..
+# The comparison of any two runs is written as a file if there are at most this number of runs ..
 _MAX_COMPARED_RUNS = 20
-# .. if they have at most so many samples together.
+# .. and if they have at most this number of samples together.
 _MAX_PAIRED_ROWS = 10_000
-# What the runs are filtered by.
+# The maximum number of characters of a question in the list of questions.
+_MAX_QUESTION_CHARACTERS = 4 * TEXT
+# The properties by which the page filters the runs.
 _FILTER_NAMES = ("judge", "metric", "data", "group", "gates")
 
 
@@ -134,14 +136,14 @@ class RunPages:
         return links
 
     def link_comparison(self, *runs: RunFile) -> str:
-        """Write the address of a comparison: the older run is the first."""
+        """Build the address of a comparison. The older run comes first in it."""
         return self._link("compare", *(run.id for run in sorted(runs, key=lambda run: run.age)))
 
     def list_questions(self) -> str:
-        """Return the questions of all runs, each with how many runs have it."""
+        """Render the page of the questions of all runs, each with the number of runs that have it."""
         runs = self.folder.list_runs()
         texts: dict[str, str] = {}
-        # A baseline has no texts: what another run says of a question stands first.
+        # A baseline has no texts, so it is read last: another run with the same question gives the text.
         for run in sorted(runs, key=lambda run: run.kind == "baseline"):
             if run.questions <= texts.keys():
                 continue
@@ -151,7 +153,7 @@ class RunPages:
         return render(
             "questions.html",
             title=f"{self.folder.path.resolve().name}: questions",
-            texts={key: clean(text, 4 * TEXT) for key, text in texts.items()},
+            texts={key: clean(text, _MAX_QUESTION_CHARACTERS) for key, text in texts.items()},
             counts=counts,
             all=len(runs),
             ids={key: make_id(key) for key in texts},
@@ -159,7 +161,7 @@ class RunPages:
         )
 
     def read_questions(self, run: RunFile) -> Iterator[tuple[str, Row]]:
-        """Yield the rows of a run that say which question they are about, each with the question's hash."""
+        """Yield the hash of the question and the row, for each row of a run that has such a hash."""
         for row in read_rows(self.folder.path / run.name):
             if row.record and "hash" in row.record:
                 yield shorten_question(row.record), row
@@ -172,7 +174,9 @@ class RunPages:
         return self.question(rows)
 
     def collect_questions(self, id_: str | None = None) -> dict[str, list[RunRow | CtxMetricsError]]:
-        """Collect the rows about each question, by its id, those of the newest run first; each run is read once.
+        """Collect the rows about each question, by the id of the question. Rows of the newest run come first.
+
+        Each run is read once.
 
         Args:
             id_: Collect one question only; None: all.
@@ -266,7 +270,7 @@ class ViewHandler(LocalHandler):
         self.send(status, text.encode(), "text/html; charset=utf-8", build_server_policy())
 
     def _find_page(self, path: str, ids: Sequence[str]) -> Callable[[], str] | None:
-        """Find what makes a page; None where there is no such page."""
+        """Find what makes a page. Return None if there is no such page."""
         pages: RunPages = self.server.subject
         if path == "question" and len(ids) == 1:
             return partial(pages.find_question, ids[0])

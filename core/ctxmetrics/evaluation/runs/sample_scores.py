@@ -14,12 +14,12 @@ from ctxmetrics.verdicts import PENDING
 
 
 def has_pending(scores: Iterable[Score]) -> bool:
-    """Whether a score waits for the answer of a batch."""
+    """Tell whether a score waits for the answer of a batch."""
     return any(score.reason_code == PENDING for score in scores)
 
 
 def is_failure(score: object) -> bool:
-    """Whether a score failed, or an error stands in its place."""
+    """Tell whether a score failed, or an error stands in its place."""
     return isinstance(score, BaseException) or getattr(score, "reason_code", None) in FAILURES
 
 

@@ -51,7 +51,7 @@ from ctxmetrics.samples.schema import RETRIEVED
 _SETTING_FIELDS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
 # Names of the answer of a system, or of the expected one.
 _AMBIGUOUS_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
-# The most samples of repeated questions that are compared.
+# The maximum number of samples of repeated questions that are compared.
 _MAX_REPEATED_SAMPLES = 1000
 # Samples that one thread hands to the other at once, where nothing is judged: each turn costs as much as ten rows.
 _SAMPLES_PER_GROUP = 256
@@ -137,7 +137,7 @@ class Source:
         self._samples = iter(checked)
 
     def count(self) -> int | None:
-        """Count the samples, also those of a file that is read during the run; None if the number is not known."""
+        """Count the samples, also those of a file that is read during the run. Return None if the number is not known."""
         file = self._file
         if self.total is None and file is not None:
             self._file = None
@@ -211,7 +211,7 @@ class Source:
         )
 
     def _may_be_text(self, column: str) -> bool:
-        """Whether a column may hold texts of several words; of a list of mappings, the first values are not known."""
+        """Tell whether a column may hold texts of several words; of a list of mappings, the first values are not known."""
         if self._source is None:
             return True
         value = self._source.first_value(column)
@@ -260,7 +260,7 @@ def to_sample(item: object, plan: Plan | None, where: str) -> Sample:
 
     Args:
         item: The sample or the mapping.
-        plan: How mappings are read; None where there are none.
+        plan: How mappings are read; None if there are none.
         where: What messages call it.
 
     Raises:
@@ -314,7 +314,7 @@ def list_samples(
 
 
 def _find_setting_key(samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
-    """Find the key of the metadata that makes samples several retrievals of their questions; None where none does."""
+    """Find the key of the metadata that makes samples several retrievals of their questions. Return None if none does."""
     if not any(may_hold_setting(sample.metadata) for sample in samples[:LOOKAHEAD_ROWS]):
         samples = _list_repeated_questions(samples)
     rows = (read_retrieval(_read_setting(sample)) for sample in samples)
@@ -440,7 +440,7 @@ class CallerSource(Source):
             background_loop().call_soon_threadsafe(self._woken.set)
 
     def _is_due(self) -> bool:
-        """Whether to wake the loop, which costs as much as to read a row: where nothing is judged, once for several rows."""
+        """Tell whether to wake the loop, which costs as much as to read a row: where nothing is judged, once for several rows."""
         if self._any_waits or len(self._arrived) >= self._asked:
             return True
         return time.monotonic() - self._woken_at > _MAX_REST_SECONDS

@@ -129,7 +129,7 @@ def score_table(
         only: As for `read_samples`: the table that is returned has only the rows with these values.
         by: As for `read_samples`: the rows of each value of the column are recognised, joined and scored by themselves, with
             limits of their own.
-        batch_size: The most rows of a batch on a cluster. None: of Ray 1,024, or twice ``max_concurrency`` where a metric
+        batch_size: The maximum number of rows of a batch on a cluster. None: of Ray 1,024, or twice ``max_concurrency`` where a metric
             takes long (a judge, a function of yours) and no budget or rate is set; of Spark what its own setting says.
         **options: As for `evaluate`. With ``out``, every row becomes a `Sample`.
 
@@ -305,7 +305,7 @@ def _note_texts(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _is_ray(table: object) -> bool:
-    """Whether a table is a data set of Ray."""
+    """Tell whether a table is a data set of Ray."""
     return type(table).__module__.partition(".")[0] == "ray"
 
 
@@ -316,7 +316,7 @@ def read_types(table: Any) -> dict[str, Any]:
 
 
 def _find_missing(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
-    """Find the fields that metrics need and no column holds; empty where fields may stand in JSON inside a text."""
+    """Find the fields that metrics need and no column holds. The result is empty if fields may stand in JSON inside a text."""
     absent = scorer.plan.reading.absent
     if absent is None or not scorer.plan.reading.schema.heads.isdisjoint(columns):
         return set()

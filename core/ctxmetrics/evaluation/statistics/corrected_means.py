@@ -24,7 +24,7 @@ UNSEEN_SHARE = 0.4
 # The same where labels have weights, since a sample that they do not show may stand for many, and
 # where the judge counts in full.
 LARGER_UNSEEN_SHARE = 0.8
-# The fewest audited samples from which a mean is corrected.
+# The minimum number of audited samples from which a mean is corrected.
 MIN_AUDITED = 2
 
 

@@ -62,7 +62,7 @@ class LabelledDifference:
 
     Attributes:
         difference: The mean.
-        interval: Its 95 % interval, inside the scale; None where all samples are labelled and none changed.
+        interval: Its 95 % interval, inside the scale; None if all samples are labelled and none changed.
         p: p value of "no difference", from the same distribution.
         labelled: How many samples have labels.
         size: How many independent labels there are: samples, clusters, or Kish's effective number in each stratum.
@@ -102,7 +102,7 @@ class LabelledDifference:
         return self.share == 1
 
     def show_change(self, margin: float, sign: int = -1) -> bool:
-        """Whether the whole interval is a change larger than a margin: a loss (``sign`` -1) or a gain (1)."""
+        """Tell whether the whole interval is a change larger than a margin: a loss (``sign`` -1) or a gain (1)."""
         if self.interval is None:
             return False
         smallest_change = min(sign * end for end in self.interval)
@@ -535,7 +535,7 @@ def decide_no_loss(
     """Decide whether it is shown that no loss is larger than a margin. The labels count as in `decide_loss`.
 
     Args:
-        judge: The interval of the judge's difference; None where nothing changed.
+        judge: The interval of the judge's difference; None if nothing changed.
         labels: The difference by labels; None without labels.
         margin: At least 0.
     """

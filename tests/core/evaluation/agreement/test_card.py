@@ -255,7 +255,7 @@ def forged(**changes: Any) -> Callable[[Path], None]:
     def change(path: Path) -> None:
         card = read_card(path)
         card = card.model_copy(update={**changes, "digest": ""})
-        path.write_text(card.model_copy(update={"digest": card.digested()}).model_dump_json())
+        path.write_text(card.model_copy(update={"digest": card.compute_digest()}).model_dump_json())
 
     return change
 

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from ctxmetrics._internal.frozen import plain_fields
@@ -214,17 +215,27 @@ def read_labelled(
 # --- the file of answers ---
 
 _APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0)
-# What the line of an answer says about its question.
+# The fields of a question in the line of an answer.
 _QUESTION_FIELDS = ("label", "item", "text")
-# What the line of an answer says about the answer.
+# The fields of the answer in the line of an answer.
 _ANSWER_FIELDS = ("answer", "contexts", "annotator", "weight", "verdict_shown")
 
 
+def _create_exclusively(path: Path) -> None:
+    """Create an empty file that only its owner can read.
+
+    Raises:
+        FileExistsError: The file exists already.
+    """
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | _APPEND_FLAGS, 0o600)
+    os.close(descriptor)
+
+
 class LabelsFile(PeopleAnswers):
-    """A file of answers, and what it holds, that takes further ones."""
+    """A file of answers to which further answers are appended."""
 
     def check(self, samples: Collection[QuestionKey]) -> None:
-        """Raise unless each sample of the draw is there.
+        """Check that each sample of the draw is among the samples.
 
         Raises:
             ParameterError: A sample of the draw is not among the samples.
@@ -237,16 +248,17 @@ class LabelsFile(PeopleAnswers):
                 )
 
     def begin(self, draw: Draw) -> None:
-        """Write a draw: the first one of a new file, or a larger one than the last.
+        """Write a draw: the first draw of a new file, or a draw that is larger than the last one.
 
         Raises:
-            InputFileError: The path is no place for a file, or another process has just begun the file.
+            InputFileError: No file can be created at the path, or another process has just created it.
             OutputFileError: Writing failed.
         """
         try:
             if not self.size:
-                self.path.unlink(missing_ok=True)  # a kill came before the draw was written
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | _APPEND_FLAGS, 0o600))
+                # An empty file is left of a process that was killed before it wrote its draw.
+                self.path.unlink(missing_ok=True)
+                _create_exclusively(self.path)
         except FileExistsError:
             raise InputFileError(
                 f"{self.path}: another process has just begun it. Start again to go on with its draw."
@@ -280,7 +292,7 @@ class LabelsFile(PeopleAnswers):
         self.draw: Draw | None = draw
 
     def add(self, answer: PersonAnswer) -> None:
-        """Append an answer; it is on the disk when this returns.
+        """Append an answer. It is on the disk when this function returns.
 
         Raises:
             OutputFileError: Writing failed; the answer is not kept.
@@ -295,17 +307,17 @@ class LabelsFile(PeopleAnswers):
         self.answers[answer.annotator, question] = answer
 
     def _write(self, data: dict[str, Any]) -> None:
-        """Append one line and wait until the disk has it. A half-written line is taken back."""
+        """Append one line and wait until it is on the disk. First cut off the rest of a line that another process left half-written."""
         try:
             file = os.open(self.path, _APPEND_FLAGS)
             try:
-                # Wait until no other process writes the file; closing it gives the lock back. Windows, and file systems
-                # without locks, have none.
+                # Wait until no other process writes the file. Closing the file releases the lock. Windows and some file systems
+                # have no such locks.
                 with suppress(ImportError, OSError):
                     import fcntl
 
                     fcntl.flock(file, fcntl.LOCK_EX)
-                # What stands behind the last line that this process knows may be of another process, or half a line.
+                # Read what follows the last line that this process knows: lines of another process, or half of a line.
                 with self.path.open("rb") as content:
                     content.seek(self.size)
                     content_bytes = content.read()

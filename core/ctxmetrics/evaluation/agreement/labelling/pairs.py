@@ -204,7 +204,7 @@ class _RunTexts:
         self._keeps_texts = any(_row_holds_texts(row) for row in read_rows(path))
 
     def find(self, row: Row) -> Sample | None:
-        """Find the sample of a row; None if it has no texts at all.
+        """Find the sample of a row. Return None if it has no texts at all.
 
         Raises:
             InputFileError: Its texts are not there.
@@ -222,7 +222,7 @@ class _RunTexts:
 
 
 def _row_holds_texts(row: Row) -> bool:
-    """Whether a row has the texts that a person needs to label its sample."""
+    """Tell whether a row has the texts that a person needs to label its sample."""
     record = row.record or EMPTY
     return "reference" in record or "retrieved_contexts" in record
 

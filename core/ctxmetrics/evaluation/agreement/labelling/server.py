@@ -71,7 +71,7 @@ class LabelHandler(LocalHandler):
             self.refuse(HTTPStatus.NOT_FOUND)
 
     def _body(self) -> dict[str, Any] | None:
-        """Read the JSON object that the page sent; None if it is none, or too long."""
+        """Read the JSON object that the page sent. Return None if it is none, or too long."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or not length.isascii() or int(length) > _MAX_ANSWER_BYTES:
             self.close_connection = True

@@ -122,11 +122,11 @@ class Session:
         self._lock = Lock()
 
     def _get_saved_answer(self, question: LabelQuestion) -> PersonAnswer | None:
-        """Return the answer to a question that the file has; None without one."""
+        """Return the answer to a question that the file has. Return None if there is none."""
         return self.file.answers.get((self.annotator, question))
 
     def _list_answers(self) -> list[str | None]:
-        """Return the answer to each question; None for an open one."""
+        """Return the answer to each question. Return None for an open one."""
         saved_answers = [self._get_saved_answer(question) for question in self.questions]
         return [None if saved is None else saved.answer for saved in saved_answers]
 
