@@ -227,7 +227,7 @@ def agree(
     convention: str = "default",
     **options: Unpack[RunOptions],
 ) -> AgreementReport:
-    """Let a judge judge samples of which people labelled a part, and compare its verdicts with the labels.
+    """Let a judge judge samples that people labelled in part, and compare its verdicts with the labels.
 
     Args:
         samples: The samples, or dicts of their fields, or the path of a file; those without labels are used for the
@@ -410,7 +410,7 @@ def _build_report(
             pairs = _pair_persons(label, persons, systems)
             scores_to_rank = _list_ranked(compared, systems)
             rankings.append(rank_systems(figures_of_label, scores_to_rank, pairs))
-    # The means of units stand before those of contexts.
+    # The means of units come before the means of contexts.
     corrections = [_correct(compared) for compared in reversed(columns.values())]
     return AgreementReport(
         judge=judge,

@@ -170,7 +170,7 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
                 labelled_in_run += 1
         all_are_in_run = labelled_in_run == item.labels
         if not all_are_in_run:
-            # The labelled samples stand beside those of the run, whose own labels do not count.
+            # The labelled samples are added to the samples of the run. Labels of the run's own samples do not count.
             rows = [(value, None, 1.0, None) for value in values]
             rows += [(judge, people, weight, None) for _, judge, people, weight in item.labelled]
         scale = get_convention(self.convention).scale

@@ -64,9 +64,9 @@ def correct_mean(
     Args:
         name: The metric, or the label.
         rows: For each sample: the judge's score or None; the score by people's labels or None; its weight, which is how many
-            samples it stands for; its cluster, or None if it is a cluster by itself.
+            samples it stands for; its cluster, or None if no other sample belongs to it.
         scale: The highest score.
-        apart: Whether the samples without labels are those of another run, whose mean is computed; there must be at
+        apart: Whether the samples without labels are the samples of another run, and its mean is computed; there must be at
             least two.
     """
     people: list[float] = []
@@ -241,7 +241,7 @@ def _predict_held_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) 
 
 
 def _bootstrap_gain(is_right: _Flags, human: _Flags, groups: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the 95 % interval of the gain, by a bootstrap over samples; the arguments are those of `_compute_gains`."""
+    """Return the 95 % interval of the gain, by a bootstrap over samples. It has the arguments of `_compute_gains`."""
     draws = draw_samples([1] * int(groups.max() + 1), _BOOTSTRAP_DRAWS)
     gains = [_compute_gains(is_right, human, drawn[:, groups].astype(np.float64)) for drawn in draws]
     return percentile_interval(np.concatenate(gains))

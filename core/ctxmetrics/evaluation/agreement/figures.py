@@ -66,9 +66,9 @@ class Agreement:
         label: The label's name.
         samples: Samples with such a label and a verdict of the judge.
         both: Answers where both say yes.
-        judge_only: Where only the judge says yes.
-        people_only: Where only people do.
-        neither: Where both say no.
+        judge_only: The number of questions to which only the judge says yes.
+        people_only: The number of questions to which only people say yes.
+        neither: The number of questions to which both say no.
         not_judged: Labels without a verdict of the judge; they count nowhere else.
         intervals: 95 % intervals of ``bias``, ``sensitivity``, ``specificity``, ``balanced_accuracy`` and ``kappa``
             (see `find_intervals`).
@@ -483,7 +483,7 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
     n answers in all. None if all answers are equal.
 
     Args:
-        answers: Of each question, what those said who answered it.
+        answers: For each question, the answers of the people who answered it.
 
     Source: K. Krippendorff, Content Analysis, 4th edition (2019), chapter 12.
 
@@ -509,18 +509,15 @@ def krippendorff_alpha(answers: Iterable[Sequence[bool]]) -> float | None:
 
 
 def _count_pair(shared: Iterable[dict[str, bool]], first: str, second: str) -> Agreement:
-    """Count the answers of one person against those of another, who stands in the place of the judge.
+    """Compare the answers of two people as if the first were the judge.
 
     Args:
         shared: For each question the answers by person.
         first: The name of the first person.
         second: The name of the second person.
     """
-    pairs = [
-        (answers[first], answers[second])
-        for answers in shared
-        if first in answers and second in answers
-    ]
+    shared_by_both = [answers for answers in shared if first in answers and second in answers]
+    pairs = [(answers[first], answers[second]) for answers in shared_by_both]
     counts = [pairs.count(kind) for kind in KINDS_OF_PAIR]
     return Agreement("", 0, *counts)
 

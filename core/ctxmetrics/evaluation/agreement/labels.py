@@ -51,7 +51,7 @@ class Compared:
         people: What people said of each thing, None if they did not; None in all where the sample has no such labels.
         verdicts: What the judge said.
         score: The judge's score of the sample.
-        group: The cluster of samples that it belongs to; None: it is one by itself.
+        group: The cluster that the sample belongs to; None: it is in no cluster with others.
         weight: How many samples it stands for.
         mean: The mean that its values are part of: a metric's, or the share of references that are supported.
         scale: The highest value.

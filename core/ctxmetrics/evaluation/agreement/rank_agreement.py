@@ -69,15 +69,15 @@ class RankAgreement(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Ranking(Plain):
-    """Whether a judge ranks systems as people do: both means are those of each system's labelled samples.
+    """How well a judge ranks systems as people do. Both means of a system are means of its labelled samples.
 
     Attributes:
         metric: The metric's name.
         systems: How many systems have two labelled samples or more.
         kendall: Kendall's tau-b of the means by the judge and by people; None if all means of one are equal.
         spearman: Spearman's rank correlation of the same.
-        lowest: Where the judge's mean is lowest beside people's: system, and judge less people.
-        highest: Where it is highest.
+        lowest: The system with the lowest difference of the judge's mean minus people's mean, and this difference.
+        highest: The system with the highest such difference, and this difference.
         agreement: The same rank correlations with tau-AP, and topic by topic.
         people: How far two persons agree, in the mean over the pairs of persons; None if no two labelled the same samples.
     """

@@ -31,7 +31,7 @@ from ctxmetrics.scores.wording import clean, plural
 
 # How many places of a text a message shows.
 _MAX_PLACES_SHOWN = 3
-# Where a chunk's id is looked for; LlamaIndex writes ``id_``.
+# The keys that may hold the id of a chunk. LlamaIndex writes ``id_``.
 _CHUNK_ID_KEYS = (*ID_KEYS, "chunk_id", "id_")
 
 
@@ -125,7 +125,7 @@ def _add_spans_of_chunks(
     Args:
         samples: The samples.
         spans: The span of each chunk by its id.
-        origin: Where the spans come from, in words.
+        origin: A phrase that says what the spans were read from.
     """
     changed: list[Sample] = []
     problems: list[str] = []
@@ -295,7 +295,7 @@ _MAX_EXACT_SPANS = 2
 
 
 class Places(NamedTuple):
-    """Where one chunk stands.
+    """The span of one chunk in its source.
 
     Attributes:
         exact: The spans whose text is equal to the chunk; the first two of each source.
@@ -398,7 +398,7 @@ class _SourceText:
             for start in range(0, len(text), _FOLDED_BLOCK_LENGTH)
         ]
         self.folded = "".join(folded_blocks)
-        # Where each block begins in the folded text, and where the last one ends.
+        # The start of each block in the folded text, and the end of the last block.
         self._block_starts = [0]
         for block in folded_blocks:
             self._block_starts.append(self._block_starts[-1] + len(block))

@@ -31,7 +31,7 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, PENDING, Usage
 class BatchModel(ReplayingModel):
     """Answers from the replies that are there; any other request is noted for a batch, and its sample is pending.
 
-    The first request of all is sent by itself: it shows what the server takes, before many are paid for.
+    The very first request is sent alone. It shows what the server accepts, before many requests are paid for.
 
     Args:
         provider: The batches of a model.
@@ -77,7 +77,7 @@ class BatchModel(ReplayingModel):
         return min(limit_of_caller, limit_of_provider)
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Send a request by itself."""
+        """Send a single request outside of a batch."""
         return await self.provider.model.generate(prompt, schema)
 
     async def recall(
@@ -114,7 +114,7 @@ class BatchModel(ReplayingModel):
         raise JudgeError("the batch with this request is not answered yet", reason_code=PENDING)
 
     async def _ask_first(self, key: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
-        """Send the first request of all by itself, and keep its reply or its failure."""
+        """Send the very first request alone, and keep its reply or its failure."""
         try:
             reply = await ask()
         except JudgeError as problem:

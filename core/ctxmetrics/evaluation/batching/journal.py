@@ -91,12 +91,12 @@ class Journal:
     """The journal and the replies of one run, open for this process alone.
 
     Args:
-        folder: Where they are; it is made.
+        folder: The folder of both files. It is created.
         model: The identity of the model.
 
     Attributes:
         intents: The batches that were planned, in order.
-        facts: What is known besides: what the ``server`` takes, how many tokens its ``queue`` holds, what was paid.
+        facts: Other known facts: the settings that the ``server`` accepts, the tokens that its ``queue`` holds, and the cost so far.
 
     Raises:
         BlockingIOError: Another process has it open.

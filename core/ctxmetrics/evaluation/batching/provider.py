@@ -34,7 +34,7 @@ _MAX_LINE_BYTES = MOST_BYTES + 20_000
 _KEY_IN_LINE = re.compile(rb'"custom_id"\s*:\s*"([0-9a-f]{64})"')
 # The seconds that one request about files or batches may take.
 REQUEST_TIMEOUT_SECONDS = 600.0
-# Clocks differ: a batch may seem older than its intent by so many seconds.
+# The maximum number of seconds by which a batch may seem older than its intent, since clocks differ.
 _MAX_CLOCK_SKEW_SECONDS = 3600.0
 # How often a provider is asked that has no room, or does not have what is asked about, or not yet.
 _MAX_TRIES = 4
@@ -78,7 +78,7 @@ class BatchProvider(ABC):
         pause: Seconds before something is asked again; they are doubled from there.
 
     Attributes:
-        max_requests: The most requests of one batch.
+        max_requests: The maximum number of requests of one batch.
         max_bytes: The maximum number of bytes of one batch.
     """
 
@@ -447,7 +447,7 @@ class AnthropicBatches(BatchProvider):
         return self._client.with_options(max_retries=0).messages.batches.create(requests=requests)
 
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
-        """Tell whether a batch has as many requests as an intent, and one of its requests, as far as the results are there."""
+        """Tell whether a batch belongs to an intent: it has the same number of requests, and shares a request if results exist."""
         if sum(batch.request_counts.model_dump().values()) != intent.requests:
             return False
         if not batch.results_url:

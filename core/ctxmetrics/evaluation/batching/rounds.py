@@ -36,7 +36,7 @@ from ctxmetrics.models.runtime.run import Run
 from ctxmetrics.scores.wording import join_counts, plural
 from ctxmetrics.verdicts import Usage
 
-# The seconds between two tries are doubled from so many on, at most.
+# The maximum and the first number of seconds between two tries. The pause is doubled after each try.
 _MAX_PAUSE_SECONDS = 2.0
 _LOCK_PAUSE_SECONDS = 0.5
 # What a line of the results is called that answers no open request of its batch: it stands there twice, or is of another run.
@@ -169,7 +169,7 @@ class BatchRounds:
             self.problem = f"the batches could not be looked at: {problem}"
 
     def _update(self) -> None:
-        """Bring the journal up to date: batches whose id was not written, those that ended, inputs to delete."""
+        """Update the journal: find batches whose id was not written, fetch ended batches, and delete inputs."""
         for intent in self.journal.unfinished:
             if intent.batch is None:
                 self._find_submitted(intent)
@@ -253,7 +253,7 @@ class BatchRounds:
             self.journal.note(intent, deleted=True)
 
     def _submit(self) -> None:
-        """Submit batches, as far as the queue has room."""
+        """Submit batches while the queue of the provider has room."""
         for intent, lines in self._asking.drafts:
             queued = sum(other.tokens for other in self.journal.unfinished)
             if queued and queued + intent.tokens > self._asking.most_queued:

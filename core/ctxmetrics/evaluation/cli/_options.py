@@ -433,7 +433,7 @@ def _to_typer_option(option: Parameter, title: str | None) -> Parameter:
 
 def _find_metavar(annotation: Any) -> str | None:
     """Return the word for a value of an option. Return None if typer lists the choices, or there is no value."""
-    # The type itself, those in a union such as `int | None`, and those in a list in it.
+    # The type itself, the members of a union such as `int | None`, and the types of the items of a list.
     types = {annotation}
     for inner in get_args(annotation):
         types.add(inner)
@@ -473,7 +473,7 @@ class GroupedCommand(TyperCommand):
         self.format_options(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write what must be given, then the options of each group under its title, those of every command last."""
+        """Write the required arguments, then the options of each group under its title. Options of every command come last."""
         required: list[tuple[str, str]] = []
         # By the title of a section, its lines: the option, and what it is for.
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": required, "Options": []}

@@ -101,7 +101,7 @@ def build_task(
 
     Args:
         source: The file. Its samples are a list, or are read as the run goes on.
-        selection: The metrics; without ``--metric`` those that a request to Aegis names, else every one that fits.
+        selection: The metrics. Without ``--metric``: the metrics that a request to Aegis names, else every metric that fits.
         judge: Who will judge.
         listed: Whether the samples must be a list. Without ``--metric`` they always are: the metrics that fit are looked for in it.
         by: As for `read_samples`.

@@ -11,7 +11,7 @@ from ctxmetrics.errors import importing
 from ctxmetrics.evaluation.cli._terminal import message
 from ctxmetrics.scores.wording import plural
 
-# Events after which those that wait are sent.
+# Waiting events are sent when there are this number of them.
 _MAX_WAITING_EVENTS = 1_024
 
 
@@ -72,7 +72,7 @@ def delivering(*, wanted: bool) -> Iterator[Delivery]:
         """Counts what the collector takes."""
 
         def export(self, batch: Any) -> Any:
-            """Send a batch of events, and count those that arrived."""
+            """Send a batch of events, and count the events that arrived."""
             result = super().export(batch)
             if result.name == "SUCCESS":
                 delivery.sent += len(batch)

@@ -82,7 +82,7 @@ def colored() -> bool:
 
 
 def columns() -> int:
-    """Characters of a line: those of the terminal, but at least 60; 80 where stdout is none."""
+    """Return the number of characters of a line: the width of the terminal, at least 60. It is 80 if stdout is no terminal."""
     if not sys.stdout.isatty():
         return 80
     return max(60, shutil.get_terminal_size().columns)

@@ -32,7 +32,7 @@ _PROJECT_FILE = "pyproject.toml"
 _TABLE_BEGINNING = "[tool.ctxmetrics"
 # The command whose options stand at the top of the file.
 _MAIN_COMMAND = "score"
-# The commands that share its options, as far as they have options of these names.
+# The commands that share the options of the main command, if they have options of the same names.
 _COMMANDS_WITH_MAIN_OPTIONS = ("inspect", "estimate", "doctor")
 # Options of compare that are shared as well.
 _SHARED_GATE_OPTIONS = {"max_drop", "not_worse"}
@@ -104,7 +104,7 @@ class Config:
         samples, metrics, _ = build_task(source, self._group(Selection), judge)
         cache = self._group(score.Output).cache
         controls = self._group(Gates).controls
-        # The caller's options win over those of the file.
+        # The caller's options override the options of the file.
         run_options: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
         results = evaluate(samples, metrics, judge=judge, controls=controls, **run_options)
         results.source = str(source.file)
@@ -188,7 +188,7 @@ class _Reader:
         signatures = {name: _parameters(command) for name, command in COMMANDS.items()}
         for name in _COMMANDS_WITHOUT_OPTIONS:
             del signatures[name]
-        # The options of the main command stand at the top of the file; those of any other in a table of its name.
+        # The options of the main command stand at the top of the file. Every other command has a table of its name.
         main_options: dict[str, Any] = {}
         tables: dict[str, Any] = {}
         for key, value in self._tables().items():
@@ -224,7 +224,7 @@ class _Reader:
     def _check(
         self, table: Mapping[str, Any], parameters: Mapping[str, Parameter], command: str
     ) -> dict[str, Any]:
-        """Check the options of a table against those of a command, and return their values by parameter."""
+        """Check the options of a table against the options of a command. Return their values by parameter."""
         options = {}
         for key, value in table.items():
             parameter = parameters.get(key.replace("_", "-"))

@@ -266,7 +266,7 @@ def _find_batch_price(judge: Judge) -> float | None:
 def _list_shares(
     samples: list[Sample], metrics: Sequence[Metric], judge: Judge, cache: Path | None
 ) -> list[str]:
-    """List the calls that each metric adds to those of the metrics before it. The result is empty if one metric causes all calls."""
+    """List the number of calls that each metric adds to the metrics before it. It is empty if one metric causes all calls."""
     from ctxmetrics.evaluation.runs.estimate import estimate as count
     from ctxmetrics.metrics.judging import JudgedMetric
 

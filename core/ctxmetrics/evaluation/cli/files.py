@@ -357,7 +357,7 @@ def _list_doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     A list of texts that is no field may hold the retrieved contexts, if no column does.
 
     Returns:
-        For each field the possible --map options, of which one is right.
+        For each field, the possible --map options. One of them is right.
     """
     from ctxmetrics.samples.schema import TEXTS_OF
 

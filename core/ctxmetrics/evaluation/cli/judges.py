@@ -132,7 +132,7 @@ def agree(
 
 
 def _describe_labels(labels: Path, samples: Sequence[Sample], file: Path) -> str:
-    """Say which labels count, and that those of the samples themselves do not."""
+    """Say which labels count, and that the labels of the samples themselves do not count."""
     from ctxmetrics.evaluation.agreement.labels import KINDS
 
     labelled = [sample for sample in samples if any(kind in sample.labels for kind in KINDS)]

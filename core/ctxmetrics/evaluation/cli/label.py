@@ -195,7 +195,7 @@ def _continue_draw(
     Args:
         answers: The file.
         options: Which samples are drawn.
-        draw: Draws so many samples with a seed.
+        draw: A function that draws a number of samples with a seed.
         count: Counts the samples of a draw.
     """
     n = options.n

@@ -232,7 +232,7 @@ def run(
 
 
 def _find_worst(comparison: RetrieverComparison) -> Results:
-    """Find the results that decide the exit status: those without a verdict of the judge, else the first."""
+    """Find the results that decide the exit status: results without a verdict of the judge, else the first results."""
     all_results = [setting.results for setting in comparison.settings.values()]
     for results in all_results:
         if results.unanswered:

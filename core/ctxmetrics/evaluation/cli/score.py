@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples.sample import Sample
 
-# Where the sample data is: in an installed library, and in a checkout.
+# The path of the demo samples: in an installed library, and in a checkout.
 _DEMO_FILE_PLACES = (
     Path(__file__).parent / "handbook.jsonl",
     Path(__file__).parents[4] / "examples" / "handbook.jsonl",
@@ -374,7 +374,7 @@ def _check_choice(samples: Sequence[Sample], metrics: Iterable[Metric], output: 
 
 
 def _print_results(results: Results, output: Output, lowest: int) -> None:
-    """Print the means, also those of groups, and the stages with the first units that were lost."""
+    """Print the means, the means of groups, and the stages with the first units that were lost."""
     from ctxmetrics.evaluation.report.means_table import format_groups
     from ctxmetrics.evaluation.report.report import render_text
 

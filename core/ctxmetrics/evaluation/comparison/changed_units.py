@@ -74,7 +74,7 @@ class Changes:
                     )
 
     def list_units(self, *, one_index: bool) -> Iterator[tuple[ChangedUnit, ...]]:
-        """Yield the units that only the first run supports, then those that only the second does.
+        """Yield the units that only the first run supports, then the units that only the second run supports.
 
         Args:
             one_index: Whether both runs are over one index. If not, a context that one run alone retrieved may stand in another

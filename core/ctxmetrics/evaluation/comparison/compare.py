@@ -63,8 +63,8 @@ def compare(
             one metric has the name. None: the first judged metric, else the first metric. All other metrics are secondary: they
             have figures, but no verdict.
         by: A key of the samples' metadata, such as ``"metadata.topic"``: the figures are also given by its values.
-        cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value hang
-            together, and count as one draw.
+        cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value are
+            not independent, and count as one draw.
         accept: What may differ between the runs beside what was retrieved: ``"judge"``, ``"prompt"``,
             ``"convention"``, ``"formula"``, ``"unit"``, ``"question"``.
         labels: Files of people's answers (`ctxmetrics label`), of either run: an answer belongs to the run that retrieved
@@ -150,7 +150,7 @@ class _Options:
 
     Attributes:
         by_file: The labels come from files.
-        shorten: Cut the hashes of all rows to those of a baseline, since one of the runs is a baseline.
+        shorten: Whether to shorten the hashes of all rows, because one of the runs is a baseline with short hashes.
         audit: What people said about the gold; None if there is no audit.
     """
 
@@ -200,7 +200,7 @@ class _RunReader:
     Args:
         run: What was given: a file, or `Results`.
         rows: Its rows.
-        shorten: Cut the hashes of the rows to those of a baseline.
+        shorten: Whether to shorten the hashes of the rows as a baseline does.
 
     Attributes:
         index: What they say about the index.
@@ -316,7 +316,7 @@ def _read_both(
 
     Raises:
         MissingIdError: A sample has no id.
-        ParameterError: No sample is in both.
+        ParameterError: No sample is in both runs.
     """
     shared = None
     for position, before, after in join_runs(first.read(), second.read(), by_id=by_id):
@@ -464,7 +464,7 @@ def _compare_groups(
 
 
 def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Adjust the p values over all comparisons; those of groups over all groups."""
+    """Adjust the p values over all comparisons. The p values of groups are adjusted over all groups."""
     differences: list[Difference] = []
     group_differences: list[Difference] = []
     for comparison in comparisons:

@@ -38,7 +38,7 @@ class ComparedStage(Plain):
         pools: How many samples have a stage before it in both runs, from which it selects.
         different: In how many of these the stage before handed on other contexts in the other run.
         lost: Units that are lost at this stage in the second run alone: the contexts before it support them in both runs, the
-            contexts after it in the first run only. Stage, context and rank are those of the second run.
+            contexts after it in the first run only. They have the stage, context and rank of the second run.
     """
 
     name: str

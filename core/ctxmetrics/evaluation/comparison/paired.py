@@ -140,7 +140,7 @@ class PairedTest:
     def compare(self, positions: Sequence[int]) -> tuple[Difference, ...]:
         """Return the figures of the metrics that have a value in both runs.
 
-        The p values of primary metrics are those that the caller adjusts for the number of metrics.
+        The caller adjusts the p values of primary metrics for the number of metrics.
         """
         differences = []
         for name in self.columns:

@@ -113,7 +113,7 @@ def _find_key(row: Row, names: dict[str, str], *, by_id: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ScoreOrigin:
-    """Where a value comes from.
+    """The run and the sample of a value.
 
     Attributes:
         provenance: That of its score.

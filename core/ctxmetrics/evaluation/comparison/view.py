@@ -329,8 +329,8 @@ class Comparison(_Shown):
     Attributes:
         origins: What was compared: file, judge, library and commit of both runs.
         samples: How many samples are in both runs.
-        only_before: Names of those that only the first run has.
-        only_after: Names of those that only the second run has.
+        only_before: Names of the samples that only the first run has.
+        only_after: Names of the samples that only the second run has.
         clusters: How many clusters of samples there are, where clusters were asked for.
         metrics: One a metric that both have.
         groups: The same by group of samples, where groups were asked for.

@@ -60,7 +60,7 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
     Any other value is returned with its own path.
 
     Args:
-        path: Where the value stands.
+        path: The path of the value.
         value: The value in the place of the text.
         name: The field.
     """

@@ -26,7 +26,7 @@ _MAX_CELL_CHARACTERS = 64 * 1024 * 1024
 _DELIMITERS = ",;\t|"
 # What a line without a text consists of.
 _CHARACTERS_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
-# Whether a table has a header; names: those of its columns, in its place; None: it seems to have one.
+# Whether a table has a header. A sequence gives the names of the columns instead of a header. None: find out.
 Header = bool | Sequence[str] | None
 # The first line of a file that says what separates its cells.
 _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
@@ -79,12 +79,12 @@ def cell_rows(
 
 
 def _read_first(text: Iterable[str]) -> tuple[str, str | None, int]:
-    """Return the first line with a text, the delimiter that a line for spreadsheets names, and how many lines stand before."""
+    """Return the first line with a text, the delimiter that a line ``sep=`` names, and the number of lines before the first."""
     delimiter = None
     for number, line in enumerate(text):
-        named = _DELIMITER_LINE.fullmatch(line)
-        if named:
-            delimiter = named[1]
+        delimiter_line = _DELIMITER_LINE.fullmatch(line)
+        if delimiter_line:
+            delimiter = delimiter_line[1]
         elif line.strip(_CHARACTERS_WITHOUT_TEXT):
             return line, delimiter, number
     return "", delimiter, 0

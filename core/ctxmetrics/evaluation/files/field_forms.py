@@ -47,7 +47,7 @@ def add_forms(
     mapping: dict[str, str] = {}
     for name, (path, _) in first_locations.items():
         head = path.partition(".")[0]
-        # Where the schema expects an object and the cell is a text, the cell is the field.
+        # If the schema expects an object and the cell is a text, the cell itself is the value of the field.
         column = reading.original(head if isinstance(parsed_row.get(head), str) else path)
         if column:
             mapping[name] = column

@@ -1,4 +1,4 @@
-"""Where the fields of a row stand: under which columns and paths, with which values."""
+"""The locations of the fields of a row: their columns and paths, with their values."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def merge_rows(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _merge_objects(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two objects: the values of the first, and those of the second for keys that are empty in the first."""
+    """Merge two objects. The values of the second fill keys that are empty in the first."""
     merged = dict(second)
     for key, value in first.items():
         other: Any = second.get(key)

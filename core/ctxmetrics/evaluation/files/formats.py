@@ -46,7 +46,7 @@ for _path in _SCORE_PATHS:
         _SCORE_KEYS_BY_OBJECT.setdefault(_object_key, set()).add(_score_key)
 # How many objects may stand around the hits in an item of a list.
 _MAX_DEPTH = 3
-# Where a store returns texts and ids side by side: the key of the ids by the key of the texts.
+# For stores that return a list of texts and a list of ids: the key of the ids by the key of the texts.
 _IDS_KEY_BY_TEXTS_KEY: Mapping[str, str] = _FORMAT_TABLE["beside"]
 # Names of what holds the results of a search.
 SEARCH_RESULT_NAMES = re.compile(
@@ -102,7 +102,7 @@ def holds_samples(row: Mapping[str, Any]) -> bool:
 
 
 def expand_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the rows; a row that holds samples, such as the turns of a conversation, is replaced by them."""
+    """Yield the rows. A row that holds several samples, such as the turns of a conversation, is replaced by these samples."""
     for place, row in rows:
         samples_in_row = row.get(_SAMPLES_KEY) if isinstance(row, dict) else None
         turns = None if samples_in_row is None else list_in(samples_in_row)

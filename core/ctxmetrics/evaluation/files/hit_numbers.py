@@ -26,7 +26,7 @@ _KINDS_BY_NAME: Mapping[str, str] = {
     for kind in ("rank", "position", "rerank", "fused", "score", "distance", "unclear")
     for name in ORDER_WORDS[kind]
 }
-# Objects of a hit in which these may stand: not those with the stored fields of the document.
+# The objects of a hit that may hold such numbers. Objects with the stored fields of the document are not among them.
 _SCORE_HOLDERS = frozenset(ORDER_WORDS["holders"])
 # What the name of a list beside the hits may begin with, before the name of its numbers: retrieved_scores.
 _LIST_NAME_PREFIXES = sorted(map(normalized_key, ORDER_WORDS["owners"]), key=len, reverse=True)
@@ -241,7 +241,7 @@ def _find_order_keys(
 
     Args:
         keys: The keys.
-        is_score: Whether they are those of an object of scores: ``{"scores": {"rerank": .9}}``.
+        is_score: Whether the keys belong to an object of scores: ``{"scores": {"rerank": .9}}``.
     """
     kinds: list[tuple[Any, str | None]] = []
     for key in keys:

@@ -1,7 +1,7 @@
 """The order of what was retrieved, where fields of the hits or lists beside them say it: ranks, scores, distances.
 
 A name decides what a number means: a rank rises from the first hit on, a score falls, a distance rises. What a reranker says
-comes before the score of the search. Where names do not decide, the order of the list stays, and a note says so.
+comes before the score of the search. If the names do not decide, the order of the list stays, and a note says so.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SCORE_KINDS = frozenset({"rerank", "fused", "score", "distance", "unclear"})
 _MAX_GRADE = 5
 # What a reranker's answer is called.
 _RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, ORDER_WORDS["answers"]))
-# What the names of numbers hold of which the lowest comes first.
+# Parts of the names of numbers whose lowest value comes first.
 _LOWEST_FIRST_NAME_PARTS = ("dist", "position", "rank", "euclid")
 
 
@@ -278,7 +278,7 @@ def _find_reranker_order(beside: Mapping[str, Any], hits: Sequence[Any]) -> HitO
             continue
         if hasattr(cell, "items"):
             answer = _find_reranker_order(cell, hits)
-        elif cell == hits:  # the places in it are those of another list
+        elif cell == hits:  # the places refer to another list
             continue
         else:
             answer = _read_reranker_answer(str(key), cell, len(hits))

@@ -26,7 +26,7 @@ _EXPECTED_UNDER_OTHER_NAMES = {
 }
 # The value of `on` with which the rows of both files are joined by their order.
 _BY_ORDER = "order"
-# From so many rows of each file a column is proposed that joins them.
+# The maximum number of rows of each file that are compared to propose a column that joins them.
 _MAX_COMPARED_ROWS = 1000
 # What becomes of a question of the references that the run does not answer.
 Missing = Literal["zero", "drop"]

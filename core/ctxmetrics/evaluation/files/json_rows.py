@@ -21,7 +21,7 @@ from ctxmetrics.samples.schema import OPTIONS
 _MAX_DEPTH = 3
 # The minimum number of fields of a sample that a metric looks at.
 _MIN_FIELDS = 2
-# Where a row about a conversation has its questions.
+# The key of the questions in a row about a conversation.
 _QUESTIONS_KEY = "qa"
 # The objects of LlamaIndex' EmbeddingQAFinetuneDataset: texts by id, and ids by the id of the question.
 _LLAMAINDEX_KEYS = ("queries", "corpus", "relevant_docs")
@@ -192,7 +192,7 @@ def _looks_like_table(columns: Mapping[str, Mapping[Any, Any]]) -> bool:
 
 
 def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:
-    """Give each row of cells its column names."""
+    """Build a row with column names from each list of cells."""
     rows: list[dict[str, Any]] = []
     for number, row in enumerate(cells, 1):
         if len(row) != len(names):

@@ -201,7 +201,7 @@ def _list_documents(reading: Reading, documents: Any, name: str) -> Any:
 
 
 def _split_texts(documents: list[Any], separator: str) -> list[str]:
-    """Split the texts of documents into passages; a document without a text has none."""
+    """Split the texts of documents into passages. A document without a text gives no passage."""
     passages: list[str] = []
     for document in documents:
         text = text_of(document)

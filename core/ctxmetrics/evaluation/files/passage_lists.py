@@ -22,9 +22,9 @@ from ctxmetrics.samples.field_names import map_options
 from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME
 from ctxmetrics.samples.schema import RETRIEVED
 
-# If this share of the rows or more look like single passages, all of them are.
+# If at least this share of the rows looks like single passages, all rows are single passages.
 _MIN_SINGLE_PASSAGE_SHARE = 0.5
-# If this share of the texts or more hold several passages, all of them do.
+# If at least this share of the texts holds several passages, all texts hold several passages.
 _MIN_SEVERAL_PASSAGES_SHARE = 0.8
 # The minimum number of texts, passages or headers that show something.
 _MIN_COUNT = 2
@@ -47,9 +47,9 @@ COMPARED_FIELDS = (
 )
 # Names of passages, and the labels and tags before them.
 _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
-# What may stand around a name.
+# The marks that may stand around a name.
 _MARKS_AROUND_NAME = "\"'<>[]{}() "
-# What stands between several names.
+# The marks that stand between several names.
 _NAME_SEPARATOR = re.compile(r"\s*[,;()]\s*")
 # A line break: that of any system, or its code.
 _LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
@@ -128,9 +128,9 @@ _BULLET_MARK = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTIL
 _MARKDOWN_TABLE = re.compile(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 # The minimum number of words of a sentence.
 _MIN_SENTENCE_WORDS = 3
-# A name of a column with so many words is a text.
+# A name of a column with at least this number of words is a text.
 _MIN_WORDS_OF_TEXT = 8
-# If half of the names have so many words, they are texts.
+# If half of the names have at least this number of words, they are texts.
 _MIN_WORDS_OF_HALF = 4
 # A number, a date, a UUID or an address, which no column is named.
 _PLAIN_VALUE = re.compile(
@@ -295,7 +295,7 @@ def find_joining_separator(contexts: Iterable[Sequence[str]]) -> str | None:
 
 
 def find_joined_lists(lists: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, str]:
-    """Return the separator of the passages for each list of which nearly every sample has one text; see `find_joining_separator`.
+    """Return the separator of the passages for each list that has one text in nearly every sample: see `find_joining_separator`.
 
     Args:
         lists: The retrieved and the expected texts of each sample.
@@ -420,7 +420,7 @@ def group_rows(
 
     Raises:
         ParameterError: A row has no such key.
-        SampleError: The rows of a question have different references, or are several retrievals.
+        SampleError: The rows of a question have different references, or come from several retrievals.
     """
     groups: defaultdict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
     fields = {column: field for field, column in columns.items()}

@@ -74,7 +74,7 @@ def beir_rows(folder: Path) -> Iterator[tuple[str, Any]]:
     """Return each query of a folder in BEIR's form: ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
 
     Raises:
-        InputFileError: It has no qrels, or those of several splits.
+        InputFileError: The folder has no qrels, or qrels of several splits.
     """
     files = sorted((folder / "qrels").glob("*.tsv"))
     if len(files) != 1:

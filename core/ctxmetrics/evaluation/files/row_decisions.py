@@ -25,7 +25,7 @@ class Reading:
         renamed: The schema's key for each column whose name is written in another way.
         absent: Fields that none of several rows has. None: a single row is read, and only its own fields count.
         single: List fields for which every row has one text instead of a list.
-        mapping: Where each field stands in the first rows: its column, or the path in it.
+        mapping: The location of each field in the first rows: its column, or a path in the column.
         parses_texts: Whether a text may hold a list or an object, as in files.
         unknown_names: Names in the first rows that no schema knows; a nested one as its path.
         usable: Fields for which at least one of the first rows has a usable value. Then an unusable value costs its own sample only.
@@ -33,7 +33,7 @@ class Reading:
         split: What separates the passages of a retrieved text, and of the only expected one; see `ctxmetrics.evaluation.files.passage_lists.split_at`.
         order: What decides the order of what was retrieved; see `ctxmetrics.evaluation.files.hit_order`.
         comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
-        decimal_ids: Whether ids are whole numbers of which some end in ``.0``: this end is no part of them.
+        decimal_ids: Whether ids are whole numbers and some of them end in ``.0``. This ending is no part of the id.
         graded_ids: Whether the texts of expected ids have a grade each behind them: ``d3:2``.
         id_separator: The blank, ``/`` or ``+`` between ids in a cell, where the first rows show that it is one.
     """

@@ -202,7 +202,7 @@ class RowFile(Iterator[T], Generic[T]):
 
     @property
     def reading(self) -> Reading:
-        """What was decided about the rows. Errors are those of `plan`."""
+        """The decisions about the rows. It raises the errors of `plan`."""
         return self.plan.reading
 
     @cached_property
@@ -268,7 +268,7 @@ class RowFile(Iterator[T], Generic[T]):
         )
 
     def _select_columns(self, rows: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the mapped columns of this file; with a file of references, those that only the other file has are left out."""
+        """Return the mapped columns of this file. With a file of references, columns that only the other file has are left out."""
         if self._only_references:
             columns_of_other_file: Mapping[str, str] = self._columns
         elif self.references is not None:

@@ -102,7 +102,7 @@ _READ_CAREFULLY = KeyContent("")
 
 @dataclass(frozen=True, slots=True)
 class HeldFields:
-    """What an object holds, by its keys and the types of its values.
+    """The fields that an object holds. Its keys and the types of its values decide them.
 
     Attributes:
         fields: Each field with its key in the object; None: the object itself.
@@ -127,7 +127,7 @@ class _Fields:
 
     Attributes:
         values: The value of each field.
-        paths: Where each field stands.
+        paths: The path of each field.
         carried: What becomes metadata.
         unknown_names: The names that no schema knows.
         is_plain: Whether each value is stored as it is.
@@ -176,7 +176,7 @@ class Plan:
         unsure: For each field that two columns may hold, the possible ``COLUMN=FIELD``. If there are any, no row is read.
         joined: By list field, the separator of the passages, if the first rows have several passages in one text.
         unread: Columns and paths with lists of texts or documents that are no field.
-        columns: What each key holds, of those in the rows so far.
+        columns: The content of each key of the rows so far.
     """
 
     reading: Reading
@@ -192,7 +192,7 @@ class Plan:
     ) -> tuple[dict[str, Any], list[str]]:
         """Read the fields of a row; the rest of it becomes metadata.
 
-        Arguments and result are those of `read_row`.
+        It has the arguments and the result of `read_row`.
 
         Raises:
             AmbiguousFieldError: Two columns may hold one field.
@@ -450,7 +450,7 @@ class Plan:
         return HeldFields(tuple(fields), tuple(rest.get(name, ())), unknown_names, may_order)
 
     def _depends_on_content(self, name: str, inner: Any, item: Any) -> bool:
-        """Tell whether more than the type of a value in an object decides what it is."""
+        """Tell whether the type of a value in an object does not decide its field: the content must be read."""
         if type(inner) is not str or not inner or type(item) not in _PLAIN_TYPES:
             return True
         if type(item) is dict and inner in self._holders[name]:

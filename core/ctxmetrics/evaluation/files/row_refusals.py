@@ -64,7 +64,7 @@ def explain_row_refusal(
 
 
 def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Record]) -> dict[str, str]:
-    """Find the separator of the passages for each list of which nearly every row has one text with several passages.
+    """Find the separator of the passages for each list that has one text with several passages in nearly every row.
 
     Args:
         reading: How the rows are read.

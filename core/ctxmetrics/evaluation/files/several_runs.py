@@ -82,8 +82,8 @@ def to_retrieval(
 
 
 def _flatten(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns with the paths in their objects: settings may stand in one, such as ``config.top_k``."""
-    if not any(hasattr(value, "items") for value in columns.values()):  # as nearly always
+    """Return the columns, with each object replaced by its paths: an object such as ``config.top_k`` may hold settings."""
+    if not any(hasattr(value, "items") for value in columns.values()):  # the usual case
         return {str(key): value for key, value in columns.items()}
     return dict(leaves(columns, _MAX_DEPTH))
 
@@ -243,7 +243,7 @@ class SettingCheck:
 
 
 class RepeatedQuestions:
-    """Counts the questions of a stream of rows that have several retrievals, where no column says of which system."""
+    """Counts the questions with several retrievals in a stream of rows, if no column names the system of a retrieval."""
 
     def __init__(self) -> None:
         # The hash of the first retrieval of each question, with what is expected.

@@ -34,7 +34,7 @@ DAMAGED_FILE_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 _SPREADSHEET_ENCODING = "cp1252"
 # The endings of files that may be in that encoding.
 _TABLE_ENDINGS = (".csv", ".tsv")
-# A text in Windows-1252 has at most one byte in so many that is no ASCII.
+# In a text in Windows-1252, at most one of this number of bytes is not ASCII.
 _BYTES_PER_NON_ASCII_BYTE = 4
 # All bytes of ASCII.
 _ASCII_BYTES = bytes(range(128))

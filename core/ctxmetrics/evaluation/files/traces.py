@@ -32,14 +32,14 @@ from ctxmetrics.samples.retrievals import (
 )
 from ctxmetrics.samples.span_ids import build_span_ids
 
-# Where a span says what it is, what went in, what came out and what was found: in OpenTelemetry's JSON, data frames of
-# Phoenix, LangSmith, Langfuse.
+# The keys of the kind, the input, the output and the documents of a span: in OpenTelemetry's JSON, and in data frames of
+# Phoenix, LangSmith and Langfuse.
 _SPAN_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["spans"]
 # Kinds of the spans of tools, in small letters.
 _TOOL_SPAN_KINDS = frozenset({"tool", "execute_tool"})
 # A text as JSON, without characters that JSON escapes otherwise.
 _JSON_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
-# An attribute of a document, where each one stands by itself, as OpenInference writes them.
+# The key of one attribute of a document, as OpenInference writes it.
 _NUMBERED_ATTRIBUTE = re.compile(
     r"(?:attributes\.)?(?:retrieval\.documents|reranker\.output_documents)\.(\d+)\.(.+)"
 )
@@ -54,7 +54,7 @@ def is_trace(row: Any) -> bool:
 
 
 def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Return one row a trace, with its place. Where no span is a retriever's, it is the first span of the trace."""
+    """Return one row a trace, with its place. If no span is a retriever's, the row is the first span of the trace."""
     traces: dict[str, list[tuple[str, Any]]] = {}
     for where, row in rows:
         spans = traces.setdefault(str(_read_attribute(row, "trace") or where), [])
@@ -234,7 +234,7 @@ def _read_found_documents(span: Any) -> list[Any] | None:
 
 
 def _read_span_text(span: Any, side: str) -> str | None:
-    """Return the text that went into a span or came out: by itself, or under a usual key."""
+    """Return the text of the input or output of a span. The text stands alone or under a usual key."""
     text = object_in(_read_attribute(span, side))
     if hasattr(text, "items"):
         messages = as_list(look_up(text, "messages"))

@@ -85,10 +85,10 @@ def _read_score(saved: Any, sample: Sample) -> Score | str:
 
 
 def _fill_missing(score: Score | str | None, example: Score, sample: Sample) -> Score:
-    """Return the score with the sample's id; instead of a missing one, a score without a value.
+    """Return the score with the sample's id. If there is no score, return a score without a value.
 
     Args:
-        score: The score, or why there is none.
+        score: The score, or the message that says why there is none.
         example: Another score of the metric.
         sample: The sample.
     """

@@ -34,7 +34,7 @@ CORE = Runner("core", _core)
 
 
 def installed_runners() -> tuple[list[Runner], dict[str, str]]:
-    """Return the core's runner and those of every adapter whose framework is installed.
+    """Return the core's runner and the runners of every adapter whose framework is installed.
 
     Returns:
         The runners, the core's first; and why an adapter's are not among them, by its name.
@@ -132,7 +132,7 @@ def compare(
     Args:
         samples: The samples.
         metrics: The metrics, with their judges.
-        runners: The runners; None: those of every installed framework.
+        runners: The runners; None: the runners of every installed framework.
         progress: A function that is called with the name of the next metric and runner.
     """
     compared, absent = installed_runners() if runners is None else (list(runners), {})

@@ -278,7 +278,7 @@ def check_gold(
         sample: How many questions are drawn at random for it, and how many in doubt are added at most.
         seed: The seed of the draw.
         labels: What people said about the audit: then it is read, and the report has the means by their gold.
-        corrected: Where to write the samples with the gold by people, and ``CORRECTED.changes.jsonl`` with each change.
+        corrected: The file for the samples with people's gold. The changes go to ``CORRECTED.changes.jsonl``.
         **options: As for `ctxmetrics.evaluate`, except ``out``.
 
     Returns:

@@ -27,23 +27,24 @@ from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
 from ctxmetrics.judges.lexical.index import sentences
 
-# A sentence of gold says the same with another number if it has this share of the other words of a sentence.
+# A sentence of gold says the same with another number if it has at least this share of the sentence's other words.
 _MIN_SHARED_SHARE_BESIDE_NUMBER = 0.6
-# A sentence of gold says the same with another name if it has this share of the other words of a sentence.
+# A sentence of gold says the same with another name if it has at least this share of the sentence's other words.
 _MIN_SHARED_SHARE_BESIDE_NAME = 0.8
-# A sentence with fewer words is not compared by its names.
+# The minimum number of words of a sentence that is compared by its names.
 _MIN_WORDS_BESIDE_NAMES = 3
-# Two sentences of gold say the same with another colour or month if they have this share of the words of a sentence.
+# Two sentences of gold say the same with another colour or month if they have at least this share of the sentence's words.
 _MIN_SHARED_SHARE_BESIDE_ALTERNATIVE = 0.5
-# A sentence of gold denies a sentence if it has this share of its other words ..
+# A sentence of gold denies a sentence if it has at least this share of the sentence's other words ..
 _MIN_SHARED_SHARE_BESIDE_NEGATION = 0.8
-# .. and at least so many.
+# .. and at least this number of them.
 _MIN_SHARED_WORDS_BESIDE_NEGATION = 2
-# A gold passage says the same with another number if so many words beside it, with its unit, are equal.
+# A gold passage says the same with another number if at least this number of words beside the number are equal. Its unit
+# counts as a word.
 _MIN_EQUAL_WORDS_BESIDE_NUMBER = 3
-# The same for another name.
+# The minimum number of equal words beside another name.
 _MIN_EQUAL_WORDS_BESIDE_NAME = 4
-# A gold passage says the same without the negation if so many words on both sides of it are equal.
+# A gold passage says the same without a negation if at least this number of words around the negation are equal.
 _MIN_EQUAL_WORDS_AROUND_NEGATION = 5
 # A name has at most this number of words.
 _MAX_NAME_WORDS = 3

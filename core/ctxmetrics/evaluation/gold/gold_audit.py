@@ -51,7 +51,7 @@ class Audit:
 def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed: int) -> Audit:
     """Draw n questions at random, and add at most as many of the others with a finding.
 
-    Only questions that can be labelled are drawn: those with a reference that is an answer, and passages.
+    Only questions that can be labelled are drawn: their reference is an answer, and they have passages.
     """
     random_source = random.Random(seed)  # noqa: S311 - a draw that can be repeated
     drawn = random_source.sample(range(len(pools)), min(n, len(pools)))
@@ -179,7 +179,7 @@ class AuditResult(Plain):
     """What people said about the gold.
 
     Attributes:
-        random: The questions of the random part with answers, and those whose gold was overturned.
+        random: The number of questions of the random part with answers, and the number of them whose gold was overturned.
         doubtful: The same of the questions in doubt.
         interval: The 95 % interval of the share of wrong gold by the random part, of all questions that can be labelled.
         changes: The changes, in the order of the samples.
@@ -236,7 +236,7 @@ def read_audit(
     if unknown:
         raise InputFileError(f"{labels}: sample {min(unknown)!r} is not in the file that is checked.")
     golds: dict[int, PeopleGold] = {}  # of all questions with answers
-    random_golds: dict[int, Sequence[str]] = {}  # of those in the random part
+    random_golds: dict[int, Sequence[str]] = {}  # of the questions in the random part
     emptied = 0
     for question in questions:
         gold = answers.correct_gold(question.name, question.gold, has_ids=question.has_ids)

@@ -1,4 +1,4 @@
-"""Gold ids and texts against the passages: those that are not there, doubles, and gold that overlaps."""
+"""Checks of gold ids and texts against the passages: missing passages, duplicates, and gold passages that overlap."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.repeats import measure_overlaps
 
-# Two passages are doubles if they share at least this part of their words.
+# Two passages are duplicates if they share at least this share of their words.
 _MIN_EQUAL_SHARE = 0.9
-# A passage that holds the other one as it stands, such as a copy with a heading, has at most so much more.
+# A passage that contains another passage word for word is a copy of it (with a heading, for example) if at least this share of
+# its words is in the other passage.
 _MIN_EQUAL_SHARE_OF_COPY = 0.7
-# Passages with fewer words are doubles only if all their words are equal.
+# Passages with fewer words are duplicates only if all their words are equal.
 _MIN_WORDS_FOR_SHARE = 10
-# How many passages a gold passage is compared with.
+# The maximum number of passages that a gold passage is compared with.
 _MAX_COMPARED_PASSAGES = 3
 # Doubles are searched by this number of the words of a passage, the rarest ones.
 _MAX_SEARCH_WORDS = 12
-# Gold passages overlap if one repeats at least this part of another. By default splitters repeat less (LangChain and
-# LlamaIndex a fifth).
+# Two gold passages overlap if one repeats at least this share of the other. The default overlap of splitters is smaller (a
+# fifth in LangChain and LlamaIndex).
 _MIN_REPEATED_SHARE = 0.3
-# A passage holds a gold text if it has at least this part of its words.
+# A passage contains a gold text if it has at least this share of its words.
 _MIN_HELD_SHARE = 0.9
 # The maximum number of ids that a line of evidence names.
 _MAX_IDS_IN_EVIDENCE = 3
@@ -92,7 +93,7 @@ _TRACKING_PARAMETER = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]
 _UUID = re.compile(r"\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 # A whole number that was read as a fraction, as tables do: 12.0.
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0+")
-# Where letters and digits meet: chunk0.
+# The border between letters and digits: chunk0.
 _LETTER_DIGIT_BORDER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
 
@@ -159,7 +160,7 @@ def _list_folders(id_: str) -> tuple[str, ...]:
 
 
 def _end_alike(folders: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell whether the folders of two ids are equal from the end, as far as both ids have folders."""
+    """Tell whether the folders of two ids are equal, counted from the end. The shorter path decides how many are compared."""
     common = min(len(folders), len(others))
     return folders[len(folders) - common :] == others[len(others) - common :]
 

@@ -65,10 +65,10 @@ class Deciding(Plain):
 
     Attributes:
         questions: The questions with gold that can be compared with the results of all runs.
-        all_right: Those of which every run has all of the gold.
-        all_wrong: Those of which no run has any.
-        by_words: Those of which BM25 over the passages, or chance, has all of the gold.
-        pairs: For each pair of runs, the questions of which one has more than the other.
+        all_right: The number of questions for which every run found all of the gold.
+        all_wrong: The number of questions for which no run found any gold.
+        by_words: The number of questions for which BM25 over the passages, or chance, finds all of the gold.
+        pairs: For each pair of runs, the number of questions for which one found more gold than the other.
     """
 
     questions: int

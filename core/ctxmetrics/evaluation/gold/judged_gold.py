@@ -43,11 +43,11 @@ _MIN_STATED_SHARE = 0.8
 
 # The embedded judge compares words: its verdicts count only if the weighed words of the reference confirm them. The bars are
 # shares of the weight of all words, chosen with ``benchmarks/validity/gold.py``.
-# Nothing states a sentence if the gold and any one more passage have less than this share of it ..
+# No passage states a sentence if the gold and any one other passage together have less than this share of its weight ..
 _MAX_UNSTATED_WEIGHT_SHARE = 0.4
-# .. and less than this share of its words, whatever they weigh: of a short sentence, one rare word is most of the weight.
+# .. and less than this share of its words. Weights alone do not decide: in a short sentence one rare word has most of the weight.
 _MAX_UNSTATED_WORD_SHARE = 0.55
-# A sentence is doubted only if it has so many words with a meaning.
+# The minimum number of words with a meaning in a sentence that may be called unstated.
 _MIN_SENTENCE_WORDS = 3
 # A hole is a retrieved passage that answers the question and is not gold. It is one if it has at least this share of the reference, whatever the gold passages have.
 _MIN_SHARE_IN_SURE_HOLE = 0.65
@@ -64,7 +64,7 @@ _MIN_LEAD_WITHOUT_VERDICT = 0.5
 # It is also a hole if it is evidence for the reference, and has at least this share of the words of the question that carry a
 # meaning ..
 _MIN_QUESTION_SHARE_IN_HOLE = 0.6
-# .. or is one of so many results of a run that come first and are not gold.
+# .. or is among the first results of a run that are not gold. This is their number.
 _FIRST_RESULT_COUNT = 2
 # A gold passage adds nothing if it has less than this share of the reference ..
 _MIN_SHARE_IN_GOLD = 0.12

@@ -22,7 +22,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.visible import see
 
-# The entries of the index that one search reads at most, rare words first.
+# The maximum number of entries of the index that one search reads. It begins with rare words.
 _MAX_INDEX_ENTRIES = 6_000
 # The parameters of BM25.
 _BM25_K1 = 1.5
@@ -35,7 +35,7 @@ def read_words(text: str) -> Sequence[Token]:
 
 
 class _Postings:
-    """Where a word stands: the passages in order, and how often in each."""
+    """The passages that contain a word, in order, and how often each contains it."""
 
     __slots__ = ("counts", "places")
 
@@ -49,12 +49,12 @@ class Passages:
 
     Args:
         corpus: The corpus; None if there is none.
-        samples: The samples, and those of runs: without a corpus, their contexts are the passages.
+        samples: The samples, and the samples of runs. Without a corpus, their contexts are the passages.
 
     Attributes:
         is_corpus: Whether the passages are all that there are: then what is not among them is nowhere.
         chunks: The passages.
-        places_by_id: Where the passages of each id stand.
+        places_by_id: The indexes of the passages of each id.
     """
 
     def __init__(self, corpus: Corpus | None, samples: Iterable[Sample]) -> None:
@@ -71,7 +71,7 @@ class Passages:
 
     @cached_property
     def _places_by_text(self) -> dict[int, int]:
-        """Where the first passage with each text stands, by the hash of its normalised text: hashes take less memory."""
+        """The index of the first passage with each text, by the hash of the normalised text. Hashes take less memory."""
         places: dict[int, int] = {}
         for place, chunk in enumerate(self.chunks):
             places.setdefault(hash(normalise(chunk.text)), place)
@@ -167,7 +167,7 @@ class Passages:
         return self._weigh_count(len(index[key].places) if key in index else 0)
 
     def _weigh_count(self, count: int) -> float:
-        """Return the inverse document frequency of a word that so many passages have."""
+        """Return the inverse document frequency of a word."""
         return log(1 + (len(self) - count + 0.5) / (count + 0.5))
 
 

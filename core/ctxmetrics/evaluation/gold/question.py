@@ -57,7 +57,7 @@ class Question:
 
     @cached_property
     def gold_places(self) -> frozenset[int]:
-        """Where the gold passages stand."""
+        """The indexes of the gold passages among the passages."""
         return frozenset(place for passage in self.gold for place in passage.places)
 
     @cached_property

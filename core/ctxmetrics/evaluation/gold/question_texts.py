@@ -20,18 +20,18 @@ from ctxmetrics.text.sentences import split_sentences
 
 # A question names the answer if it has at least this share of the words of a sentence of the reference ..
 _MIN_NAMED_SHARE = 0.9
-# .. and the sentence has at least so many words. A shorter sentence, or one that answers a choice, must stand in the question
-# word for word.
+# .. and the sentence has at least this number of words. A shorter sentence, or a sentence that answers a choice, must stand in
+# the question word for word.
 _MIN_SENTENCE_WORDS = 4
 # A sentence of gold answers the question if it has at least this share of its words.
 _MIN_QUESTION_SHARE = 0.5
 # An answer of at most this number of words may be one of several answers that a question offers.
 _MAX_CHOICE_WORDS = 4
-# A repeated reference with fewer words says nothing: many questions have the same name as answer.
+# The minimum number of words of a repeated reference. Shorter references are repeated by right: a name may answer many questions.
 _MIN_REPEATED_WORDS = 4
 # The same in characters, for scripts without spaces between words.
 _MIN_REPEATED_CHARACTERS = 20
-# A reference that stands in so many rows is repeated often, whatever their gold is.
+# A reference is repeated often if at least this number of rows has it, with any gold.
 _MIN_REPEATED_ROWS = 3
 # One of two questions fits its gold better than the other if their fits differ by more than this.
 _MIN_FIT_GAIN = 0.15
@@ -39,16 +39,16 @@ _MIN_FIT_GAIN = 0.15
 _MIN_FIT = 0.35
 # Two references with a smaller share of common words are different answers.
 _MIN_COMMON_SHARE = 0.5
-# A question without a mark has so many words.
+# The minimum and the maximum number of words of a question without a question mark.
 _MIN_QUESTION_WORDS = 3
 _MAX_QUESTION_WORDS = 12
 # What ends a sentence that is no question.
 _END_MARKS = frozenset(".!:;。！")
-# A text of one letter, repeated so often, is a placeholder: AAA is a size, III a number.
+# A text of one repeated letter is a placeholder if it has at least this number of letters. AAA is a size, III a number.
 _MIN_REPEATED_LETTERS = 5
 # A note behind a mark such as TODO has at most this number of words; more are a sentence.
 _MAX_NOTE_WORDS = 3
-# An id of fewer characters may be a word of the question.
+# The minimum number of characters of an id. A shorter id may be a word of the question.
 _MIN_ID_CHARACTERS = 4
 
 # What ends a question; the last one is the Greek mark.
@@ -65,7 +65,7 @@ _ADDRESS = re.compile(
 )
 # The number of a page or a question, such as 12 or q3.
 _NUMBERED_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
-# Where the first part of a text ends.
+# The marks that end the first part of a text.
 _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 # A tag of HTML.
 _HTML_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
@@ -351,7 +351,7 @@ def _check_id_in_question(question: Question) -> Iterator[Finding]:
 
 
 def _list_id_names(id_: str) -> Sequence[str]:
-    """List an id, its name without the folder, and that without the ending, as far as they are no plain words.
+    """List the forms of an id that are no plain words: the id, its name without the folder, and this name without the ending.
 
     Without the ending, a name needs a digit and no blank: "annual report" is the title of a document.
     """
@@ -418,7 +418,10 @@ def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
-    """Choose those whose gold fits the question worse than that of another one; all where none fits better, or none fits well."""
+    """Choose the questions whose gold fits them worse than the gold of another question.
+
+    Choose all if no gold fits better than the others, or none fits well.
+    """
     fits = [_measure_fit(question) for question in group]
     if max(fits) < _MIN_FIT:
         return group

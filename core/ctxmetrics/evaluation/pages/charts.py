@@ -34,8 +34,8 @@ class Line:
     """One line of a chart.
 
     Attributes:
-        points: Where it goes: two shares from 0 to 1, from left to right and from bottom to top.
-        name: What stands beside its end; empty for nothing.
+        points: The points of the line. Both coordinates are shares from 0 to 1, from left to right and from bottom to top.
+        name: The text beside the end of the line; empty for no text.
         marked: Whether each point has a mark.
     """
 
@@ -69,7 +69,7 @@ class Chart:
 
     @property
     def bottom(self) -> float:
-        """Where the numbers stand."""
+        """The height of the row of numbers."""
         return _BOTTOM_EDGE + 0.75 * _NUMBERS_HEIGHT
 
     @property

@@ -19,7 +19,7 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
 
 _LOCAL_ADDRESS = "127.0.0.1"
-# Of every reply.
+# The headers of every reply.
 _REPLY_HEADERS: Mapping[str, str] = read_data("evaluation.pages", "headers.json")
 
 
@@ -30,7 +30,7 @@ class LocalServer(ThreadingHTTPServer):
         handler: Answers the requests.
         subject: What the pages are about.
         command: The command that serves, for messages.
-        port: Where to listen; 0: a free one.
+        port: The port to listen on; 0: any free port.
 
     Attributes:
         address: Of the first page, with the token. Whoever has it can read the pages.

@@ -35,7 +35,7 @@ class Cell:
     Attributes:
         text: What it says.
         bar: What a page draws beside the text.
-        address: Where the text leads to on a page.
+        address: The address of a link in a page.
         kind: The class of the cell on a page: ``yes``, ``no`` or none.
     """
 

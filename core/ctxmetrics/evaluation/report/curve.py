@@ -36,7 +36,7 @@ class CurvePoint:
             as its score is.
         characters: Mean of the characters of the first k contexts.
         tokens: The same in tokens, estimated as characters / 4.
-        n: How many samples: those with a value.
+        n: The number of samples with a value.
     """
 
     metric: str
@@ -86,7 +86,7 @@ class SmallestK:
         k: The smallest k with mean recall@k >= keep * mean recall of all contexts; None if that is 0.
         interval: 95 % interval of k: percentiles over resampled samples; None below two samples.
         recall: Mean recall of all contexts.
-        n: How many samples: those with a value.
+        n: The number of samples with a value.
     """
 
     metric: str

@@ -12,7 +12,7 @@ from ctxmetrics.evaluation.pages.tables import Bar, Cell, Column, Table
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.scores.wording import TEXT, clean, describe_doubts, format_number, join_counts, plural
 
-# The maximum number of characters of a metric's name in its row; a longer name has a line of its own.
+# The maximum number of characters of a metric's name in its row. A longer name gets a separate line.
 NAME_WIDTH = 26
 
 
@@ -30,7 +30,7 @@ def _interval_text(item: MetricSummary, language: str) -> str:
 
 
 def _scored_text(item: MetricSummary, language: str) -> str:
-    """Count the scored samples: of all, or of those that could be judged where some could not."""
+    """Write the number of scored samples, of all samples. If some could not be judged, write it of the others."""
     of_word = say("of", language)
     if item.partial:
         return f"{item.scored} {of_word} {item.scored + item.not_judged} {say('judged', language)}"
@@ -171,7 +171,7 @@ def _add_bars(lines: list[str], items: Sequence[MetricSummary]) -> list[str]:
 
 
 def describe_metric(item: MetricSummary, language: str) -> Iterator[str]:
-    """Yield what a reader of the mean must know beside it."""
+    """Yield notes that a reader of the mean must know."""
     if item.missing:
         text = f"{say('without a value', language)}: {join_counts(item.missing)}"
         if item.causes:

@@ -196,7 +196,7 @@ def _summarize_sample(
     for unit in units:
         values_after = [stage["so_far"] for stage in unit.details["stages"]]
         first = values_after.index(True) if True in values_after else None
-        # The stage behind those of the searches has all of them together.
+        # The stage after the stages of the searches has all searches together.
         if first is not None and first < len(new_units):
             new_units[first].append(unit.id)
     recalls_after = [stage.recall for stage in after]
@@ -217,7 +217,7 @@ def _average_searches(
     samples: Sequence[SampleSearches],
     searches_of_samples: Sequence[Sequence[StageMeans]],
 ) -> SearchMeans:
-    """Return the means of the searches at one index over the samples that have so many searches."""
+    """Return the means of the searches at one index, over the samples that have a search at this index."""
     searches = [items[index] for items in searches_of_samples if len(items) > index]
     new_units = [len(sample.added[index]) for sample in samples if len(sample.added) > index]
     recalls_after = []

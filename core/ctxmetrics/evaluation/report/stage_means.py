@@ -292,7 +292,7 @@ def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> Lost:
 
 
 def _order_contexts(context: Sequence[Any]) -> tuple[bool, int]:
-    """Order the contexts of a stage: those that state the whole unit first, then by rank."""
+    """Return a key that sorts the contexts of a stage. Contexts that state the whole unit come first, then the rank decides."""
     rank, _, is_whole, _ = context
     return not is_whole, rank
 

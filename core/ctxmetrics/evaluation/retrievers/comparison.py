@@ -320,7 +320,7 @@ class RetrieverFigures:
         for rows in zip(*results, strict=True):
             by_setting: dict[str, Row] = dict(zip(self.settings, rows, strict=True))
             scored = {name: row for name, row in by_setting.items() if row[metric].value is not None}
-            # Where nothing was retrieved, nothing was judged.
+            # A setting that retrieved nothing has no verdicts.
             verdict_lists = [row[metric].verdicts for row in scored.values() if row[metric].verdicts]
             if not verdict_lists or not _have_same_units(verdict_lists):
                 continue
@@ -389,7 +389,7 @@ def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) 
             if row_together is not None and metric in row_together:
                 value = row_together[metric].value
                 if value is not None:
-                    # More contexts can confuse the judge. A reranker that keeps those of the best setting has its value.
+                    # More contexts can confuse the judge. But a reranker could keep only the contexts of the best setting.
                     values_together.append(max(value, best_value))
         if best_values:
             has_all_together = len(values_together) == len(best_values)

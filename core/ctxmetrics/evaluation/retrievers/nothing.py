@@ -25,11 +25,11 @@ from ctxmetrics.scores.score import FAILURES, Score
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.verdicts import Verdict
 
-# The share of the recall that a threshold keeps, unless another one is asked for.
+# The share of the recall that a threshold keeps, unless the caller asks for another share.
 DEFAULT_KEPT_SHARE = 0.95
 # The maximum number of thresholds of a curve.
 _MAX_CURVE_POINTS = 60
-# Floats are rounded: a recall that is lower by no more than this counts as kept.
+# A recall that is lower by at most this difference counts as kept, since floats are rounded.
 _ROUNDING_ERROR = 1e-12
 
 
@@ -38,7 +38,7 @@ class ThresholdPoint(Plain):
     """What is left above a threshold.
 
     Attributes:
-        threshold: Contexts with at least this score are kept; of distances, those with at most this one.
+        threshold: Contexts with at least this score are kept. If the scores are distances: with at most this distance.
         recall: Mean recall of the questions with an answer, from 0 to 1.
         empty: How many questions without an answer come back empty.
     """

@@ -1,7 +1,7 @@
 """A judge that is asked once about the contexts of all settings of a question.
 
 Each setting's verdicts are its rows of that one judgement, so that the same text has the same verdict in every setting.
-Where the pool cannot say what the judge would say of a setting alone, the setting is asked about alone.
+If the verdicts about the pool may differ from the verdicts about a setting alone, the judge is asked about the setting alone.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def rates_without_answer(judge: object) -> bool:
 def gains_by_pools(judge: Judge) -> bool:
     """Tell whether one question about all contexts of a question costs less than one a setting.
 
-    It does not with a judge that costs nothing, or asks about each context by itself and remembers the answers.
+    It does not with a judge that costs nothing, or that asks about each context separately and remembers the answers.
     """
     costs_nothing = getattr(judge, "judges_stages_alone", False) is True
     asks_about_each_context = getattr(judge, "judges_contexts_apart", False) is True
@@ -248,7 +248,7 @@ def gains_by_pools(judge: Judge) -> bool:
 
 
 class _PlacesInPool:
-    """Where the contexts of a setting stand in a pool; turns verdicts about the pool into those about the setting.
+    """The indexes of the contexts of a setting in a pool. It turns verdicts about the pool into verdicts about the setting.
 
     Args:
         contexts: The contexts of the setting, in rank order; one may stand several times.
@@ -314,14 +314,14 @@ class _PlacesInPool:
         return replace(verdict, value=False, code=None, reason=reason)
 
     def find_rating(self, verdicts: Sequence[Verdict], rank: int) -> Verdict:
-        """Find the verdict about the context of a rank among those about the contexts of the pool."""
+        """Find the verdict about the context of a rank among the verdicts about the contexts of the pool."""
         verdict = verdicts[self._pool_indexes[rank]]
         evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
         return replace(verdict, id=f"c{rank + 1}", evidence=evidence)
 
 
 def _split_evidence(evidence: Iterable[Evidence]) -> tuple[set[int], set[int]]:
-    """Return the contexts that state a unit whole, and those that state a part of it only."""
+    """Return the contexts that state a whole unit, and the contexts that state only a part of it."""
     with_whole: set[int] = set()
     with_part: set[int] = set()
     for span in evidence:

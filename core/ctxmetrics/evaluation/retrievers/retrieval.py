@@ -32,7 +32,7 @@ RETRIEVAL_KEY = "retrieval"
 _MAX_ERROR_CHARACTERS = 500
 # Seconds that calls get to end when retrieving is stopped.
 _GRACE_SECONDS = 1.0
-# The share of calls that are faster than a slow one.
+# The quantile of the seconds of calls that is called slow.
 _SLOW_CALL_QUANTILE = 0.95
 
 
@@ -106,7 +106,7 @@ _MAX_ERRORS_SHOWN = 3
 
 
 def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
-    """Summarize the calls of one retriever; those that were not made are left out."""
+    """Summarize the calls of one retriever. Calls that were not made are left out."""
     errors: list[tuple[str, str]] = []  # the name of a question, and why its call failed
     successful: list[Retrieval] = []
     for number, retrieval in enumerate(retrievals, 1):
@@ -237,7 +237,7 @@ class RetrievalFile:
 
 
 def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any]) -> Retrieval:
-    """Build a retrieval from the fields of the sample and those of the call; see `Retrieval.to_line`."""
+    """Build a retrieval from the fields of the sample and of the call: see `Retrieval.to_line`."""
     scores = call_fields.get("scores")
     return Retrieval(
         sample=Sample(**sample_fields),
@@ -260,7 +260,7 @@ class Retriever:
         call: Asks it.
         k: How many contexts count.
         timeout: Seconds for one call; None: no limit.
-        file: Where what it returns is kept; None: nowhere.
+        file: The file for the results of the retriever; None: no file.
     """
 
     def __init__(self, call: Call, k: int, timeout: float | None, file: RetrievalFile | None) -> None:

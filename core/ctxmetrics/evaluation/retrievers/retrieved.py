@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.files.hit_order import find_order
 from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of, unscored
 from ctxmetrics.samples.sample import Sample
 
-# Where an answer has its list of documents, the likeliest first: ours, LangChain, Haystack, Chroma, LlamaIndex, Qdrant,
+# The paths of the list of documents in an answer, the likeliest first: ours, LangChain, Haystack, Chroma, LlamaIndex, Qdrant,
 # Elasticsearch, Pinecone, Weaviate, Azure.
 _DOCUMENT_LIST_PATHS = (
     "retrieved_contexts",
@@ -38,9 +38,9 @@ _DOCUMENT_LIST_PATHS = (
     "output",
     "response",
 )
-# Where an answer has the ids of its texts, beside them.
+# The keys of the list of ids beside the list of texts.
 _ID_LIST_KEYS = ("ids", "retrieved_context_ids")
-# Where a document has its score; more is better.
+# The paths of the score of a document. A higher score is better.
 _SCORE_PATHS = (
     "score",
     "_score",

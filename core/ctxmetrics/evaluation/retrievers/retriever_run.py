@@ -71,7 +71,7 @@ DEFAULT_K = 10
 DEFAULT_TIMEOUT = 60.0
 # The name of the setting that BM25 is, the floor of the comparison.
 _BM25_NAME = "bm25"
-# The families of metrics that contexts of all settings together can only raise.
+# The families of metrics whose value can only rise if the contexts of all settings are put together.
 _RECALL_FAMILIES = frozenset({"recall", "string_recall", "id_recall"})
 # The ending of the file of what a setting retrieved.
 _RETRIEVED_ENDING = ".retrieved.jsonl"
@@ -286,7 +286,7 @@ class RetrieverRun:
         self._metrics = tuple(usable_metrics)
 
     def _note_pools(self, samples: Mapping[str, Sequence[Sample | None]]) -> None:
-        """Note which contexts belong to which pool: those that the metrics look at, of all settings."""
+        """Remember which contexts belong to each pool: the contexts of all settings that the metrics look at."""
         if not self._is_pooled:
             return
         # How many contexts a metric looks at, from the top; None for all.

@@ -20,7 +20,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 
 # The beginning of a hash that stands in place of a text.
 HASH_PREFIX = "sha256:"
-# Characters of the hashes, of 6 bits each: of one text of a sample; of what tells samples apart.
+# The number of characters of a hash, 6 bits each: of one text, of a question, and of the key of a sample.
 _TEXT_HASH_LENGTH = 4
 _QUESTION_HASH_LENGTH = 7
 KEY_HASH_LENGTH = 5
@@ -67,7 +67,7 @@ def shorten_question(record: Mapping[str, Any]) -> str:
 
 
 def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Cut the hashes of a sample to those that a baseline holds; see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
+    """Shorten the hashes of a sample to the length in a baseline: see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
     if "key" in record or "hash" not in record:
         return {**record}
     hashes = record.get("context_hashes") or []

@@ -33,7 +33,7 @@ class GoldPassage:
     Attributes:
         id: Its id; None if the gold has texts only.
         text: Its text as the sample has it, else as the corpus has it; None if it is not known.
-        places: Where it stands among the passages of a corpus.
+        places: The indexes of the passage in a corpus.
     """
 
     id: str | None

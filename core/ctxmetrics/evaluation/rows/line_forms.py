@@ -56,7 +56,7 @@ def declare(
     return declared
 
 
-# Its fields are those of the class, which no type checker reads.
+# A type checker cannot read the fields, which are taken from the class.
 if TYPE_CHECKING:
     _Gate: TypeAlias = dict[str, Any]
 else:

@@ -8,10 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 _log = logging.getLogger("ctxmetrics")
-# The byte that is locked on Windows: behind the end of any file, so that the file can be read
-# meanwhile.
+# The position of the byte that is locked on Windows. It is after the end of any file, so that the file stays readable.
 _LOCKED_BYTE = 2**62
-# Without it, Windows writes two bytes for the end of a line.
+# The flag that opens a file as bytes. Without it, Windows writes two bytes at the end of each line.
 BINARY_FLAG: int = getattr(os, "O_BINARY", 0)
 
 
@@ -19,7 +18,7 @@ def open_locked(path: Path) -> int:
     """Open a file that no other run has open.
 
     Raises:
-        BlockingIOError: Another run has.
+        BlockingIOError: Another run has locked the file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY_FLAG | getattr(os, "O_NOFOLLOW", 0)
     while True:
@@ -61,7 +60,7 @@ def _lock(file: int) -> None:
 
 
 def append(file: int, *lines: bytes, sync: bool = False) -> None:
-    """Append lines to an open file in one write. Where it fails, the part that was written is removed.
+    """Append lines to an open file in one write. If the write fails, the written part is removed.
 
     Args:
         file: The file.

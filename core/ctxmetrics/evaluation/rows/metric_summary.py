@@ -10,12 +10,12 @@ from ctxmetrics._internal.frozen import plain_fields
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import NOT_FINAL
 
-# The minimum number of verdicts for the note that a judge answers alike, those about contexts of which the evidence names few, and the
-# share of equal verdicts above which it is given.
+# The note that a judge gives nearly the same answer to all questions needs this minimum number of verdicts, or of contexts whose
+# evidence is counted, and more than this share of equal verdicts.
 _MIN_VERDICTS_FOR_NOTE = 60
 _MIN_CONTEXTS_FOR_NOTE = 20
 _MAX_EQUAL_SHARE = 0.95
-# The figures as plain data: those before what the judge says alike, and those behind it.
+# The figures as plain data: the figures before `alike`, and the figures after it.
 _FIGURES = (
     "metric", "samples", "distinct", "scored", "mean", "partial", "interval", "not_judged", "undefined", "missing",
     "causes", "verdicts", "doubtful", "doubtful_share",
@@ -90,7 +90,7 @@ class MetricSummary:
 
     @property
     def partial(self) -> bool:
-        """Whether the mean is of a part only: of those samples that were judged, while others could not be."""
+        """Whether the mean is only of a part of the samples, because other samples could not be judged."""
         return self.mean is not None and self.not_judged > 0
 
     @property

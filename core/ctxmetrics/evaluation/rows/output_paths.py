@@ -15,9 +15,9 @@ from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_beside
 
-# What the name of a file ends in while its run goes on.
+# The ending of the name of a file while its run goes on.
 PART_ENDING = ".part"
-# How many bytes of a file are read to see whether this library wrote it.
+# The number of first bytes that show whether this library wrote a file.
 _INSPECTED_BYTES = 1024
 # How the lines of results begin.
 _RESULT_LINE_BEGINNINGS = (b'{"provenance_id"', b'{"sample_id"')
@@ -124,14 +124,14 @@ def _is_output(file_path: Path) -> bool:
         return False
     if is_table(file_path) and is_own(file_path):
         return True
-    # A file that was cut in its first line, or is empty, begins as the line does.
+    # A file may be empty or cut off in its first line. Then the beginning of a line starts with what is there.
     if any(line.startswith(start[: len(line)]) for line in _RESULT_LINE_BEGINNINGS):
         return True
     return start.startswith(_OTHER_OUTPUT_BEGINNINGS) and b"ctxmetrics" in start
 
 
 def make_folder(path: Path, option: str = "") -> None:
-    """Make a folder, and those above it, unless it is there.
+    """Create a folder and its parents, unless they exist.
 
     Args:
         path: The folder.

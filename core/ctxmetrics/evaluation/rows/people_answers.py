@@ -37,7 +37,7 @@ QuestionKey: TypeAlias = "tuple[str | None, str]"
 CONTEXTS = "context_useful"
 UNITS = "unit_supported"
 REFERENCE = "reference_supported"
-# What people say of a sample in its labels.
+# The keys of a sample's labels that people gave.
 _LABEL_KEYS = (CONTEXTS, UNITS, REFERENCE, "weight", "stratum", "stratum_size")
 YES = "yes"
 NO = "no"
@@ -79,7 +79,7 @@ class PersonAnswer:
         weight: That of the sample in the draw of that time.
         contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
         verdict_shown: Whether the judge's verdict had been shown before.
-        spans: Where the contexts stand that a yes is about, where their ids say so: ``SOURCE#char=START,END``.
+        spans: The spans of the contexts that support a yes, as ``SOURCE#char=START,END``. Empty if their ids do not say so.
     """
 
     question: LabelQuestion
@@ -98,7 +98,7 @@ class Drawn:
     Attributes:
         key: The sample's id and the hash of its question, reference and retrieved contexts.
         stratum: The value of the field that the draw is stratified by; None if there is none.
-        weight: How many samples of the file it stands for: those of its stratum / those drawn of it.
+        weight: How many samples of the file it stands for: samples of its stratum, divided by the drawn samples of the stratum.
         stratum_size: How many samples its stratum has; None without strata.
     """
 
@@ -113,7 +113,7 @@ class Draw:
     """The samples that were drawn, in the order in which they are asked about.
 
     Attributes:
-        seed: Where the random numbers began.
+        seed: The seed of the random numbers.
         by: The field that it is stratified by, or None.
         samples: How many samples could have been drawn.
         drawn: Those that were.
@@ -133,7 +133,7 @@ class PeopleAnswers:
 
     Attributes:
         path: The file.
-        draw: The last draw, or None. Where the files of several people were put together, all draws together.
+        draw: The last draw, or None. If the files of several people were joined: all their draws together.
         answers: The last answer of each person to each question.
         size: How many bytes its whole lines have. What a kill left of a last line is no answer.
 
@@ -193,7 +193,7 @@ class PeopleAnswers:
         )
 
     def _check_names(self) -> None:
-        """Raise where two people answered under one name: the later answers would replace the earlier ones."""
+        """Check that no two people answered under one name. Later answers would replace earlier ones."""
         if not self._replaced:
             return
         count = len(self._replaced)
@@ -258,7 +258,7 @@ class PeopleAnswers:
         """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
 
         Args:
-            annotator: The person whose answers count; None: those of all people.
+            annotator: The person whose answers count; None: the answers of all people count.
         """
         votes: dict[LabelQuestion, Counter[str]] = {}
         for (name, question), answer in self.answers.items():
@@ -340,7 +340,7 @@ def labels_by_key(
         annotator: The person whose answers are read; None: all people's.
 
     Raises:
-        InputFileError: The file has no yes or no, or its sentences are not those of the samples.
+        InputFileError: The file has no yes or no, or its sentences are not the sentences of the samples.
         ParameterError: There is no such annotator.
     """
     annotators = dict.fromkeys(name for name, _ in file.answers)
@@ -386,7 +386,7 @@ def _has_label(values: Iterable[bool | None]) -> bool:
 def _collect_labels(
     questions: Sequence[LabelQuestion], answers: Mapping[LabelQuestion, bool | None]
 ) -> dict[str, Any]:
-    """Return the labels of a sample by kind; a kind without a yes or a no is left out."""
+    """Return the labels of a sample by kind. A kind without any yes or no is left out."""
     labels = {}
     for kind in ASKED_KINDS:
         values = [answers.get(question) for question in questions if question.label == kind]
@@ -402,7 +402,7 @@ def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
 
 
 def _add_empty(labels: dict[QuestionKey, dict[str, Any]], bare: set[QuestionKey]) -> None:
-    """Add an empty list to the samples without contexts, as far as the person has come in the draw."""
+    """Add an empty list to the samples without contexts that come before the person's last answer in the draw."""
     if not any(CONTEXTS in sample_labels for sample_labels in labels.values()):
         return
     last = max(position for position, sample_labels in enumerate(labels.values()) if sample_labels)
@@ -481,7 +481,7 @@ def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | 
 def apply_labels(
     paths: Iterable[str | os.PathLike[str]], runs: Sequence[Sequence[Row]]
 ) -> list[list[Row]]:
-    """Return runs with the labels of files, in place of those that their samples have.
+    """Return runs with the labels of files instead of the labels of their samples.
 
     Args:
         paths: The labels files.
@@ -529,7 +529,7 @@ def _check_same(
 
 
 def _fill_gaps(labels: Sequence[bool | None], others: Sequence[bool | None]) -> list[bool | None]:
-    """Return labels with those of another file where they have none: the files may be about parts of one sample."""
+    """Fill gaps in labels with the labels of another file. Two files may be about different parts of one sample."""
     pairs = zip_longest(labels, others)
     return [other if label is None else label for label, other in pairs]
 

@@ -1,4 +1,4 @@
-"""Where results come from: the file, the judge and the library, and when and on which commit the run began."""
+"""The origin of results: the file, the judge, the library, the start of the run and its commit."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _BRANCH_VARIABLES = (
     "BUILDKITE_BRANCH",
     "CIRCLE_BRANCH",
 )
-# The characters of a commit that are shown, and the most of the line that holds them.
+# The number of shown characters of a commit, and the maximum number of characters of the line with the commit.
 SHOWN_COMMIT_LENGTH = 12
 _MAX_LINE_CHARACTERS = 100_000
-# The digits of a time in seconds up to the year 5138.
+# The maximum number of digits of a time in seconds: enough up to the year 5138.
 _MAX_EPOCH_DIGITS = 11
 # The fields of a provenance, and where their values stand in an origin.
 _ORIGIN_PATHS = {
@@ -78,7 +78,7 @@ def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin(Plain):
-    """Where the results of a run come from.
+    """The origin of the results of a run.
 
     Attributes:
         name: The file, or what the caller names the run; empty if there is no name.

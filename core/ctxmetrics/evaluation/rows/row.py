@@ -14,7 +14,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.score import Score
 from ctxmetrics.scores.wording import find_language
 
-# Stands in for the sample that a row does not have.
+# The sample of a row that has none.
 _EMPTY_SAMPLE = Sample()
 
 

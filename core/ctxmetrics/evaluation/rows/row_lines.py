@@ -28,7 +28,7 @@ _LEFT_OUT_FIELDS: dict[type, set[str]] = {
     Verdict: {"evidence"},
 }
 _NO_USAGE = Usage()
-# What a field is that a record does not have.
+# The value of a field that a record does not have.
 _ABSENT = object()
 
 
@@ -51,7 +51,7 @@ def to_lines(
 
     Args:
         row: The sample and its scores.
-        provenances: The numbers of the provenances that stand in the file; those of this row are added.
+        provenances: The numbers of the provenances in the file. The provenances of this row are added.
         run: What is known of the run: the first line of the file.
         keep_texts: Write all fields of the sample.
     """

@@ -58,12 +58,12 @@ class OutFile:
 
     Args:
         path: The file.
-        resume: Keep the rows that are in ``PATH.part`` already, as far as `known` accepts them.
+        resume: Whether to keep the rows that ``PATH.part`` already has, if `known` accepts them.
         keep_texts: Write all fields of the samples.
         start: What is known of the run.
 
     Attributes:
-        part: Where the rows are meanwhile; None for a device or a pipe.
+        part: The file of the rows until the run ends; None for a device or a pipe.
 
     Raises:
         InputFileError: The file cannot be opened, or another run writes it.
@@ -140,7 +140,7 @@ class OutFile:
     def _read_scores(
         self, lines: IO[bytes], sample: Sample, metrics: Sequence[Metric]
     ) -> list[Score] | None:
-        """Read a sample's next lines, as an earlier run left them: those that this run would write itself.
+        """Read the next lines of a sample that an earlier run wrote, if this run would write the same lines.
 
         Args:
             lines: The file.

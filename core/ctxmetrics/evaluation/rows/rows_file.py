@@ -189,13 +189,13 @@ class LineReader:
         return provenance
 
     def _pop_record(self, sample_id: str | None, data: dict[str, Any]) -> Mapping[str, Any] | None:
-        """Remove what a line says about its sample from its fields, and return it.
+        """Remove the record of the sample from the fields of a line, and return it.
 
-        A line that says nothing is about the sample of the line before.
+        A line without a record is about the sample of the line before.
         """
         if "sample" in data:
             record = data.pop("sample")
-            if record is not None and "hash" in record:  # not of a baseline, whose records hold less
+            if record is not None and "hash" in record:  # a baseline has no hash, and fewer fields
                 for name, empty in EMPTY_FIELDS.items():
                     record.setdefault(name, empty)
             self._sample_id = sample_id

@@ -125,7 +125,7 @@ def _split_context(
 def _find_spans(
     text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
 ) -> list[tuple[int, int, str]]:
-    """Return start, end and key of each piece of evidence in a context, as far as its text is shown."""
+    """Return start, end and key of each piece of evidence in the shown text of a context."""
     spans = []
     for verdict, key in evidence:
         for span in verdict.evidence:

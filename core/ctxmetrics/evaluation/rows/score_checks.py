@@ -21,7 +21,7 @@ _ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 _CHECKED_KINDS = ("sentence", "claim", "context")
 _CHECKED_FORMULAS = ("share", "average_precision")
 _ROUNDING_ERROR = 1e-9
-# How many characters of an id a message shows.
+# The maximum number of characters of an id in a message.
 _MAX_ID_CHARACTERS = 80
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
-# How many characters of a field's name a message shows.
+# The maximum number of characters of a field's name in a message.
 _MAX_FIELD_CHARACTERS = 80
 # An escape of JSON. The group is half a character: a surrogate without its partner.
 _SURROGATE_ESCAPE = re.compile(
@@ -71,7 +71,7 @@ def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
     """
     from pydantic_core import ValidationError
 
-    # As JSON, so that the rules are those of a file.
+    # Validate it as JSON, so that the same rules hold as for a file.
     text = json.dumps(data, default=str).encode()
     try:
         return form.validate_json(with_whole_characters(text))

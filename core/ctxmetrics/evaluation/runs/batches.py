@@ -202,7 +202,7 @@ class BatchScorer:
         scored: Mapping[str, list[Any]],
         first_row: int,
     ) -> set[str]:
-        """Score rows by two columns of lists, and as samples those whose cells hold anything else.
+        """Score rows by two columns of lists. Rows whose cells hold anything else are scored as samples.
 
         Returns:
             The fields that some row has.

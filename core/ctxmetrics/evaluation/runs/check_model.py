@@ -168,7 +168,7 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
 
 
 def _measure_seconds(run: Run, began: float) -> float:
-    """Return the seconds of the last request, if the library's own client sent it; else those since the beginning."""
+    """Return the seconds of the last request if the library's own client sent it. Else return the seconds since the beginning."""
     if run.last_reply is not None:
         return run.last_reply.seconds
     return time.perf_counter() - began
@@ -177,7 +177,7 @@ def _measure_seconds(run: Run, began: float) -> float:
 def explain_failure(
     verdict: Verdict, problem: JudgeError | None, reply: ServerReply | None = None
 ) -> Finding:
-    """Say why no reply came: the status decides, then what the server says.
+    """Say why no reply came. The status of the reply decides first, then the words of the server.
 
     Args:
         verdict: The verdict that is missing.

@@ -50,7 +50,7 @@ class LabelledSample:
         kind: What it tests.
         language: The language of its texts.
         truth: By the ids of sentences and contexts, whether they are supported or useful; None if people could disagree.
-        attacked: The ids whose verdicts an injected text tries to turn; also those of its clean twin.
+        attacked: The ids whose verdicts an injected text tries to change. The clean twin of the sample has the same ids.
         stating: By the ids of sentences, the contexts that each state it alone.
     """
 
@@ -123,13 +123,13 @@ def _build_sample(data: Mapping[str, Any]) -> LabelledSample:
 
 
 def _list_groups(labelled: LabelledSample, verdict: Verdict) -> Iterator[str]:
-    """Yield the groups to which a verdict belongs: those that a judge gets wrong which goes by the place or the topic."""
+    """Yield the groups of a verdict. A judge that goes by the place or the topic gets the verdicts of these groups wrong."""
     id_ = verdict.id
     right_value = labelled.truth[id_]
     context_count = len(labelled.sample.retrieved_contexts or ())
     if right_value is False and labelled.kind == "topic":
         yield "near topics"
-    # The indexes of the contexts that a yes is about: those that state the sentence, or the context itself.
+    # The indexes of the contexts that make the verdict positive: the contexts that state the sentence, or the context itself.
     own_index = int(id_[1:]) - 1
     contexts = labelled.stating.get(id_, frozenset([own_index]))
     if right_value is not True or context_count <= _FEW_CONTEXT_COUNT or not contexts:
@@ -189,9 +189,9 @@ class ControlRun:
         self._usage = Usage()
 
     def due(self, index: float, sample: Sample | None = None) -> Iterator[LabelledSample]:
-        """Yield the controls that are judged before a sample; after the last one, those that are left.
+        """Yield the controls that are judged before a sample. After the last sample, yield the remaining controls.
 
-        They are spread evenly over a run of known length. Where the length is not known, the distances
+        They are spread evenly over a run of known length. If the length is not known, the distances
         between them grow.
 
         Args:
@@ -285,7 +285,7 @@ def _is_right(labelled: LabelledSample, verdict: Verdict) -> bool:
 
 
 def _order_samples(language: str) -> Sequence[LabelledSample]:
-    """Order the samples of a language, then those in English: one of each kind, then another one of each."""
+    """Order the samples: first a language, then English. In both, one sample of each kind comes first, then another of each kind."""
     languages = [language] if language == "en" else [language, "en"]
     ordered: list[LabelledSample] = []
     for sample_language in languages:

@@ -61,10 +61,10 @@ from ctxmetrics.verdicts import PENDING
 if TYPE_CHECKING:
     from ctxmetrics.evaluation.batching.rounds import BatchRounds
 
-# Samples that are judged at once for each request that may be in flight: more would only wait, and take
+# The number of samples that are judged at once, for each request that may be in flight. More samples would only wait and take
 # memory.
 SAMPLES_PER_REQUEST = 2
-# Samples in memory for each of those: while an early sample waits for its judge, later ones may finish.
+# Samples in memory for each such request: while an early sample waits for its judge, later ones may finish.
 BUFFERED_SAMPLES_PER_REQUEST = 64
 # Seconds after which a run in which nothing waits lets other tasks go on.
 PAUSE_SECONDS = 0.02
@@ -111,7 +111,7 @@ class Evaluation:
         metrics: As for `evaluate`.
         judge: As for `evaluate`.
         controls: As for `evaluate`.
-        memo: Where finished judgements are remembered; None: the process's memory.
+        memo: The store of finished judgements; None: the memory of the process.
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         stores: Whether new judgements go into the cache; else this run alone has them.
@@ -241,7 +241,7 @@ class Evaluation:
             return await self._go_in_rounds(self._rounds)
 
     async def _go_in_rounds(self, rounds: BatchRounds) -> Results:
-        """Score over the replies that are there, and again over those that came, until none is to come."""
+        """Score with the replies that exist, and repeat it with new replies until no reply is missing."""
         if not await rounds.open(self._sleep):
             self._rounds = None  # it was stopped: nothing is asked
             return await self._score_all()
@@ -480,13 +480,13 @@ class Evaluation:
         self._changed.set()
 
     def _send(self, job: _Job, scores: Iterable[Score]) -> None:
-        """Send the scores of a sample as events, where these are wanted; an earlier run has sent those that it knew."""
+        """Send the scores of a sample as events, if the run sends events. Scores of an earlier run were sent then."""
         if self._telemetry is not None and not job.known:
             for score in scores:
                 self._telemetry.send(score, job.sample.metadata)
 
     def _finish_scores(self, job: _Job) -> list[Score]:
-        """Return the scores of a sample; those that were stopped are ``cancelled``."""
+        """Return the scores of a sample. A score that was stopped has the reason code ``cancelled``."""
         scores: list[Score] = []
         for metric, item in zip_longest(job.metrics, job.scores):
             try:
@@ -499,7 +499,7 @@ class Evaluation:
             scores.append(score)
         if not job.waits_for and not has_pending(scores):
             return scores
-        # No value of a sample is final before all its replies are there: those to one metric change another's.
+        # No value of a sample is final before all its replies exist: a reply to one metric can change another metric.
         return [
             metric.make_score(job.sample, None, reason_code=PENDING, message=_PENDING_MESSAGE)
             for metric in job.metrics
@@ -522,7 +522,7 @@ class Evaluation:
     async def _collect_rows(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
     ) -> None:
-        """Hand the rows on; those that are finished together are written together."""
+        """Pass the rows on. Rows that are finished together are written together."""
         while self._jobs or not reader.done():
             self._changed.clear()
             waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)

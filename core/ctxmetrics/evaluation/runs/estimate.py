@@ -58,11 +58,11 @@ class Estimate(Plain):
     """What a run will cost if every reply is right the first time.
 
     Attributes:
-        samples: How many there are.
-        calls: Requests, the same as the run will send (claims are taken for as many as the text has sentences).
-        prompt_tokens: Tokens sent: characters / 4, the schema not counted. Text in other scripts than Latin has more.
-        completion_tokens: Tokens received, from how long replies usually are.
-        reused: Judgements that cost nothing: in memory, in the cache, or asked for twice.
+        samples: The number of samples.
+        calls: The number of requests. A text is expected to have as many claims as sentences.
+        prompt_tokens: Tokens sent: characters / 4, without the schema. Text in scripts other than Latin has more tokens.
+        completion_tokens: Tokens received, estimated by the usual length of replies.
+        reused: The number of judgements that cost nothing: they are in memory or in the cache, or are asked for twice.
     """
 
     samples: int
@@ -88,9 +88,15 @@ class Estimate(Plain):
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
     ) -> float:
-        """Return how long the run takes with so many requests in flight, each of which takes so many seconds.
+        """Return how many seconds the run takes.
 
         With a limit of n requests in a minute, the first n requests do not wait. The next n wait for one minute, and so on.
+
+        Args:
+            concurrency: The number of requests in flight.
+            request_seconds: The seconds of one request.
+            requests_per_minute: The limit of requests per minute; None: no limit.
+            tokens_per_minute: The limit of tokens per minute; None: no limit.
 
         Raises:
             ParameterError: The concurrency is below 1.

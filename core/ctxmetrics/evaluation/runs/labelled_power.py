@@ -59,7 +59,7 @@ class LabelledGate:
         For ``--max-drop`` that is how often it is red, for ``--not-worse`` how often it passes.
 
         Args:
-            changes: The true changes; those that the judge invents if it is ``inventing``, and nothing truly changes.
+            changes: The true changes. For an ``inventing`` judge: the changes that the judge invents, while nothing truly changes.
             judge: ``good`` sees 80 % of the changes and invents some in 5 % of the other samples; ``blind`` sees none.
         """
         source = np.random.default_rng(_RANDOM_SEED)

@@ -40,7 +40,7 @@ class RunOptions(TypedDict, total=False):
     tags: Sequence[str] | None
 
 
-# The defaults of the options; None for those that are not named here.
+# The defaults of the options. An option that is not named here has the default None.
 DEFAULTS: Mapping[str, Any] = FrozenDict(
     dict.fromkeys(RunOptions.__annotations__)
     | {
@@ -65,12 +65,12 @@ _SMALLEST_VALUES = {
     "deadline": 0.001,
 }
 
-# What frameworks call the judge.
+# The names by which frameworks call the judge.
 _JUDGE_NAMES_ELSEWHERE = ("llm", "model")
 
 
 def check_options(options: RunOptions) -> dict[str, Any]:
-    """Return all options of a run, with the defaults of those that are left out; a terminal gets the progress.
+    """Return all options of a run. Options that are left out have their defaults; in a terminal, progress is shown.
 
     Raises:
         ParameterError: A number is out of range, or ``on_error`` is unknown.

@@ -1,4 +1,4 @@
-"""What so many samples can show: the differences that a gate finds, before a run is paid for."""
+"""The power of a number of samples: the differences that a gate finds, before a run is paid for."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ctxmetrics.scores.wording import plural
 
 # The options whose gates are described, and the end of the interval of the difference that each compares with its margin.
 GATES: dict[str, int | None] = {"--fail-under": None, "--max-drop": 1, "--not-worse": 0}
-# The share of samples that change where the means of both runs are equal, unless the user knows it.
+# The share of samples that change while the means of both runs are equal, unless the user gives another share.
 DEFAULT_CHANGED_SHARE = 0.2
-# To see by how much one verdict changes a value, each hit (and each miss) is changed by itself; of more than so many, about
-# so many that are evenly apart.
+# To measure by how much one verdict changes a value, each hit (and each miss) is changed separately. If there are more verdicts
+# than this, about this number of evenly spaced verdicts is changed.
 _MAX_CHANGED_VERDICTS = 64
 # The steps of the search for the smallest loss. Each step halves the range, and simulates all comparisons again.
 _BISECTION_STEPS = 14
@@ -75,7 +75,7 @@ def read_values(results: Results, name: str) -> RunValues:
 def _read_parts(score: Score, scale: float) -> ValueParts:
     """Read of how many parts a value consists: one verdict more or less changes it by one.
 
-    Where one verdict does not change it, such as a second hit of a hit rate, it has one part.
+    If a single verdict does not change a value, such as a second hit of a hit rate, the value has one part.
     """
     value = score.value or 0.0
     hits = [verdict.value is True for verdict in score.verdicts]
@@ -143,7 +143,7 @@ class Range:
 def describe_gate(
     results: Results, option: str, name: str, bar: float, *, changed: float | None = None
 ) -> str:
-    """Describe which difference a gate shows on the samples of a run, or that it cannot fail on so many.
+    """Describe which difference a gate shows on the samples of a run, or that it cannot fail on this number of samples.
 
     It cannot fail if it passes where every value falls to 0.
 

@@ -40,7 +40,7 @@ class Progress:
 
     @property
     def judged(self) -> int:
-        """Samples finished of which no score failed."""
+        """The number of finished samples without a failed score."""
         return self.done - self.failed
 
     @property

@@ -200,7 +200,7 @@ class ResultFigures(ResultRows):
         return list(build_span_samples(self, metric))
 
     def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
-        """Return the metrics whose scores have an attribution, as far as they are named."""
+        """Return the named metrics whose scores have an attribution."""
         self._need_rows(what)
         counting = [
             name for name in self.metrics if any(row[name].context_lengths is not None for row in self)

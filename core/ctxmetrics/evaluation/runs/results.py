@@ -200,7 +200,7 @@ class Results(ResultFigures):
         write_whole(path, map(json_line, chain.from_iterable(lines)))
 
     def by(self, key: str) -> dict[str, Results]:
-        """Return the results of each group of samples: of those with the same value of a key of the metadata.
+        """Return the results of each group of samples. Samples with the same value of a metadata key form a group.
 
         Args:
             key: Such as ``"metadata.topic"``.

@@ -42,7 +42,7 @@ class RunMetric:
         share: The mean as a share of the scale; None if there is none.
         scored: How many samples have a value, and how many there are.
         passed: How many reach the pass mark, as it is shown; empty if there is none.
-        origins: Where its values come from, as far as a comparison looks at that.
+        origins: The origins of its values that a comparison looks at.
     """
 
     text: str

@@ -137,7 +137,7 @@ class Source:
         self._samples = iter(checked)
 
     def count(self) -> int | None:
-        """Count the samples, also those of a file that is read during the run. Return None if the number is not known."""
+        """Count the samples, also if their file is read during the run. Return None if the number is not known."""
         file = self._file
         if self.total is None and file is not None:
             self._file = None
@@ -362,8 +362,8 @@ def check_id(sample: Sample, number: int, numbers_by_id: dict[str, int]) -> None
 
     Args:
         sample: The sample; without an id, nothing is noted.
-        number: Where it stands.
-        numbers_by_id: Where those before it stand, by id.
+        number: The number of the sample.
+        numbers_by_id: The numbers of the samples before it, by id.
 
     Raises:
         SampleError: One before it has its id: their results could not be told apart.
@@ -446,7 +446,7 @@ class CallerSource(Source):
         return time.monotonic() - self._woken_at > _MAX_REST_SECONDS
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
-        # Where nothing is judged, both threads would only wait for each other: they take turns, a group of samples each.
+        # If nothing is judged, both threads would only wait for each other. So they take turns, and each handles a group of samples.
         if not self._any_waits:
             ahead = max(ahead, _SAMPLES_PER_GROUP)
         if ahead > self._asked and (self._any_waits or not self._asked):

@@ -1,4 +1,4 @@
-"""Means of scores of which people gave a part and a judge all: prediction-powered inference (PPI++).
+"""Means of scores if a judge scored all samples and people a part of them: prediction-powered inference (PPI++).
 
 The unit is the sample, or a cluster of samples that belong together.
 """
@@ -90,7 +90,7 @@ def corrected(
         clusters: What each sample belongs to, first the labelled ones, then the others.
         trust: How much the judge counts; 0: people's scores alone; 1: ``mean(everyone) + mean(people - judge)``; None:
             the w of the formula.
-        apart: Whether the others are those of another run, whose mean is looked for.
+        apart: Whether the other samples are of another run, and the mean of that run is computed.
 
     Source: A. N. Angelopoulos, J. C. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference, arXiv 2311.01453;
     effective size: L. Kish, Survey Sampling (1965), 11.7; cluster error: K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13.

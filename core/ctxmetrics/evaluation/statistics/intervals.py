@@ -1,7 +1,6 @@
 """Intervals of means, and the distributions behind them.
 
-The unit is the sample, since the sentences of one reference, or the contexts of one question, are no
-independent draws.
+The unit is the sample: the sentences of one reference are not independent draws, nor are the contexts of one question.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ctxmetrics.errors import ParameterError
 NORMAL_QUANTILE = 1.96
 _ROUNDING_ERROR = 1e-9
 _MIN_TRIALS_FOR_SERIES = 300
-# From so many draws on, the number of ways may be above the largest float.
+# From this number of trials on, the number of combinations may be above the largest float.
 _MIN_TRIALS_FOR_LOGARITHMS = 1000
 
 
@@ -167,7 +166,7 @@ def upper_share(hits: int, size: int, tail: float) -> float:
 
 
 def binomial(hits: int, size: int, rate: float) -> float:
-    """Return the probability of so many hits in so many draws.
+    """Return the probability of a number of hits in a number of draws.
 
     >>> binomial(1, 2, 0.5)
     0.5

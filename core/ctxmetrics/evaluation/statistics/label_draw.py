@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# At least one label in so many is for a changed sample, if there are enough.
+# At least one of this number of labels is for a changed sample, if there are enough changed samples.
 _LABELS_PER_CHANGED_LABEL = 3
 
 

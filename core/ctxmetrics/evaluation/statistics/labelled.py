@@ -29,11 +29,11 @@ from ctxmetrics.evaluation.statistics.paired import (
     reach_unseen_changes,
 )
 
-# How far from the mean one more label is assumed to be, in scales: a few labels may show no sample that changed.
+# The assumed distance of one more label from the mean, in units of the scale. A few labels may show no changed sample.
 UNSEEN_LABEL_DISTANCE = 1.25
-# The unseen change counts in full until so small a part, one in .., of a stratum is without labels.
+# The unseen change counts in full unless less than one in this number of a stratum's samples is without labels.
 MIN_UNLABELLED_PART = 4
-# How many standard deviations fewer labels than expected a stratum may have by chance.
+# A stratum may have fewer labels than expected by chance: up to this number of standard deviations.
 MAX_CHANCE_DEVIATIONS = 2
 # By how many standard errors labels must differ from the judge to overrule a change that it shows. Two labels that contradict
 # it are enough if no label agrees with the change or shows a larger one: they differ by the square root of 2.
@@ -61,22 +61,22 @@ class LabelledDifference:
     """A mean difference by the labels of some samples and the judge's values of all.
 
     Attributes:
-        difference: The mean.
+        difference: The mean difference.
         interval: Its 95 % interval, inside the scale; None if all samples are labelled and none changed.
         p: p value of "no difference", from the same distribution.
-        labelled: How many samples have labels.
-        size: How many independent labels there are: samples, clusters, or Kish's effective number in each stratum.
-        changed: How many samples have a difference, by the labels where there are some, else by the judge.
+        labelled: The number of samples with labels.
+        size: The number of independent labels: samples, clusters, or Kish's effective number in each stratum.
+        changed: The number of samples with a difference, by their labels or, without labels, by the judge.
         correction: By how much the labels move the judge's mean.
         label_error: The standard error that comes from the samples without labels.
         unchanged_correction: The part of ``correction`` by samples that are equal by the judge.
         unchanged_error: The part of ``label_error`` by these samples.
-        changed_gap: People's mean less the judge's, in the labelled samples that changed by the judge.
-        changed_gap_error: Its standard error; as large as the gap where one of them is labelled.
+        changed_gap: People's mean minus the judge's mean, over the labelled samples that changed by the judge.
+        changed_gap_error: The standard error of ``changed_gap``. If only one such sample is labelled, it is as large as the gap.
         sample_error: The standard error that would remain if all samples were labelled.
         unseen_error: The error that stands for changes which no label shows.
         share: The share of the samples that is labelled.
-        degrees: Degrees of freedom of the samples: their number, or that of the clusters, less 1.
+        degrees: Degrees of freedom of the samples: the number of samples, or of clusters, minus 1.
     """
 
     difference: float
@@ -143,8 +143,8 @@ class LabelledDifference:
         - they are below the judge: ``c < 0``;
         - they do not show the same: ``T - min(1, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
 
-        c, T and s_r are those of `allow_change`, but the correction of the samples that changed by the judge is shrunk: it and its
-        error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
+        c, T and s_r are the symbols of `allow_change`. But the correction of the samples that changed by the judge is shrunk: this
+        correction and its error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
         at random, and a judge errs there in both directions.
 
         Source: W. James, C. Stein, Proceedings of the Fourth Berkeley Symposium 1 (1961) 361, with the positive part.
@@ -193,9 +193,9 @@ def labelled_difference(
     clusters: Sequence[object] | None = None,
     scale: float = 1.0,
 ) -> LabelledDifference:
-    """Estimate the mean of paired differences: the judge gives the difference of every sample, people those of some.
+    """Estimate the mean of paired differences. The judge gives the difference of every sample, people the difference of some.
 
-    The samples are two strata: the samples with a difference by the judge, and those without.
+    There are two strata: the samples with a difference by the judge, and the samples without.
 
     Symbols, for all samples or for the stratum h:
 
@@ -247,8 +247,8 @@ def labelled_difference(
     all_by_judge = np.concatenate([labelled_by_judge, unlabelled_by_judge])
     cluster_numbers = number_clusters(clusters, len(all_by_judge))
     if not len(others):
-        mean = paired_mean(people, clusters, scale=scale)
-        return _from_paired(mean, labelled_by_judge, int(cluster_numbers.max()))
+        estimate = paired_mean(people, clusters, scale=scale)
+        return _from_paired(estimate, labelled_by_judge, int(cluster_numbers.max()))
     sizes = [1.0] * len(people) if weights is None else weights
     samples = _Samples(labels, all_by_judge, np.asarray(sizes, float), cluster_numbers, scale)
     strata = samples.list_strata()
@@ -299,19 +299,25 @@ def labelled_difference(
     )
 
 
-def _from_paired(mean: PairedMean, judge: _Numbers, degrees: int) -> LabelledDifference:
-    """Return the paired difference of samples that are all labelled."""
+def _from_paired(estimate: PairedMean, judge_differences: _Numbers, degrees: int) -> LabelledDifference:
+    """Convert the estimate of samples that are all labelled.
+
+    Args:
+        estimate: The mean of people's differences.
+        judge_differences: The differences of the same samples by the judge.
+        degrees: The number of samples or clusters, minus 1.
+    """
     error = 0.0
-    if mean.detectable is not None:
-        error = mean.detectable / power_multiple(degrees)
+    if estimate.detectable is not None:
+        error = estimate.detectable / power_multiple(degrees)
     return LabelledDifference(
-        difference=mean.mean,
-        interval=mean.interval,
-        p=mean.p,
-        labelled=len(judge),
-        size=float(degrees + 1),
-        changed=mean.changed,
-        correction=mean.mean - float(judge.mean()),
+        difference=estimate.mean,
+        interval=estimate.interval,
+        p=estimate.p,
+        labelled=len(judge_differences),
+        size=float(degrees + 1),  # every label is independent, or every cluster
+        changed=estimate.changed,
+        correction=estimate.mean - float(judge_differences.mean()),
         label_error=0.0,
         unchanged_correction=0.0,
         unchanged_error=0.0,
@@ -326,16 +332,16 @@ def _from_paired(mean: PairedMean, judge: _Numbers, degrees: int) -> LabelledDif
 
 @dataclass(frozen=True, slots=True)
 class _Stratum:
-    """The part of one stratum: of the samples with a difference by the judge, or of those without.
+    """The figures of one stratum: the samples with a difference by the judge, or the samples without.
 
     Attributes:
-        changed: Whether it is that of the samples with a difference by the judge.
-        mean: The stratum's part of the mean difference.
-        correction: By how much labels move that part.
-        square: The stratum's part of the mean square.
-        terms: The part of each labelled sample in the error by samples without labels.
+        changed: Whether the samples of the stratum have a difference by the judge.
+        mean: The contribution of the stratum to the mean difference.
+        correction: By how much labels move this contribution.
+        square: The contribution of the stratum to the mean square.
+        terms: For each labelled sample, its contribution to the error that comes from samples without labels.
         unseen: The error for changes that no label shows.
-        size: The number of independent labels.
+        size: The number of independent labels in the stratum.
     """
 
     changed: bool
@@ -366,7 +372,7 @@ class _Samples:
     scale: float
 
     def list_strata(self) -> list[_Stratum]:
-        """List the strata that have samples: those with a difference by the judge first, then those without."""
+        """List the strata that have samples: first the samples with a difference by the judge, then the samples without."""
         has_changed = np.abs(self.judge) > ROUNDING_ERROR
         pairs = (True, has_changed), (False, ~has_changed)
         return [self._stratum(changed, members) for changed, members in pairs if members.any()]

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from ctxmetrics.evaluation.statistics.intervals import sign_p, student_p, student_quantile, upper_share
 
-# Below this number of changed samples, their spread says too little about changes that were not seen.
+# With fewer changed samples, their spread says too little about changes that were not seen.
 MIN_CHANGED_SAMPLES = 10
 # The share of tests that find the smallest detectable difference.
 TEST_POWER = 0.8
 SIGNIFICANCE_LEVEL = 0.05
-# Differences that are smaller count as equal.
+# Values that differ by less count as equal.
 ROUNDING_ERROR = 1e-9
 
 
@@ -53,7 +53,7 @@ def paired_mean(
     differences, n = sum(c) and m = sum(s) / n: the standard error is
     ``sqrt(G / (G - 1) * sum((s - m * c)**2)) / n``, for single samples the usual one. Interval:
     ``m +- t * error`` with Student's quantile and G - 1 degrees of freedom; p: of ``m / error`` in that distribution;
-    detectable: ``(t(0.975) + t(0.8)) * error``. Where all differences are equal, the interval has no width.
+    detectable: ``(t(0.975) + t(0.8)) * error``. If all differences are equal, the interval has no width.
 
     With fewer than ten changed samples the interval also reaches to ``-scale * u(worse)`` and ``scale * u(better)``,
     where u is the upper end of the exact 95 % interval of the share of clusters (Clopper and Pearson), since changes that
@@ -136,11 +136,11 @@ def samples_needed(difference: float, spread: float, changed: float = 1.0) -> in
     """Return how many samples show a true mean difference with 80 % power, in a test at 5 %.
 
     Formula: the smallest n with ``(t(0.975) + t(0.8)) * spread / sqrt(n) <= difference``, Student's quantiles with n - 1
-    degrees of freedom; and so many that ten changed samples are expected.
+    degrees of freedom. It is also large enough to expect ten changed samples.
 
     Args:
         difference: The true mean of the paired differences, above 0.
-        spread: Their standard deviation.
+        spread: The standard deviation of the paired differences.
         changed: The share of samples that have a difference.
 
     Source: H. S. Bloom, Evaluation Review 19 (1995) 547.
@@ -148,12 +148,12 @@ def samples_needed(difference: float, spread: float, changed: float = 1.0) -> in
     >>> samples_needed(0.5, 1.0)
     34
     """
-    normal = sum(map(NormalDist().inv_cdf, (1 - SIGNIFICANCE_LEVEL / 2, TEST_POWER)))
-    n = max(
-        2,
-        math.ceil((normal * spread / difference) ** 2),
-        math.ceil(MIN_CHANGED_SAMPLES / changed - ROUNDING_ERROR),
-    )
+    normal = NormalDist()
+    normal_multiple = normal.inv_cdf(1 - SIGNIFICANCE_LEVEL / 2) + normal.inv_cdf(TEST_POWER)
+    # A lower bound: Student's quantiles are larger than those of the normal distribution.
+    n_by_normal = math.ceil((normal_multiple * spread / difference) ** 2)
+    n_by_changed = math.ceil(MIN_CHANGED_SAMPLES / changed - ROUNDING_ERROR)
+    n = max(2, n_by_normal, n_by_changed)
     while power_multiple(n - 1) * spread > difference * math.sqrt(n):
         n += 1
     return n
@@ -181,7 +181,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def number_clusters(clusters: Sequence[object] | None, size: int) -> NDArray[np.intp]:
-    """Return the number of the cluster of each sample; without clusters each is one by itself."""
+    """Return the number of the cluster of each sample. Without clusters, each sample has its own number."""
     return np.arange(size) if clusters is None else np.array(numbered(clusters))
 
 

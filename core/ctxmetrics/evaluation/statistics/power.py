@@ -1,4 +1,4 @@
-"""How often a comparison of so many samples finds a true difference, by simulation with the test of `paired_mean`.
+"""How often a comparison finds a true difference, by simulation with the test of `paired_mean`.
 
 The result depends mainly on the size of a single change: a lost document takes the whole value of a sample, and a lost sentence
 takes a part of it. So both are simulated.
@@ -28,7 +28,7 @@ _RANDOM_SEED = 1
 _SIMULATION_COUNT = 8_000
 # A little more than 4 in 5, so that errors of the simulation and of the run's values do not lead below 4 in 5.
 _TARGET_POWER = TEST_POWER + 0.015
-# Sizes of changes within one step count as equal; the scale has so many steps.
+# The number of steps of the scale. Sizes of changes within one step count as equal.
 _SCALE_STEPS = 64
 # Steps of a search that halves an interval.
 _BISECTION_STEPS = 30
@@ -140,7 +140,7 @@ class ChangeModel:
 
         Args:
             loss: The mean loss, at least 0 and at most ``find_largest_loss(changed)``.
-            changed: The share of samples that change; fewer if not so many can.
+            changed: The share of samples that change. It is smaller if fewer samples can change.
             whole: Whether a sample that changes loses or wins all parts. Otherwise it loses or wins one part, and each
                 further part (such as another sentence) with the lowest probability that makes the loss possible.
         """
@@ -173,13 +173,13 @@ class ChangeModel:
         winning = (changed * loss_size - loss) / (loss_size + win_size)
         winning = min(winning, largest_winning_share)
         largest_loss = largest_losing_share * loss_size
-        if largest_loss < loss + winning * win_size:  # not so many can lose
+        if largest_loss < loss + winning * win_size:  # fewer samples can lose
             winning = (largest_loss - loss) / (win_size or loss_size)
         losing = (loss + winning * win_size) / loss_size
         return losing, winning
 
     def _build_mixed(self, losing: float, winning: float, further: float) -> Changes:
-        """Build the changes of which some are losses and some are wins.
+        """Build a mixture of losses and wins.
 
         Args:
             losing: The share of samples that lose.
@@ -270,14 +270,14 @@ def simulate(
     draws: int = _SIMULATION_COUNT,
     seed: int = _RANDOM_SEED,
 ) -> SimulatedComparisons:
-    """Simulate comparisons of so many samples.
+    """Simulate comparisons.
 
     Args:
         changes: The true changes.
         samples: How many samples a comparison has, two at least.
         scale: The largest possible difference.
         draws: How many comparisons to simulate.
-        seed: Where the random numbers begin.
+        seed: The seed of the random numbers.
     """
     source = np.random.default_rng(seed)
     unchanged = max(1 - changes.changed, 0.0)

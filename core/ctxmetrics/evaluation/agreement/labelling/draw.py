@@ -38,7 +38,7 @@ from ctxmetrics.text.sentences import sentence_spans, splitter
 
 
 def samples_by_key(samples: Iterable[Sample]) -> dict[QuestionKey, Sample]:
-    """Return the samples that can be labelled: those with a reference and retrieved contexts that are text.
+    """Return the samples that can be labelled: they have a reference and retrieved contexts that are text.
 
     Samples without an id whose texts are equal are one.
 
@@ -81,8 +81,8 @@ def draw(
 
     Args:
         samples: All that can be drawn; see `samples_by_key`.
-        n: How many to draw; where there are not so many, all.
-        seed: Where the random numbers begin: the same samples and seed give the same draw.
+        n: The number of samples to draw. If there are fewer, all are drawn.
+        seed: The seed of the random numbers. The same samples and seed give the same draw.
         by: A key of the metadata, such as ``"metadata.topic"``; None: one stratum.
         earlier: A smaller draw of the same samples, which this one continues.
 
@@ -116,7 +116,7 @@ def choose_samples(
     Args:
         strata: The stratum of each sample.
         counts: How many samples of each stratum to choose.
-        seed: Where the random numbers begin.
+        seed: The seed of the random numbers.
         earlier: Samples that are chosen already.
     """
     chosen = list(dict.fromkeys(earlier))  # each once
@@ -183,7 +183,7 @@ def list_questions(
 def read_labelled(
     samples: Iterable[Sample], file: PeopleAnswers, *, annotator: str | None = None
 ) -> list[Sample]:
-    """Return the samples with the labels of a file, in place of those that they have.
+    """Return the samples with the labels of a file instead of their own labels.
 
     Args:
         samples: All samples of the file that was labelled.

@@ -69,7 +69,7 @@ def _describe_verdict(verdict: Verdict) -> str:
 
 
 class Session:
-    """The questions of one draw to one person, in order; those that were skipped come last.
+    """The questions of one draw to one person, in order. Skipped questions come last.
 
     Its methods may be called from several threads.
 
@@ -137,13 +137,13 @@ class Session:
         return {"questions": len(answers), **counts, "open": answers.count(None)}
 
     def next_after(self, number: int) -> int | None:
-        """Return the next question after one: first those that were never shown, then those that were skipped.
+        """Return the next question after a question. Questions that were never shown come before skipped questions.
 
         Args:
             number: From 0; -1: before the first.
         """
         answers = self._list_answers()
-        # First the questions behind this one, then those from the beginning up to it.
+        # First the questions after this one, then the questions from the beginning up to this one.
         order: list[int] = [*range(number + 1, len(answers)), *range(number + 1)]
         for open_answer in (None, SKIPPED):
             for position in order:
@@ -326,7 +326,7 @@ def _is_settled(
 
 
 def _find_spans(sample: Sample, names: Sequence[str], contexts: Iterable[str]) -> tuple[str, ...]:
-    """Return where contexts stand in their sources, as far as their ids say so."""
+    """Return the spans of contexts in their sources, for contexts whose ids say so."""
     ids = sample.retrieved_context_ids or ()
     if len(ids) != len(names):
         return ()
