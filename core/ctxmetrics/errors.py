@@ -186,10 +186,10 @@ class JudgeError(CtxMetricsError):
         message: What happened. Keys in it are masked.
         reason_code: The code the affected verdicts get (see `ctxmetrics.verdicts.VerdictCode`).
         retryable: Whether asking again may help.
-        retry_after: Seconds the server asked to wait, where it did.
-        status: The HTTP status that said so, where one did.
+        retry_after: Seconds the server asked to wait, if it did.
+        status: The HTTP status that said so, if one did.
         usage: What the request cost; None: nothing but a call was counted.
-        limit: The most tokens that the model takes, where a server that refuses a longer request states it.
+        limit: The most tokens that the model takes, if a server that refuses a longer request states it.
 
     Attributes:
         lost: What all requests cost that were sent before the model was given up.

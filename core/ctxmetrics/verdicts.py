@@ -63,7 +63,7 @@ class Evidence(Plain):
         start: First character of the span.
         end: One past its last character.
         quote: The text of the span.
-        whole: Whether this context alone states the unit; False where it states a part of it.
+        whole: Whether this context alone states the unit; False if it states a part of it.
     """
 
     context: Count
@@ -81,7 +81,7 @@ class Verdict(Plain):
         id: ``s1``, ``s2`` .. for units; ``c1``, ``c2`` .. for contexts; the id itself in id metrics.
         value: True (supported, useful, hit), False, or None when not judged.
         text: The unit or context the verdict is about.
-        reason: Why, in words, where the judge said so.
+        reason: Why, in words, if the judge said so.
         code: Why the verdict is missing or flagged (`VerdictCode`), else None.
         evidence: The spans of the retrieved text behind a yes; of a no, the parts that are stated.
         details: What else the judge measured (missing words, similarity, stability ..), and of a fact its id,
@@ -123,7 +123,7 @@ class Usage(Plain):
         prompt_tokens: Tokens sent, as the server counted them.
         completion_tokens: Tokens received.
         reused: Judgements answered from memory, the cache or a request in flight, at no cost.
-        cost: Money, in the model's own currency, where the model says so.
+        cost: Money, in the model's own currency, if the model says so.
         estimated: True when a server gave no token counts and characters / 4 stand in.
         repeats: Those of the calls that asked again: after a failure, or for what a reply lacked.
     """

@@ -119,7 +119,7 @@ def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
 
 
 def make_metric(case: Case) -> Metric:
-    """Build the case's metric, with a judge of recorded replies, or recorded probabilities, where the case has them.
+    """Build the case's metric, with a judge of recorded replies, or recorded probabilities, if the case has them.
 
     Raises:
         ParameterError: A parameter is refused, which may be what the case expects.
@@ -179,7 +179,7 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
 
     Returns:
         One line a difference; empty when there is none. What a case does not mention is not compared, except that a
-        value where none is expected, and the other way round, is always a difference.
+        value if none is expected, and the other way round, is always a difference.
     """
     if isinstance(outcome, CtxMetricsError):
         if case.error == outcome.code:
@@ -274,7 +274,7 @@ class Batch:
     """Cases that one metric object can score in one call.
 
     Attributes:
-        metric: The metric. Its judge, where it has one, gives each sample the replies of its own case.
+        metric: The metric. Its judge, if it has one, gives each sample the replies of its own case.
         cases: The cases.
         samples: Their samples, in the same order. Where two differ in their replies only, a question tells them apart.
     """

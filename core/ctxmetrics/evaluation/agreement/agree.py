@@ -5,7 +5,7 @@ People label a part of the samples, in `Sample.labels`:
 * ``context_useful``: yes or no for each retrieved context, in order; compared with context precision's verdicts;
 * ``unit_supported``: yes or no for each sentence of the reference; compared with context recall's verdicts;
 * ``reference_supported``: one yes or no; compared with whether the judge finds every sentence supported;
-* ``weight``: how many samples this one stands for, where they were not drawn equally often (as `ctxmetrics label --by`
+* ``weight``: how many samples this one stands for, if they were not drawn equally often (as `ctxmetrics label --by`
   does); the corrected means use it. A sample without it has the weight 1.
 
 ``null`` in a list is no label. The unit of every interval is the sample: verdicts on one sample are no independent draws.
@@ -100,7 +100,7 @@ class AgreementReport:
         compared: The labels beside the verdicts, by kind of label.
         systems: One a metric and system, where systems were asked for.
         rankings: One a metric: whether the judge ranks the systems as people do.
-        people: How far several annotators agree, where a labels file has several.
+        people: How far several annotators agree, if a labels file has several.
         draw: How the samples of a labels file were drawn.
         clusters: How many clusters of samples there are, where clusters were asked for.
         bars: For the embedded judge a proposed `FittedBar` for each kind of label about support; for judges that give
@@ -239,7 +239,7 @@ def agree(
         annotator: The person whose answers of that file are read; None: the majority of all.
         system: A key of the samples' metadata, such as ``"metadata.system"``: the figures are also given for each value,
             and whether the judge ranks the systems as people do, over all questions and question by question. None:
-            ``run_id``, ``run`` or ``run_tag``, where all samples have it and a question has several.
+            ``run_id``, ``run`` or ``run_tag``, if all samples have it and a question has several.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value belong
             together, and count as one draw of the intervals.
         convention: Whose formulas the means have; sentences are the units in any case. With ``results``, theirs.
@@ -294,7 +294,7 @@ def agree(
 
 
 def _find_runs(samples: Sequence[Sample]) -> str | None:
-    """Find the key of the metadata that names runs, where all samples have it and a question has several."""
+    """Find the key of the metadata that names runs, if all samples have it and a question has several."""
     for key in _RUN_KEYS:
         if all(find(sample.metadata, key) is not None for sample in samples):
             names = read_groups(samples, key, "agree") or []

@@ -135,9 +135,9 @@ class SystemFigures(Plain):
 _COVERAGE_BARS = np.arange(0.3, 0.951, 0.01)
 # The bars that are tried for probabilities.
 _PROBABILITY_BARS = np.arange(0.05, 0.991, 0.01)
-# The parts of the labelled samples in cross-validation.
+# The number of parts of the labelled samples in cross-validation.
 _FOLD_COUNT = 10
-# The draws of the bootstrap.
+# The number of draws of the bootstrap.
 _BOOTSTRAP_DRAWS = 1_000
 _Flags = NDArray[np.bool_]
 _Numbers = NDArray[np.float64]

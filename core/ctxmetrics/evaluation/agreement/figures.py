@@ -19,7 +19,7 @@ from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, draw_shares
 from ctxmetrics.evaluation.statistics.corrected_means import MIN_LABELS
 from ctxmetrics.scores.wording import format_p, plural
 
-# The four kinds of answers, each as what people and the judge say: both say yes, only the judge, only people, both say no.
+# The four pairs of answers (people, judge): both say yes, only the judge does, only people do, both say no.
 KINDS_OF_PAIR = ((True, True), (False, True), (True, False), (False, False))
 # The figures that are given with an interval.
 _FIGURES_WITH_INTERVAL = ("bias", "sensitivity", "specificity", "balanced_accuracy", "kappa")
@@ -42,11 +42,11 @@ _JSON_FIGURES = (
     "kappa",
     "conclusion",
 )
-# Balanced accuracy of a judge that guesses.
+# The balanced accuracy of a judge that guesses.
 CHANCE_ACCURACY = 0.5
-# Values of a figure for which all draws may be equal although the figure is not certain.
+# Values of a figure at which all draws may be equal although the figure is uncertain.
 _CERTAIN_LOOKING_VALUES = (-1.0, -0.5, 0.0, 0.5, 1.0)
-# From which kappa on an agreement is called so; see `Agreement.conclusion`.
+# The minimum kappa of each word for an agreement: see `Agreement.conclusion`.
 _KAPPA_STRENGTHS = (
     (0.8, "almost perfect"),
     (0.6, "substantial"),

@@ -48,7 +48,7 @@ class Compared:
         label: Which kind.
         sample: The sample.
         sample_id: The sample's id, or its number.
-        people: What people said of each thing, None if they did not; None in all where the sample has no such labels.
+        people: What people said of each thing, None if they did not; None in all if the sample has no such labels.
         verdicts: What the judge said.
         score: The judge's score of the sample.
         group: The cluster that the sample belongs to; None: it is in no cluster with others.
@@ -72,7 +72,7 @@ class Compared:
 
     @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
-        """What people say, and the judge's verdict, where there are both."""
+        """What people say, and the judge's verdict, if there are both."""
         pairs = []
         for label, verdict in zip(self.people or (), self.verdicts, strict=True):
             if label is not None and verdict.value is not None:

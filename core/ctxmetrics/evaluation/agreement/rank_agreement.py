@@ -208,7 +208,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def tau_ap(judge: Sequence[float], people: Sequence[float]) -> float | None:
-    """tau-AP: Kendall's tau in which the upper ranks weigh more; 1 where the judge gives people's order, -1 the opposite one.
+    """Compute tau-AP: Kendall's tau in which upper ranks weigh more. It is 1 for people's order, and -1 for the opposite order.
 
     Formula: the items stand in the judge's order; ``2 / (n - 1) * sum over i = 2..n of C(i) / (i - 1) - 1``, C(i) how many
     of the items above rank i people put above it, too. Items that are equal to people count half. Items that are equal to
@@ -246,7 +246,7 @@ def tau_ap(judge: Sequence[float], people: Sequence[float]) -> float | None:
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Kendall's tau-b: 1 where both give the same order, -1 where they give the opposite one.
+    """Compute Kendall's tau-b. It is 1 if both give the same order, and -1 if they give opposite orders.
 
     Formula: ``(agreeing - opposite) / sqrt(a * b)`` over all pairs, a and b the pairs that differ in the first and in the
     second. None if all values of one are equal.
@@ -260,7 +260,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Spearman's rank correlation, equal values with their mean rank. Return None if all values of one are equal.
+    """Compute Spearman's rank correlation. Equal values have their mean rank. Return None if all values of one are equal.
 
     Source: C. Spearman, American Journal of Psychology 15 (1904) 72.
 

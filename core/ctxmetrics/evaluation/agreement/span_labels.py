@@ -29,7 +29,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.scores.wording import clean, plural
 
-# How many places of a text a message shows.
+# The maximum number of places of a text in a message.
 _MAX_PLACES_SHOWN = 3
 # The keys that may hold the id of a chunk. LlamaIndex writes ``id_``.
 _CHUNK_ID_KEYS = (*ID_KEYS, "chunk_id", "id_")
@@ -286,11 +286,11 @@ def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
 
 # --- where chunks stand in their sources ---
 
-# Characters of the pieces by which a chunk is looked up.
+# The number of characters of the pieces by which a chunk is searched.
 _PIECE_LENGTH = 12
-# Characters of a source that are folded at once, so that a place can be converted quickly.
+# The number of characters of a source that are folded at once. Places in a small block are converted quickly.
 _FOLDED_BLOCK_LENGTH = 4096
-# Exact spans of a chunk in one source that are looked for: two show that it stands there several times.
+# The search for exact spans of a chunk in a source ends with this number: two show that it occurs several times.
 _MAX_EXACT_SPANS = 2
 
 

@@ -59,7 +59,7 @@ class BatchReport:
     Attributes:
         batched: What was paid at the price of batches.
         online: What was paid at the ordinary price: the first request, which shows what the server takes.
-        price: What a batch costs, as a share of the ordinary price, where the provider says so.
+        price: What a batch costs, as a share of the ordinary price, if the provider says so.
         unfinished: The batches that are not answered yet.
         held_back: Requests that wait for room in the provider's queue.
         notes: What happened to batches that did not end well, a line each.

@@ -69,7 +69,7 @@ class BatchModel(ReplayingModel):
 
     @property
     def most_queued(self) -> float:
-        """The most tokens that may be submitted and not answered; infinite where nothing is known."""
+        """The most tokens that may be submitted and not answered; infinite if nothing is known."""
         limit_of_caller: float = math.inf
         if self.batch.max_queued_tokens is not None:
             limit_of_caller = self.batch.max_queued_tokens

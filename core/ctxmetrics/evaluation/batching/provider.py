@@ -29,17 +29,17 @@ from ctxmetrics.models.runtime import failures
 T = TypeVar("T")
 # The code of a request that its batch did not answer.
 UNANSWERED = "batch_failed"
-# Bytes of a line that are read: a reply, and what stands around it.
+# The maximum number of bytes of a line: a reply and the data around it.
 _MAX_LINE_BYTES = MOST_BYTES + 20_000
 _KEY_IN_LINE = re.compile(rb'"custom_id"\s*:\s*"([0-9a-f]{64})"')
 # The seconds that one request about files or batches may take.
 REQUEST_TIMEOUT_SECONDS = 600.0
 # The maximum number of seconds by which a batch may seem older than its intent, since clocks differ.
 _MAX_CLOCK_SKEW_SECONDS = 3600.0
-# How often a provider is asked that has no room, or does not have what is asked about, or not yet.
+# The maximum number of calls to a provider that has no room, or does not know the object (yet).
 _MAX_TRIES = 4
 _STATUS_NOT_FOUND = 404
-# Bytes of a result that are in memory at a time.
+# The number of bytes of a result that are in memory at a time.
 _PIECE_BYTES = 65536
 STATUS_SUCCESS = 200
 
@@ -88,7 +88,7 @@ class BatchProvider(ABC):
     max_bytes: ClassVar[int]
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call one of the methods below, again where the server has no room, or does not have what it is asked about (yet).
+        """Call a method of the provider. Repeat the call while the server has no room, or does not know the object yet.
 
         After any other failure, what was asked may have been done.
 
@@ -137,7 +137,7 @@ class BatchProvider(ABC):
         """Build a request of a batch from the body of a chat completion."""
 
     def upload(self, intent: Intent, lines: IO[bytes]) -> str | None:  # noqa: ARG002 - not every form has files
-        """Upload the requests, where they are not sent with the batch, and return the id of their file."""
+        """Upload the requests, if they are not sent with the batch, and return the id of their file."""
         return None
 
     @abstractmethod
@@ -371,7 +371,7 @@ class OpenAIBatches(BatchProvider):
 
 # The Messages API asks for a bound of the reply.
 _MAX_REPLY_TOKENS = 4096
-# The statuses that the errors would have as answers to ordinary requests.
+# By the type of an error: the HTTP status that an ordinary request would get.
 _STATUS_BY_ERROR = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -384,7 +384,7 @@ _STATUS_BY_ERROR = {
     "overloaded_error": 529,
 }
 _OTHER_STATUS = 500
-# Why a reply ended, in the words of a chat completion.
+# By the stop reason of a message: the finish reason of a chat completion.
 _FINISH_REASONS = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",

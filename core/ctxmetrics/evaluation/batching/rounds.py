@@ -39,7 +39,7 @@ from ctxmetrics.verdicts import Usage
 # The maximum and the first number of seconds between two tries. The pause is doubled after each try.
 _MAX_PAUSE_SECONDS = 2.0
 _LOCK_PAUSE_SECONDS = 0.5
-# What a line of the results is called that answers no open request of its batch: it stands there twice, or is of another run.
+# The name of result lines that answer no open request of their batch: repeated lines, or lines of another run.
 _STRAY_LINES = "stray lines"
 _BATCH_GONE = BatchState("gone", ended=True, problem="the provider does not have it any more")
 _log = logging.getLogger("ctxmetrics")

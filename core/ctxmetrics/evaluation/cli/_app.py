@@ -135,7 +135,7 @@ class _ProcessSignals:
         self.last: int | None = None
 
     def install(self) -> None:
-        """Handle the signals, also as process 1 of a container, where the system ignores them otherwise."""
+        """Handle the signals, also as process 1 of a container, which ignores them by default."""
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)  # Windows has no SIGHUP
             if number is not None and signal.getsignal(number) == signal.SIG_DFL:

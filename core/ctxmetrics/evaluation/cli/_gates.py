@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ctxmetrics.evaluation.agreement.correction import Correction
     from ctxmetrics.evaluation.report.summary import Controls
 
-# GitHub's name of the file whose Markdown it shows with a step.
+# The variable that names the file whose Markdown GitHub shows with a step.
 _SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 # The most failing samples that are named.
 _MAX_NAMED_SAMPLES = 10

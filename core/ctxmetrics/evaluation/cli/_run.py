@@ -97,7 +97,7 @@ def build_task(
     listed: bool = True,
     by: str | None = None,
 ) -> tuple[Any, list[Metric], Payload | None]:
-    """Build the samples, the metrics, and what a request to Aegis says beside them, where the file is one.
+    """Build the samples, the metrics, and what a request to Aegis says beside them, if the file is one.
 
     Args:
         source: The file. Its samples are a list, or are read as the run goes on.
@@ -204,7 +204,7 @@ def metrics_fitting(
         if not has_all_fields(samples, metric.requires):
             continue
         if isinstance(metric, JudgedMetric):
-            metric.with_judge(judge)  # raises where the judge cannot do what the metric asks
+            metric.with_judge(judge)  # raises if the judge cannot do what the metric asks
         fitting.append(metric)
     if getattr(judge, "waits", True):
         fitting = _without_second_request(fitting)
@@ -228,7 +228,7 @@ def has_all_fields(samples: Iterable[Sample], fields: Sequence[str]) -> bool:
 
 
 def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
-    """Leave out the metrics that ask a model about the response, where others ask about the reference."""
+    """Leave out the metrics that ask a model about the response, if others ask about the reference."""
     judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     asks_about_both = len({metric.answer_field for metric in judged_metrics}) > 1
     chosen: list[Metric] = []

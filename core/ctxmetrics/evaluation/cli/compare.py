@@ -130,7 +130,7 @@ def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]
             overruled = describe_overruled(item, margin)
             if overruled:
                 message(f"note: {outcome.gate}: {overruled}")
-            # This gate fails where the interval ends below the margin.
+            # This gate fails if the interval ends below the margin.
             if item.detectable:
                 power = describe_power(format_number(margin + item.detectable, item))
                 message(

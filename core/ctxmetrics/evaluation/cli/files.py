@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.base import Metric
     from ctxmetrics.samples.sample import Sample
 
-# How many characters of a value are shown.
+# The maximum number of characters of a value.
 _MAX_VALUE_CHARACTERS = 60
-# How a question ends.
+# The marks that end a question.
 _QUESTION_MARKS = ("?", "？", "؟")
 _METRICS_NOTE = (
     "Parameters stand in brackets: --metric 'context_recall(top_k=5)', --metric 'context_recall(unit=fact)'; ndcg@10 and "

@@ -62,7 +62,7 @@ class VerdictSources:
 
 
 def _find_labels(file: Path) -> Path | None:
-    """Find the file that `ctxmetrics label` writes beside the samples, where it is there."""
+    """Find the file that `ctxmetrics label` writes beside the samples, if it is there."""
     path = labels_beside(file)
     return path if path.is_file() else None
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # A random seed is a number below this.
 _SEED_LIMIT = 2**32
-# How many samples are drawn where the caller says nothing.
+# The default number of samples that are drawn.
 _DEFAULT_SAMPLE_COUNT = 50
 
 

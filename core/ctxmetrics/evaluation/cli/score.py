@@ -51,7 +51,7 @@ _DEMO_FILE_PLACES = (
 )
 # The ending of --write-baseline that keeps a better baseline.
 _BEST_ENDING = ".best"
-# Units that were lost between stages which are printed.
+# The maximum number of printed units that were lost between stages.
 _MAX_LOST_UNITS = 10
 
 

@@ -18,14 +18,14 @@ from ctxmetrics.metrics.catalog import metric_named
 from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
 
-# How many of the samples that fell are kept for each metric.
+# The maximum number of remembered samples with a lower value, for each metric.
 _MAX_WORSE_SAMPLES = 10
-# How many contradictions of the embedded judge are noted.
+# The maximum number of remembered contradictions of the embedded judge.
 _MAX_CONTRADICTIONS = 5
 
 
 class Changes:
-    """Collects what changed between the samples of two runs, which are added in any order and listed in that of the first run.
+    """Collects the changes between two runs. Samples are added in any order and listed in the order of the first run.
 
     Args:
         metrics: What is compared.
@@ -257,7 +257,7 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
 
 
 def get_family(name: str) -> str:
-    """Return the family of the metric of a name. The result is empty if the library has none of it."""
+    """Return the family of a metric by its name. Return an empty text if the library has no such metric."""
     metric = metric_named(name)
     if metric is None:
         return ""

@@ -387,7 +387,7 @@ def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
 
 
 def _check_audit(audit: GoldAnswers, differences: Iterable[Difference]) -> None:
-    """Raise where an audit of the gold corrects no difference."""
+    """Check that an audit of the gold corrects at least one difference."""
     for item in differences:
         if item.corrected is not None and item.corrected.by_audit:
             return

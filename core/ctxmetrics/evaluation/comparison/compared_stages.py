@@ -52,7 +52,7 @@ class ComparedStage(Plain):
 
     @property
     def said(self) -> str:
-        """What was lost, and whether both runs had the same to select from, where there is a stage before."""
+        """What was lost, and whether both runs had the same to select from, if there is a stage before."""
         differ = f"the pools differ in {self.different} of {plural(self.pools, 'sample')}"
         pool = differ if self.different else "from the same contexts"
         return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"

@@ -20,7 +20,7 @@ from ctxmetrics.scores.wording import plural
 RunRows: TypeAlias = "Iterable[Row] | str | os.PathLike[str]"
 RowPair: TypeAlias = "tuple[Row, Row]"
 
-# What must be equal before two scores may be compared, each with the name of its field in a score's provenance.
+# The origin of scores must be equal before they may be compared: each name with its field in a score's provenance.
 _ORIGIN_FIELDS = {
     "judge": "judge",
     "prompt": "prompt",
@@ -28,9 +28,9 @@ _ORIGIN_FIELDS = {
     "formula": "formula",
     "unit": "splitter",
 }
-# What `compare` may be told to accept as different.
+# The differences that the caller may allow `compare` to accept.
 FIELDS = (*_ORIGIN_FIELDS, "question")
-# How many differences a message shows.
+# The maximum number of differences in a message.
 _MAX_DIFFERENCES_SHOWN = 3
 
 

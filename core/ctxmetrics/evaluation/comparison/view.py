@@ -188,8 +188,8 @@ class Held(Plain):
     Attributes:
         rank: Its rank in the run that supported the unit, from 1.
         quote: The words that support it.
-        hash: The context's hash, where it is known.
-        text: The whole context, where the run kept the texts.
+        hash: The context's hash, if it is known.
+        text: The whole context, if the run kept the texts.
         retrieved_by_both: Whether the other run retrieved it too; None if that is not known.
         unknown: Why it is not known: ``"hashes"``: a run kept none; ``"text"``: under the same id the other run retrieved
             another text; ``"index"``: the runs have other ids. None if it is known.
@@ -355,7 +355,7 @@ class Comparison(_Shown):
     stages: ComparedStages | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON-ready data; ``stages`` where samples have some."""
+        """Return the comparison as plain JSON-ready data; ``stages`` if samples have some."""
         data = Plain.to_dict(self)
         if data["stages"] is None:
             del data["stages"]
@@ -585,7 +585,7 @@ def describe_labels(item: Difference, corrected: Corrected) -> str:
 
 
 def _direction(item: Difference | Corrected) -> int:
-    """Return 1 where a difference is shown to be above 0, -1 below, 0 where none is shown."""
+    """Return 1 if a difference is shown to be above 0, -1 below, 0 if none is shown."""
     if item.p > SIGNIFICANCE_LEVEL or not item.difference:
         return 0
     return 1 if item.difference > 0 else -1

@@ -36,19 +36,19 @@ _FORMAT_TABLE: Mapping[str, Any] = read_data("evaluation.files", "formats.json")
 _SAMPLES_KEY: str = _FORMAT_TABLE["within"]
 # The paths in a hit at which its score or rank may stand.
 _SCORE_PATHS: tuple[str, ...] = tuple(_FORMAT_TABLE["ranks"])
-# The same paths, to look one up.
+# The same paths as a set, for look-ups.
 _SCORE_PATH_SET = frozenset(_SCORE_PATHS)
-# Of paths with two steps, the second steps by the first.
+# For paths with two steps: the second steps by the first step.
 _SCORE_KEYS_BY_OBJECT: dict[str, set[str]] = {}
 for _path in _SCORE_PATHS:
     _object_key, _dot, _score_key = _path.partition(".")
     if _dot:
         _SCORE_KEYS_BY_OBJECT.setdefault(_object_key, set()).add(_score_key)
-# How many objects may stand around the hits in an item of a list.
+# The maximum number of objects around the hits in an item of a list.
 _MAX_DEPTH = 3
 # For stores that return a list of texts and a list of ids: the key of the ids by the key of the texts.
 _IDS_KEY_BY_TEXTS_KEY: Mapping[str, str] = _FORMAT_TABLE["beside"]
-# Names of what holds the results of a search.
+# Names of keys that hold the results of a search.
 SEARCH_RESULT_NAMES = re.compile(
     r"""
       retriev | search | result | hit | match | top_?k
@@ -60,7 +60,7 @@ SEARCH_RESULT_NAMES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-# Names of what was not retrieved: what is expected, and distractors.
+# Names of keys for items that were not retrieved: expected items and distractors.
 NAMES_OF_NOT_RETRIEVED = re.compile(
     r"""
       gold | reference | expected | evidence | relevant | positive

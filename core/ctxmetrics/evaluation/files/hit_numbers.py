@@ -20,7 +20,7 @@ from ctxmetrics.samples.documents import as_list, ids_of, is_missing, unscored
 from ctxmetrics.samples.field_names import normalized_key
 
 ORDER_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
-# What a number is, by the letters of its name.
+# The kind of a number, by the letters of its name.
 _KINDS_BY_NAME: Mapping[str, str] = {
     normalized_key(name): kind
     for kind in ("rank", "position", "rerank", "fused", "score", "distance", "unclear")
@@ -28,7 +28,7 @@ _KINDS_BY_NAME: Mapping[str, str] = {
 }
 # The objects of a hit that may hold such numbers. Objects with the stored fields of the document are not among them.
 _SCORE_HOLDERS = frozenset(ORDER_WORDS["holders"])
-# What the name of a list beside the hits may begin with, before the name of its numbers: retrieved_scores.
+# Prefixes of the name of a list beside the hits. The name of its numbers follows: retrieved_scores.
 _LIST_NAME_PREFIXES = sorted(map(normalized_key, ORDER_WORDS["owners"]), key=len, reverse=True)
 # Objects of a row that hold lists of numbers beside the hits.
 OBJECTS_WITH_LISTS = frozenset(ORDER_WORDS["beside"])
@@ -42,14 +42,14 @@ _VERTEX_HIT_KEYS = frozenset({"sourceUri", "source_uri"})
 RANK_KINDS = frozenset({"rank", "position", "place"})
 # Kinds of numbers whose name is not known as a whole.
 GUESSED_KINDS = frozenset({"guess", "count"})
-# Names of numbers that are a person's grade where they are small and whole.
+# Names of numbers that are a person's grade if they are small and whole.
 GRADE_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grades"]))
 # Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
 _GRADE_LIST_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grade_lists"]))
 _GRADE_NAME_PREFIXES = sorted(
     map(normalized_key, ORDER_WORDS["owners_of_grades"]), key=len, reverse=True
 )
-# The highest grade of a list.
+# The maximum grade in a list.
 _MAX_GRADE_OF_LIST = 10
 # Words of names that may say an order, although the whole name is not known: ``colbert_score``.
 _ORDER_WORDS = frozenset(ORDER_WORDS["words"])
@@ -67,11 +67,11 @@ _PLACE_LIST_WORDS = frozenset({"permutation", "mask"})
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 # The name of a column for one of several passages, and its number: Score 1, rank_2.
 _NUMBERED_COLUMN = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
-# What stands between numbers in a text.
+# The separators between numbers in a text.
 _NUMBER_SEPARATOR = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
 # A number in a text, perhaps with ``#`` before it or ``%`` behind it.
 _NUMBER_AS_TEXT = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
-# How many objects of a hit may stand in each other.
+# The maximum depth of nested objects of a hit.
 _MAX_DEPTH = 3
 # The ends of the paths of objects that hold scores.
 _SCORE_OBJECT_ENDINGS = ("scores.", "score.")

@@ -30,7 +30,7 @@ from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import ORDERED_BY, UNORDERED_BY
 
-# What decides the order: the list itself, ranks, or scores and distances. None: ranks, else scores, else the list.
+# The source of the order: the list as given, ranks, or scores and distances. None: ranks, else scores, else the list.
 Order = Literal["given", "rank", "score"]
 # The level of each kind of number: numbers of a lower level decide first. Numbers of the last level decide nothing.
 _UNDECIDED_LEVEL = 5
@@ -47,9 +47,9 @@ _LEVEL_BY_KIND: Mapping[str, int] = {
     "other": _UNDECIDED_LEVEL,
 }
 _SCORE_KINDS = frozenset({"rerank", "fused", "score", "distance", "unclear"})
-# The highest number that may be a person's grade.
+# The maximum of a person's grade.
 _MAX_GRADE = 5
-# What a reranker's answer is called.
+# The names of a reranker's answer.
 _RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, ORDER_WORDS["answers"]))
 # Parts of the names of numbers whose lowest value comes first.
 _LOWEST_FIRST_NAME_PARTS = ("dist", "position", "rank", "euclid")

@@ -37,7 +37,7 @@ class Partners:
 
     Args:
         rows: The fields of the references' rows, each with its place.
-        on: A field, or a column or path that is in the metadata of both sides; None: see above. ``"order"``, where no row
+        on: A field, or a column or path that is in the metadata of both sides; None: see above. ``"order"``, if no row
             has such a column: the number of the row.
         missing: What becomes of a reference without a partner; see `unanswered`.
     """

@@ -17,9 +17,9 @@ from ctxmetrics.samples.cells import object_of
 from ctxmetrics.samples.documents import leaves, text_of
 from ctxmetrics.samples.schema import OPTIONS
 
-# How many levels deep a list of rows is looked for in an export.
+# The maximum depth at which a list of rows is searched in an export.
 _MAX_DEPTH = 3
-# The minimum number of fields of a sample that a metric looks at.
+# The minimum number of fields that a sample has.
 _MIN_FIELDS = 2
 # The key of the questions in a row about a conversation.
 _QUESTIONS_KEY = "qa"

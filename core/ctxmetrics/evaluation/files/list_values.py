@@ -133,7 +133,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
 def _find_unread_list(
     values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]
 ) -> str | None:
-    """Find what a reranker returned or chose from what was retrieved, where it is not read; return its name, None if there is none."""
+    """Find what a reranker returned or chose from what was retrieved, if it is not read; return its name, None if there is none."""
     if values.get("stages") or values.get("searches"):
         return None
     for name in RETRIEVED:

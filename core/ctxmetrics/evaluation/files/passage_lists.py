@@ -62,9 +62,9 @@ _HEADING_PATTERNS: Mapping[str, str] = {
     "①": r"^[^\S\n]*([①-⑳❶-❿])",
     "1.": r"^[^\S\n]*(\d+)[.):](?=[^\S\n])",
 }
-# The same of numbers behind a sentence, which may be steps: they are split where it is said.
+# The pattern of numbers after a sentence. They may be the steps of one passage, so they split a text only if the user asks.
 _NUMBER_WITHIN_LINE = r"|(?<=[.!?。]\s)(\d+)[.)>](?=\s)|^(\d+)>(?=\s)"
-# The same of a number in brackets at the end, where the numbers stand behind the passages.
+# The pattern of a number in brackets at the end of a text, for numbers that follow their passages.
 _NUMBER_AT_END = r"|(?<=\s)\[\d+\]\s*\Z"
 # A number of a passage, or its id.
 _NUMBER_OR_ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\\d+"

@@ -84,7 +84,7 @@ def recognise(
     Args:
         rows: The rows, or the first of them.
         schema: One of `SCHEMAS`, or ``"auto"``.
-        columns: Which column or path holds which field, where no schema is right.
+        columns: Which column or path holds which field, if no schema is right.
         parses_texts: Whether lists and objects may stand as text, as files have them.
         single: Whether one text may stand for a list of one, if every row has it so.
         source: What the log calls the rows, such as their file; None logs nothing.

@@ -20,7 +20,7 @@ class Reading:
 
     Attributes:
         name: The name of the schema.
-        columns: Which column or path holds which field, where that is not what the schema says. ``metadata`` takes any
+        columns: Which column or path holds which field, if that is not what the schema says. ``metadata`` takes any
             number of columns.
         renamed: The schema's key for each column whose name is written in another way.
         absent: Fields that none of several rows has. None: a single row is read, and only its own fields count.
@@ -35,7 +35,7 @@ class Reading:
         comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
         decimal_ids: Whether ids are whole numbers and some of them end in ``.0``. This ending is no part of the id.
         graded_ids: Whether the texts of expected ids have a grade each behind them: ``d3:2``.
-        id_separator: The blank, ``/`` or ``+`` between ids in a cell, where the first rows show that it is one.
+        id_separator: The blank, ``/`` or ``+`` between ids in a cell, if the first rows show that it is one.
     """
 
     name: str

@@ -47,14 +47,14 @@ from ctxmetrics.samples.schema import (
 )
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
-# How many keys are remembered.
+# The maximum number of remembered keys.
 _MAX_KEYS = 8192
-# How many forms of objects that hold fields are remembered.
+# The maximum number of remembered forms of objects that hold fields.
 _MAX_OBJECT_FORMS = 256
 # The types of plain data; an array is none.
 _PLAIN_TYPES: frozenset[type] = frozenset({str, int, float, bool, list, dict, NoneType})
-# One value of each type: the careful reader is asked which field such a value is under a key. An object with a text may be
-# a document.
+# One value of each type. The careful reader says which field such a value is under a key. An object with a text may be a
+# document.
 _EXAMPLE_VALUES: tuple[Any, ...] = ("text", 1, 0.5, True, ["text"], {"text": "text"})
 # Fields that are one object.
 _OBJECT_FIELDS = frozenset({"labels", "metadata", "stages"})

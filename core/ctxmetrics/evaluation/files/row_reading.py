@@ -1,4 +1,4 @@
-"""The careful reader: it asks of each row where its fields stand, and reads them.
+"""The careful reader: it finds the fields of each row anew, and reads them.
 
 What no schema knows is carried along as metadata. A name that is close to a field that no row has is an error: it is more likely
 misspelt. `ctxmetrics.evaluation.files.row_plan` reads usual rows faster, with the same result.

@@ -38,7 +38,7 @@ _NAMES_NEVER_ALONE = frozenset({"value", "context"})
 _GENERAL_NAMES = frozenset({"data", "prompt"})
 # Fields that say what was retrieved.
 _RETRIEVED_FIELDS = frozenset({*RETRIEVED, "stages", "searches"})
-# How many levels deep lists of texts are looked for in a row.
+# The maximum depth at which lists of texts are searched in a row.
 _MAX_DEPTH = 5
 
 

@@ -18,11 +18,11 @@ _SERVICES: Mapping[str, Mapping[str, Sequence[str]]] = read_data("evaluation.fil
     "services"
 ]
 _MARKS_KEY = "marks"
-# The entry of the usual names, which any system may have.
+# The key of the usual names, which any system may have.
 _USUAL_NAMES_KEY = "usual names"
-# The messages of a conversation, in which each turn has documents of its own.
+# The path of the messages of a conversation. Each turn has its own documents.
 _MESSAGES_PATH = "messages[]"
-# How many objects may stand around a reply.
+# The maximum number of objects around a reply.
 _MAX_DEPTH = 3
 
 

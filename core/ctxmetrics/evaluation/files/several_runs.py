@@ -20,11 +20,11 @@ from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first
 
 _SETTING_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["settings"]
-# Names of what retrieves, or of a run.
+# Names of columns for the system that retrieves, or for a run.
 _SYSTEM_NAMES = frozenset(map(normalized_key, _SETTING_NAMES["systems"]))
-# The maximum number of values of a setting whose name says nothing.
+# The maximum number of values of a setting whose name is unknown.
 _MAX_VALUES = 20
-# How many levels of objects settings may stand in.
+# The maximum depth of nested objects that hold settings.
 _MAX_DEPTH = 3
 # The maximum number of values that a message lists.
 _MAX_VALUES_SHOWN = 4
@@ -123,7 +123,7 @@ def name_value(value: Any) -> str:
 
 
 def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
-    """Find the column that says which retrieval a row is of, where a question has several. Return None if there is none.
+    """Find the column that says which retrieval a row is of, if a question has several. Return None if there is none.
 
     A column of a usual name is one if it differs between rows of a question that retrieved something else. Any other is one
     if each question has the same few values of it, and a passage was retrieved under several of them.

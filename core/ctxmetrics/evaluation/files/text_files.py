@@ -21,14 +21,14 @@ from ctxmetrics.errors import InputFileError, ParameterError, importing
 _USUAL_ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "shift_jis", "gb18030")
 # The first bytes of a file in UTF-16.
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# The bytes of a file that are looked at to tell what it is.
+# The number of first bytes of a file that show its format.
 _INSPECTED_BYTES = 512
 # The endings of compressed files.
 _GZIP_ENDING = ".gz"
 _ZSTD_ENDING = ".zst"
-# Bytes that are compressed at a time.
+# The number of bytes that are compressed at a time.
 _BLOCK_BYTES = 1 << 20
-# What is raised where a compressed file is damaged.
+# The errors that a damaged compressed file raises.
 DAMAGED_FILE_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 # The encoding that spreadsheets use in Western Europe and America if it is not UTF-8.
 _SPREADSHEET_ENCODING = "cp1252"
@@ -38,7 +38,7 @@ _TABLE_ENDINGS = (".csv", ".tsv")
 _BYTES_PER_NON_ASCII_BYTE = 4
 # All bytes of ASCII.
 _ASCII_BYTES = bytes(range(128))
-# How files begin that are not what their names say, and what to do.
+# The first bytes of files that are not what their names say, and the advice for each.
 _FOREIGN_FILE_BEGINNINGS = read_data("samples", "keys.json")["no_data"]
 
 

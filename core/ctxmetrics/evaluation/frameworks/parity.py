@@ -29,7 +29,7 @@ def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     return [row[metric.name].value for row in evaluate(samples, [metric], progress=False)]
 
 
-# The core's own `evaluate`: what the others are compared with.
+# The core's own `evaluate`. The other runners are compared with it.
 CORE = Runner("core", _core)
 
 

@@ -139,7 +139,7 @@ class GoldChange(Plain):
 
     Attributes:
         sample: The id of the sample; its number as text without one.
-        passage: The id of the passage; its text where the gold has no ids.
+        passage: The id of the passage; its text if the gold has no ids.
         change: ``added`` or ``removed``.
     """
 

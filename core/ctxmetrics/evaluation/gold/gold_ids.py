@@ -35,7 +35,7 @@ _MIN_EQUAL_SHARE_OF_COPY = 0.7
 _MIN_WORDS_FOR_SHARE = 10
 # The maximum number of passages that a gold passage is compared with.
 _MAX_COMPARED_PASSAGES = 3
-# Doubles are searched by this number of the words of a passage, the rarest ones.
+# The maximum number of words by which duplicates of a passage are searched. The rarest words count.
 _MAX_SEARCH_WORDS = 12
 # Two gold passages overlap if one repeats at least this share of the other. The default overlap of splitters is smaller (a
 # fifth in LangChain and LlamaIndex).
@@ -75,7 +75,7 @@ _FILE_ENDING = re.compile(r"\.(?=[a-z])[a-z0-9]{1,5}$", re.IGNORECASE)
 _MARKS_IN_ID = re.compile(r"[\W_]+")
 # A mark between two letters: ferry-times, which is also written ferryTimes.
 _HYPHEN_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-# What stands behind a folder or a prefix.
+# The character after a folder or a prefix.
 _PATH_SEPARATOR = re.compile(r"[/:]")
 # Zeros at the beginning of a number.
 _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
@@ -83,13 +83,13 @@ _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _LETTER = re.compile(r"[^\W\d_]")
 # A number, or a number behind one word: 12, doc-12.
 _NUMBERED_ID = re.compile(r"(?P<word>[^\W\d_]+-)?(?P<number>\d+)")
-# What an address has without naming another page: its port and the name of an index page.
+# Parts of an address that do not change its page: the port and the name of an index page.
 _PORT = re.compile(r":(?:80|443)(?=/|$)")
 _INDEX_PAGE = re.compile(r"/index\.html?$", re.IGNORECASE)
-# The beginning of an address, and what counts its visitors.
+# The protocol of an address, and the parameters that count its visitors.
 _PROTOCOL = re.compile(r"^(?:(?:https?|file)://+(?:www\.)?|www\.)", re.IGNORECASE)
 _TRACKING_PARAMETER = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]*")
-# A UUID, whose marks are often left out, and which may stand in braces.
+# A UUID. Its hyphens may be missing, and it may stand in braces.
 _UUID = re.compile(r"\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 # A whole number that was read as a fraction, as tables do: 12.0.
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0+")
@@ -209,14 +209,14 @@ class IdForms:
         return self._by_spelling.get(_fold_id(id_), ())
 
     def find_named(self, id_: str) -> Sequence[str]:
-        """Find the id that differs by its folder or the ending of a file; none where several may be meant."""
+        """Find the id that differs only by its folder or file ending. Return None if several ids are possible."""
         named = self._by_name.get(_fold_name(id_), ())
         folders = _list_folders(id_)
         matches = [other for other in named if _end_alike(folders, self._list_folders(other))]
         return matches if len(matches) == 1 else ()
 
     def find_numbered(self, id_: str) -> Sequence[str]:
-        """Find the id with the same number and a word before it, or without that word; none where several may be meant."""
+        """Find the id with the same number, but with or without a word before it. Return None if several ids are possible."""
         has_word = _LETTER.search(id_) is not None
         ids = self._by_number.get(_find_number(id_), ())
         matches = [other for other in ids if (_LETTER.search(other) is not None) != has_word]

@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
-# Chance finds a question if `RESULTS_PER_QUESTION` passages drawn at random have at least this share of its gold on average.
+# Chance answers a question if `RESULTS_PER_QUESTION` random passages have at least this share of its gold on average.
 _MIN_SHARE_BY_CHANCE = 0.5
 
 

@@ -1,7 +1,7 @@
 """What a judge says about gold: references that nothing states, holes, and gold that asks for more than is needed.
 
 Each question is judged once, with its gold passages, what was retrieved for it, and the passages of the corpus that have the
-words of its reference. The verdicts of the embedded judge count where they are clear: it compares words.
+words of its reference. The verdicts of the embedded judge count if they are clear: it compares words.
 """
 
 from __future__ import annotations

@@ -313,7 +313,7 @@ def _asks_yes_or_no(question: Question) -> bool:
 
 
 def _list_choice_words(question: Question) -> frozenset[str]:
-    """List the keys of "or" and "than" in the language of a question; in all languages where it may have any.
+    """List the keys of "or" and "than" in the language of a question. If the language is not known, list them in all languages.
 
     The language of a short text in Latin script is seldom clear, and English then: a word of English alone tells.
     """
@@ -325,7 +325,10 @@ def _list_choice_words(question: Question) -> frozenset[str]:
 
 @cache
 def _read_choice_words(language: str) -> frozenset[str]:
-    """Read the keys of "or" and "than" in a language; for ``und`` where they are no other word of another language."""
+    """Read the keys of "or" and "than" in a language.
+
+    For ``und`` (any language) read only keys that are no other word in another language.
+    """
     texts = _read_word_lists()["choice"].get(language, ())
     return frozenset(word.key for text in texts for word in read_words(text))
 
@@ -429,7 +432,7 @@ def _choose_doubtful(group: Sequence[Question]) -> Sequence[Question]:
 
 
 def _choose_lower(group: Sequence[Question], shares: Sequence[float]) -> Sequence[Question]:
-    """Choose the questions with clearly less than the highest share; all where none has."""
+    """Choose the questions whose share is clearly below the highest share. Choose all if there is none."""
     limit = max(shares) - _MIN_FIT_GAIN
     lower = [question for question, share in zip(group, shares, strict=True) if share < limit]
     return lower or group
@@ -480,7 +483,7 @@ def _check_repeated_references(questions: Sequence[Question]) -> Iterator[Findin
 
 
 def _choose_unstated(group: Sequence[Question]) -> Sequence[Question]:
-    """Choose the questions whose gold has fewer words of the reference than that of another one; all where none has more."""
+    """Choose the questions whose gold has fewer words of the reference than the gold of another question. Choose all if all have equally many."""
     shares = []
     for question in group:
         gold_words = frozenset[str]().union(*question.gold_content)

@@ -37,7 +37,7 @@ class _Sentence:
 
     Attributes:
         words: Its words.
-        names: The keys of its names. Empty in German, where all nouns begin with a capital letter.
+        names: The keys of its names. Empty in German: there all nouns begin with a capital letter.
         content: The keys of the words that carry a meaning, without numbers.
     """
 

@@ -14,13 +14,13 @@ from ctxmetrics.judges.evidence.words import get_word_list
 
 # The kinds of words that are numbers.
 NUMBER_KINDS = frozenset({"number", "count"})
-# More names than these in a sentence are a list, and no answer.
+# The maximum number of names in a sentence that is an answer. More names are a list.
 MAX_NAMES = 3
-# A rounded number and the exact one differ by a third at most.
+# The minimum ratio of a rounded number and the exact number: they differ by a third at most.
 _MIN_ROUNDED_RATIO = 0.67
 # The count at the beginning of the key of a number.
 _LEADING_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\s|$)")
-# What a number measures that holds years and days.
+# The units of numbers that hold years and days.
 _DATE_UNITS = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 # A day of a month, as the parts of a date name it.
@@ -221,7 +221,7 @@ def have_opposites(words: Iterable[Token], others: Iterable[Token]) -> bool:
 def find_listed_opposites(
     words: Sequence[Token], others: Sequence[Token]
 ) -> tuple[Token, Token] | None:
-    """Find the word of a text that another text has the opposite of. Return None if there is none, or several.
+    """Find a word whose opposite stands in another text. Return None if there is no such word, or more than one.
 
     Args:
         words: The words of the text.

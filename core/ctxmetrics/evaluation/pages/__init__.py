@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-# Files that a title names; of more, the first and the last.
+# The maximum number of files that a title names. If there are more, it names the first and the last.
 _MAX_NAMES = 3
 
 

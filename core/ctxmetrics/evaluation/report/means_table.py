@@ -110,7 +110,7 @@ def build_page_groups(groups: Mapping[str, Mapping[str, MetricSummary]], languag
 
 
 def format_means(items: Sequence[MetricSummary], language: str) -> list[str]:
-    """Format the table of the means: long names stand on lines of their own, bars where there is room."""
+    """Format the table of the means. Long names get separate lines, and bars are added if there is room."""
     table = Table.build(_list_text_columns(items, language), items)
     lines = table.list_lines()
     if max(map(len, lines)) > WIDTH:
@@ -158,7 +158,7 @@ def _without_long_name(cell: Cell) -> Cell:
 
 
 def _add_bars(lines: list[str], items: Sequence[MetricSummary]) -> list[str]:
-    """Add a bar to each line of a metric, where there is room."""
+    """Add a bar to each line of a metric, if there is room."""
     width = max(map(len, lines))
     if not bar_fits(width):
         return lines

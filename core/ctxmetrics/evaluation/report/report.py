@@ -47,7 +47,7 @@ class Report:
         rows: The rows, worst first; none of a run that kept none.
         curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
         stages: What each stage of the retrieval held; None if no sample has stages.
-        groups: The means of groups of samples, by their names, where they were asked for.
+        groups: The means of groups of samples, by their names, if they were asked for.
     """
 
     summary: Summary

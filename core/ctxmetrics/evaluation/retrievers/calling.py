@@ -87,7 +87,7 @@ async def _call_in_thread(
 
 
 async def _await_result(value: Any) -> Any:
-    """Await what a sync function returned, where that is a coroutine or an async iterator."""
+    """Await what a sync function returned, if that is a coroutine or an async iterator."""
     if inspect.isawaitable(value):
         return await value
     if hasattr(value, "__aiter__"):

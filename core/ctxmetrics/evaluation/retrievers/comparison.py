@@ -69,7 +69,7 @@ class Floor:
         setting: The name of the setting that BM25 is.
         about: The library and its parameters, and the corpus.
         chunks: How many chunks the corpus has.
-        random: The mean that chance would have, by metric; only where there is a closed form.
+        random: The mean that chance would have, by metric; only if there is a closed form.
         comparisons: Each of the other settings with BM25; None if none has a value.
     """
 
@@ -126,7 +126,7 @@ class UnitAcross(Plain):
 
     @property
     def lost_by(self) -> tuple[str, ...]:
-        """The settings that do not support it, where another does."""
+        """The settings that do not support it, if another does."""
         if not any(self.ranks.values()):
             return ()
         return tuple(name for name, rank in self.ranks.items() if rank is None)
@@ -176,7 +176,7 @@ class RetrieverFigures:
         k: How many contexts of each setting count.
         usage: Calls and tokens of all judging.
         stopped: Why the run ended early, or None.
-        controls: What the judge made of labelled samples, where the run asked for some.
+        controls: What the judge made of labelled samples, if the run asked for some.
         started: When the run began.
         notes: What a reader must know.
         seconds: How long the run took.

@@ -23,9 +23,9 @@ from ctxmetrics.scores.wording import plural
 # A file, a mapping from ids to texts, or texts and documents.
 CorpusSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any] | Iterable[Any]
 
-# The share of the retrieved contexts below which a note says that the corpus is another one.
+# If a smaller share of the retrieved contexts is in the corpus, a note says that the corpus is another one.
 _MIN_SHARE_IN_CORPUS = 0.9
-# Fields of samples, which no chunk of a corpus has.
+# Fields of samples. No chunk of a corpus has them.
 _SAMPLE_FIELDS = ("retrieved_contexts", "reference_contexts", "contexts", "user_input")
 _NO_FLOOR_NOTE = (
     "these are samples. A floor over their own contexts says nothing: few of these texts mislead, and the texts that the "

@@ -30,7 +30,7 @@ _STEMMER_BY_LANGUAGE = {
     "fi": "finnish", "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian",
     "pt": "portuguese", "ro": "romanian", "ru": "russian", "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
-# How many texts decide about the language.
+# The number of texts that decide the language.
 _LANGUAGE_SAMPLE_SIZE = 200
 # A run of letters and digits.
 _WORD = re.compile(r"\w+")

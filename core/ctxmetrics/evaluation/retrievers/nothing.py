@@ -299,10 +299,14 @@ def _to_share(score: Score) -> float:
 
 
 def _recall_within(row: Row, metric: str, kept_ranks: Collection[int]) -> float:
-    """Return the recall that some of the contexts would have, by the evidence of all; 0 where nothing was judged.
+    """Return the recall of some of the contexts, by the evidence for all contexts. It is 0 if nothing was judged.
 
-    A supported unit stays supported where a context that states the whole is kept or, where none does, all that state a
-    part. An id is there where it is kept.
+    A supported unit stays supported in two cases:
+
+    - a context that states the whole unit is kept;
+    - no context states the whole unit, and all contexts that state a part of it are kept.
+
+    An expected id is found if its context is kept.
     """
     verdicts = row[metric].verdicts
     ids = row.fields.retrieved_context_ids or ()

@@ -25,9 +25,9 @@ from ctxmetrics.models.runtime.memo import Memo, digest_key
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
-# Judgements that are remembered for each question: two of its pool, and two of each of some settings alone.
+# The maximum number of remembered judgements for each question: two of its pool, and two of each of some settings alone.
 _MAX_REMEMBERED_JUDGEMENTS = 10
-# Verdict codes of replies that could not be used. A shorter request may bring one; a server that is down will not.
+# Verdict codes of unusable replies. A shorter request may bring a usable reply.
 _UNUSABLE_CODES = frozenset(
     {
         "missing_id",
@@ -159,7 +159,7 @@ class PooledJudge:
         """Say for each context whether it is useful for giving the answer.
 
         What a context is worth depends on the others: one that states a part may be useless beside one that states the
-        whole. So the setting is asked about alone where a unit needs that, and the units of a response are judged, too.
+        whole. So the setting is asked about alone if a unit needs that, and the units of a response are judged, too.
         A question without an answer has no units.
         """
         pool = self.pools.find(request)

@@ -30,7 +30,7 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN
 RETRIEVAL_KEY = "retrieval"
 # The maximum number of characters of an error's text that are kept.
 _MAX_ERROR_CHARACTERS = 500
-# Seconds that calls get to end when retrieving is stopped.
+# The number of seconds that calls get to end when retrieving is stopped.
 _GRACE_SECONDS = 1.0
 # The quantile of the seconds of calls that is called slow.
 _SLOW_CALL_QUANTILE = 0.95
@@ -44,7 +44,7 @@ class Retrieval:
         sample: The question with what was retrieved for it, cut at k; after a call that failed, without contexts.
         seconds: How long the call took.
         error: Why it failed; None if it did not.
-        scores: The score of each context, where each has one.
+        scores: The score of each context, if each has one.
         k: How many contexts were wanted.
     """
 
@@ -101,7 +101,7 @@ class CallFigures(Plain):
     first_errors: tuple[tuple[str, str], ...]
 
 
-# How many errors of a retriever are shown.
+# The maximum number of shown errors of a retriever.
 _MAX_ERRORS_SHOWN = 3
 
 

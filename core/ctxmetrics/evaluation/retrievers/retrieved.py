@@ -66,7 +66,7 @@ class Retrieved:
 
     Attributes:
         items: Texts, documents or ids in rank order.
-        ids: The ids of texts, where they stand beside them.
+        ids: The ids of texts, if they stand beside them.
         scores: How well each item fits, more is better; None if an item has none.
     """
 

@@ -67,9 +67,9 @@ from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.verdicts import Usage
 
 DEFAULT_K = 10
-# Seconds for one call of a retriever.
+# The maximum number of seconds for one call of a retriever.
 DEFAULT_TIMEOUT = 60.0
-# The name of the setting that BM25 is, the floor of the comparison.
+# The name of the setting that searches with BM25. It is the floor of the comparison.
 _BM25_NAME = "bm25"
 # The families of metrics whose value can only rise if the contexts of all settings are put together.
 _RECALL_FAMILIES = frozenset({"recall", "string_recall", "id_recall"})
@@ -386,7 +386,7 @@ class RetrieverRun:
     async def _find_ceilings(
         self, samples: Mapping[str, Sequence[Sample | None]], judged: _Judged
     ) -> tuple[Ceiling, ...]:
-        """Score the contexts of all settings together, where that costs no request."""
+        """Score the contexts of all settings together, if that costs no request."""
         metrics = [
             metric
             for metric in self._metrics
@@ -502,7 +502,7 @@ class _Judged:
 
     Attributes:
         settings: The results of each setting.
-        relevance: For each setting what the judge says of the contexts of questions without an answer, where it was asked.
+        relevance: For each setting what the judge says of the contexts of questions without an answer, if it was asked.
         usage: What all cost.
     """
 

@@ -19,7 +19,7 @@ from ctxmetrics.evaluation.retrievers.nothing import ReturnedNothing
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.scores.wording import clean, format_number, format_p, plural
 
-# How many questions are shown in the terminal; JSON and the page hold more.
+# The maximum number of questions in the terminal. JSON and the page hold more.
 MAX_QUESTIONS_SHOWN = 10
 # The maximum number of characters of a text in a line.
 _MAX_TEXT_CHARACTERS = 80

@@ -31,7 +31,7 @@ class IndexSketch:
 
     Attributes:
         labels: The retrieved and the reference ids.
-        hashes: The hashes of the texts that were retrieved under each id; none where ids and texts are no pairs.
+        hashes: The hashes of the texts that were retrieved under each id; none if ids and texts are no pairs.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:

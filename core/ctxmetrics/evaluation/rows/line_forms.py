@@ -1,7 +1,7 @@
 """The types of a line of results. They are declared once, for writing and for reading.
 
 A field of a score, verdict or provenance has the type that its dataclass declares. This module declares the fields that only a
-line has, and the fields that a line may leave out. It loads pydantic: import it where a file is read.
+line has, and the fields that a line may leave out. It loads pydantic: import it only when a file is read.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class MetricSummary:
 
     @property
     def alike(self) -> str | None:
-        """``yes`` or ``no``, where the judge says that to more than 95 % of at least 60 verdicts; else None.
+        """``yes`` or ``no``, if the judge says that to more than 95 % of at least 60 verdicts; else None.
 
         Of at least 20 where most of the contexts that are called useful are named by no unit's evidence.
         """

@@ -62,7 +62,7 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
 
 
 def find_target(path: str | os.PathLike[str]) -> Path | None:
-    """Return the file that a path names, through all links. Return None for a device or a pipe, where nothing is lost."""
+    """Return the file that a path names, through all links. Return None for a device or a pipe: writing to it loses nothing."""
     target = Path(os.path.realpath(path))
     if Path(path).absolute().parts[1:2] == ("dev",):
         return None
@@ -85,7 +85,7 @@ def _is_same_file(path: Path, other: Path) -> bool:
 
 
 def check_writable(path: str | os.PathLike[str], target: Path | None) -> None:
-    """Raise where a file cannot be written, or holds what this library did not write.
+    """Check that a file can be written, and that it holds nothing that this library did not write.
 
     Args:
         path: The file as the caller named it, for the message.
@@ -107,7 +107,7 @@ def check_writable(path: str | os.PathLike[str], target: Path | None) -> None:
 
 
 def check_table(path: str | os.PathLike[str]) -> None:
-    """Raise where a file of results, or that of its verdicts, cannot be written."""
+    """Check that a file of results and the file of its verdicts can be written."""
     for output in (path, verdicts_beside(path)):
         if output is not None:
             check_writable(output, find_target(output))

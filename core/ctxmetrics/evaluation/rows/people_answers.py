@@ -44,7 +44,7 @@ NO = "no"
 CANNOT_SAY = "cannot_say"
 SKIPPED = "skipped"
 ANSWERS = (YES, NO, CANNOT_SAY, SKIPPED)
-# The labels that a person is asked for, in this order.
+# The kinds of labels that a person is asked for, in this order.
 ASKED_KINDS = (UNITS, CONTEXTS)
 # The maximum number of samples that one may stand for; with more, sums of weights may be infinite.
 MAX_WEIGHT = 1e12
@@ -77,7 +77,7 @@ class PersonAnswer:
         answer: One of `ANSWERS`.
         annotator: Who said it.
         weight: That of the sample in the draw of that time.
-        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., where the person said so.
+        contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., if the person said so.
         verdict_shown: Whether the judge's verdict had been shown before.
         spans: The spans of the contexts that support a yes, as ``SOURCE#char=START,END``. Empty if their ids do not say so.
     """
@@ -174,7 +174,7 @@ class PeopleAnswers:
         return {item.key: item for item in self.draw.drawn}
 
     def _check_drawn(self) -> None:
-        """Raise where an answer is about a sample that no draw has: it would count nowhere."""
+        """Check that each answer is about a drawn sample. Other answers would not count."""
         drawn = set(self.get_drawn())
         unknown_keys = [question.key for _, question in self.answers if question.key not in drawn]
         if not unknown_keys:
@@ -459,7 +459,7 @@ def people_value(
 
 
 def weight_in(labels: Mapping[str, object], who: str) -> float:
-    """Return how many samples a labelled one stands for; 1 where its labels do not say.
+    """Return how many samples a labelled sample stands for. It is 1 if its labels do not say.
 
     Raises:
         SampleError: It is no number above 0, or too large a one.
@@ -517,7 +517,7 @@ def _shorten(key: QuestionKey) -> QuestionKey:
 def _check_same(
     path: Path, key: QuestionKey, earlier: Mapping[str, Any], labels: Mapping[str, Any]
 ) -> None:
-    """Raise where a file has another label of the same texts than a file before it: one would replace the other."""
+    """Check that no two files have different labels of the same texts: one would replace the other."""
     for kind in ASKED_KINDS:
         for label_before, label in zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False):
             if None not in (label_before, label) and label_before != label:

@@ -89,7 +89,7 @@ class Origin(Plain):
         splitters: What cut references into sentences.
         libraries: The versions of this library.
         started: When it began; None if that is not known.
-        commit: The commit that was measured, where CI named it.
+        commit: The commit that was measured, if CI named it.
         branch: Its branch.
         tags: The groups that it was put in.
         outcomes: What became of its gates.

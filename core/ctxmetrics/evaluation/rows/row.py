@@ -25,7 +25,7 @@ class Row(Mapping[str, Score]):
     Attributes:
         index: Position of the sample in the input, from 0.
         sample: The sample; None in a run with ``out=``, which keeps values and reason codes only.
-        sample_id: The sample's id, where it has one.
+        sample_id: The sample's id, if it has one.
         scores: The scores, one a metric.
         record: Of a row that was read from a file: what the file says about the sample, with the hashes of its texts.
     """
@@ -43,7 +43,7 @@ class Row(Mapping[str, Score]):
 
     @property
     def fields(self) -> Sample:
-        """The sample; one without fields where the row has none."""
+        """The sample; one without fields if the row has none."""
         return self.sample or _EMPTY_SAMPLE
 
     def called(self, language: str = "en") -> str:

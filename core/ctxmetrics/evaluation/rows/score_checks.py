@@ -17,7 +17,7 @@ from ctxmetrics.verdicts import Evidence
 
 # The letter of the ids of verdicts, by what they are about.
 _ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
-# What the verdicts of a score are about, and its formula, where its value is computed again.
+# The value of a score is computed again if its verdicts are of these kinds and it has one of these formulas.
 _CHECKED_KINDS = ("sentence", "claim", "context")
 _CHECKED_FORMULAS = ("share", "average_precision")
 _ROUNDING_ERROR = 1e-9
@@ -26,7 +26,7 @@ _MAX_ID_CHARACTERS = 80
 
 
 def check_scale(score: Score) -> None:
-    """Raise where value or pass mark are not on the scale of the score's convention."""
+    """Check that value and pass mark are on the scale of the score's convention."""
     scale = get_convention(score.provenance.convention).scale
     for name, value in (("value", score.value), ("threshold", score.threshold)):
         if value is not None and not 0 <= value <= scale * (1 + _ROUNDING_ERROR):
@@ -34,7 +34,7 @@ def check_scale(score: Score) -> None:
 
 
 def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
-    """Raise where verdicts are not in order, their stages are others, or a span is not in its context.
+    """Check that the verdicts are in order, have the stages of the sample, and that each span is in its context.
 
     Args:
         score: The score.
@@ -54,7 +54,7 @@ def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
 
 
 def _check_stages(score: Score, record: Mapping[str, Any]) -> None:
-    """Raise where the verdicts name other stages than the sample, or not all of them the same."""
+    """Check that all verdicts name the stages of the sample."""
     orders = set()
     names: set[str] = set()
     for verdict in score.verdicts:
@@ -70,7 +70,7 @@ def _check_stages(score: Score, record: Mapping[str, Any]) -> None:
 def _check_span(
     span: Evidence, location: str, lengths: Sequence[int] | None, record: Mapping[str, Any]
 ) -> None:
-    """Raise where a span is not as long as its quote, not inside its context, or another text than its quote.
+    """Check that a span is as long as its quote, is inside its context, and has the text of its quote.
 
     Args:
         span: The span.
@@ -95,7 +95,7 @@ def _check_span(
 
 
 def check_value(score: Score) -> None:
-    """Raise where the value is not what the formula gives for the verdicts.
+    """Check that the value is the result of the formula for the verdicts.
 
     Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
     """

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
 
 Table = TypeVar("Table")
-# Rows whose lists are in memory at a time.
+# The number of rows whose lists are in memory at a time.
 _ROWS_IN_MEMORY = 256
-# Rows whose ids are compared for a note about ids that were never retrieved.
+# The maximum number of rows whose ids are compared for a note about ids that were never retrieved.
 _MAX_COMPARED_ROWS = 1000
 # The field whose items have grades in the labels.
 _GRADED_FIELD = "reference_context_ids"
@@ -54,8 +54,8 @@ _ID_FIELDS = frozenset({"retrieved_context_ids", _GRADED_FIELD})
 class BatchScorer:
     """Scores the rows of tables.
 
-    Each metric gives two columns, in every batch: ``NAME``, a float on the metric's scale, missing where there is no
-    value; and ``NAME.reason_code``, a text that says why there is none, missing where there is one. Metrics over ids,
+    Each metric gives two columns, in every batch: ``NAME``, a float on the metric's scale, missing if there is no
+    value; and ``NAME.reason_code``, a text that says why there is none, missing if there is one. Metrics over ids,
     spans and strings read the two columns that they need; all others make a `Sample` of each row.
 
     Attributes:
@@ -258,7 +258,7 @@ class BatchScorer:
         scored: Mapping[str, list[Any]],
         first_row: int,
     ) -> None:
-        """Score rows as samples. A metric has no value where no sample has a field that it needs."""
+        """Score rows as samples. A metric has no value if no sample has a field that it needs."""
         required_fields = {name for metric in metrics for name in metric.requires}
         present_fields = {
             name for name in required_fields if any(sample.has(name) for sample in samples)
@@ -355,7 +355,7 @@ def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
         return retrieved, None
     try:
         return retrieved, read_grades(labels, reference, "")
-    except SampleError:  # raised again where the sample is scored
+    except SampleError:  # raised again when the sample is scored
         return retrieved, None
 
 
@@ -407,7 +407,7 @@ def _read_list(cell: Any) -> Any:
     """Read a list that stands as text in its cell; anything else is read with its row."""
     if type(cell) is not str:
         return cell
-    with suppress(SampleError):  # raised again where the row is read
+    with suppress(SampleError):  # raised again when the row is read
         return list_in(cell) or cell
     return cell
 
@@ -424,7 +424,7 @@ def _to_stored_cell(field: str, cell: Any) -> Sequence[str] | None:
         texts = plain_texts(cell, numbers=holds_ids)
         if texts is None or (holds_ids and not all(text.strip() for text in texts)):
             texts = getattr(Sample.from_fields({field: cell}, None), field)
-    except SampleError:  # raised again with the row's number, where the row is read
+    except SampleError:  # raised again with the row's number, when the row is read
         return None
     return texts
 

@@ -34,7 +34,7 @@ from ctxmetrics.verdicts import Usage, Verdict
 _CHECK_TEXTS: Mapping[str, Any] = read_data("evaluation.runs", "model_check.json")
 # What to say about a model's fault, by its code.
 _TEXT_BY_CODE: Mapping[str, str] = _CHECK_TEXTS["codes"]
-# Words of a server, in lower case, that say what is wrong where its status does not.
+# Words of a server, in lower case, that name the fault if its status does not.
 _REFUSAL_PATTERNS: Mapping[str, re.Pattern[str]] = {
     "no_completion": re.compile(
         r"no[ ]json[ ]object | no[ ]choices | no[ ]chat[ ]completion | cannot[ ]be[ ]decompressed",

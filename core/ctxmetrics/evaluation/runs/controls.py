@@ -30,11 +30,11 @@ from ctxmetrics.text.languages import detect_language
 from ctxmetrics.verdicts import EMPTY_FORM, Usage, Verdict
 
 CLEAN_TWIN = "clean twin"
-# Of more contexts, the first two and the last two are not all.
+# With more contexts, the first two and the last two are not all.
 _FEW_CONTEXT_COUNT = 2
-# What a verdict is about, by the first letter of its id.
+# The subject of a verdict, by the first letter of its id.
 _SUBJECT_BY_LETTER = {"s": "sentences", "c": "contexts"}
-# By the first letter of the id, the codes of verdicts that say something else than the judge did: it was wrong.
+# By the first letter of the id: the codes of verdicts that the library corrected. The judge was wrong there.
 _CORRECTED_CODES = {
     "s": frozenset({"unverified_evidence"}),
     "c": frozenset({"unverified_evidence", "contradicted"}),
@@ -63,7 +63,7 @@ class LabelledSample:
 
 
 _CONTROL_TEXTS: Mapping[str, Any] = read_data("evaluation.runs", "controls.json")
-# What is asked about each of them: its sentences and its contexts.
+# The metrics that ask about the sentences and about the contexts of each control.
 CONTROL_METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 
 
@@ -151,7 +151,7 @@ class ControlRun:
     Args:
         number: How many; at most as many as there are in English.
         metrics: The metrics of the run, each with its judge.
-        total: How many samples the run has, where that is known.
+        total: How many samples the run has, if that is known.
 
     Raises:
         ParameterError: The number is out of range, or no metric has a judge.

@@ -66,11 +66,11 @@ if TYPE_CHECKING:
 SAMPLES_PER_REQUEST = 2
 # Samples in memory for each such request: while an early sample waits for its judge, later ones may finish.
 BUFFERED_SAMPLES_PER_REQUEST = 64
-# Seconds after which a run in which nothing waits lets other tasks go on.
+# The number of seconds after which a run without waiting tasks lets other tasks go on.
 PAUSE_SECONDS = 0.02
-# Seconds that judges get to end when a run is stopped.
+# The number of seconds that judges get to end when a run is stopped.
 GRACE_SECONDS = 2.0
-# What `Results.stopped` says after Ctrl-C.
+# The value of `Results.stopped` after Ctrl-C.
 INTERRUPTED = "interrupted"
 # The message of a score that waits for a batch.
 _PENDING_MESSAGE = "a batch with a request of this sample is not answered yet"
@@ -89,7 +89,7 @@ class _Job:
         scores: One a metric, or a task where that waits for something; none when the run was stopped before.
         known: Whether a file that is resumed has its scores.
         tasks: The tasks that it waits for.
-        control: The true verdicts about it, where it is a control.
+        control: The true verdicts about it, if it is a control.
         waits_for: The requests whose batches are not answered yet.
     """
 
@@ -115,7 +115,7 @@ class Evaluation:
         keep: Whether the results keep whole rows; None: unless there is ``out``.
         resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
         stores: Whether new judgements go into the cache; else this run alone has them.
-        in_caller: Whether the calling thread reads the samples, where they are no list (`run_in_caller`).
+        in_caller: Whether the calling thread reads the samples, if they are no list (`run_in_caller`).
         first: The position of the first sample, for messages about samples without an id.
         again: Opens the samples once more, for a run in batches; None: where they are no iterator, they are read again.
         **options: As for `evaluate`.
@@ -454,7 +454,7 @@ class Evaluation:
             await self._changed.wait()
 
     def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
-        """Score a sample, or begin to, where the metric waits."""
+        """Score a sample. If the metric waits for something, only begin to score it."""
         for field, separator in self._joined.items():
             if reads_unsplit_passages(metric, field) and len(getattr(sample, field) or ()) == 1:
                 message = describe_unsplit_passages(field, separator)

@@ -33,23 +33,22 @@ from ctxmetrics.scores.wording import plural
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
 
-# How often one context supports a unit. At least one of n contexts does with the probability 1 - 0.65
-# ** n.
+# The probability that one context supports a unit. At least one of n contexts supports it with the probability
+# 1 - 0.65 ** n.
 _SUPPORT_PROBABILITY = 0.35
-# Characters of a yes about a unit without its quotes.
+# The number of characters of a positive verdict about a unit, without its quotes.
 _YES_CHARACTERS = 92
-# Characters that a yes quotes, as a share of the unit's length.
+# The number of quoted characters of a positive verdict, as a share of the unit's length.
 _QUOTED_SHARE_OF_UNIT = 1.25
-# Characters of a no about a unit, with what is missing.
+# The number of characters of a negative verdict about a unit, with the missing facts.
 _NO_CHARACTERS = 68
-# Characters of a verdict about a context, a few of them with a quote.
+# The mean number of characters of a verdict about a context. Few of these verdicts have a quote.
 _CONTEXT_VERDICT_CHARACTERS = 36
-# The share of a context's length that is quoted where only usefulness is asked; useless contexts are
-# not quoted.
+# The share of a context's length that is quoted if only usefulness is asked. Useless contexts are not quoted.
 _QUOTED_SHARE_OF_CONTEXT = 0.09
-# Characters of a question to a decision model beside its instructions.
+# The number of characters of a question to a decision model, without its instructions.
 _QUESTION_CHARACTERS = 42
-# Characters of claims for each character of the text.
+# The number of characters of the claims for each character of the text.
 _CLAIM_CHARACTERS_PER_CHARACTER = 1.1
 
 

@@ -37,7 +37,7 @@ def evaluate(
         judge: Who judges where a metric has no judge of its own, or its name as ``--judge`` takes it
             (``"openai/gpt-4o-mini"``); None: the embedded `LexicalJudge`.
         controls: How many labelled samples that come with the library the same judge judges in between, spread over the
-            run, up to 37: in the language of the first sample where there are enough, else in English. They are in no
+            run, up to 37: in the language of the first sample if there are enough, else in English. They are in no
             row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
         **options: Each may be left out:
             max_concurrency: Requests in flight at most (16). Overload and time-outs lower the bound, success raises it
@@ -92,7 +92,7 @@ def evaluate(
 
 
 def run_in_caller(run: Evaluation) -> Results:
-    """Run an evaluation while the calling thread reads its samples, where they are no list."""
+    """Run an evaluation while the calling thread reads its samples, if they are no list."""
     serve = run.source.serve if isinstance(run.source, CallerSource) else None
     return run_sync(run.go, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
 

@@ -86,7 +86,7 @@ class History(Plain):
 
         Args:
             metric: The metric's name.
-            links: By the name of a run, where its name leads to on a page.
+            links: By the name of a run, the address of its page.
         """
         columns: list[Column[RunPoint]] = [
             Column(

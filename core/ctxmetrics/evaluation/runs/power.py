@@ -145,7 +145,7 @@ def describe_gate(
 ) -> str:
     """Describe which difference a gate shows on the samples of a run, or that it cannot fail on this number of samples.
 
-    It cannot fail if it passes where every value falls to 0.
+    It cannot fail if it passes even when every value falls to 0.
 
     Args:
         results: A run of the same metrics, which says what samples can lose.

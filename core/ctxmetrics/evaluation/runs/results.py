@@ -46,9 +46,9 @@ class Results(ResultFigures):
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
         total: How many samples a run that ended early has in all; None if that is not known, and for other runs.
         batches: What became of the batches of a run with ``batch=``.
-        controls: What the judge made of labelled samples in between, where the run asked for some.
+        controls: What the judge made of labelled samples in between, if the run asked for some.
         audit: What an audit of the gold says about the means, after `apply_audit`.
-        source: The file that the samples, or these results, were read from, where there is one.
+        source: The file that the samples, or these results, were read from, if there is one.
         start: When the run began (``started``), the ``commit`` and ``branch`` that CI names, its ``tags``, and what became of
             its ``gates``; empty if nothing is known.
     """
@@ -57,7 +57,7 @@ class Results(ResultFigures):
         """Return the run as it is shown, as plain data: worst samples first. `to_html` makes a page of it.
 
         Args:
-            curves: With recall and precision over k, where metrics count units, and the stages of the retrieval, where
+            curves: With recall and precision over k, if metrics count units, and the stages of the retrieval, where
                 samples have some.
             by: A key of the metadata, such as ``"metadata.topic"``: with the means of its groups.
         """
@@ -124,7 +124,7 @@ class Results(ResultFigures):
     def to_csv(self, path: str | os.PathLike[str], *, keep_texts: bool = True) -> None:
         """Write a table with one row for each sample, and the verdicts beside it: ``x.csv`` and ``x.verdicts.csv``.
 
-        Each metric has a column of its values, one of how many verdicts are doubtful (``NAME.doubtful``) and, where a value
+        Each metric has a column of its values, one of how many verdicts are doubtful (``NAME.doubtful``) and, if a value
         is missing, one that says why (``NAME.reason_code``). A text that a spreadsheet would run as a formula begins with
         an apostrophe. `read_samples` reads the table as samples.
 

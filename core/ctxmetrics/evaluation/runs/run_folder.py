@@ -88,7 +88,7 @@ class RunFile:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that it was put in (``--tag``); the folder of the file where it was put in none."""
+        """The groups that it was put in (``--tag``); the folder of the file if it was put in none."""
         return self.tags or (Path(self.name).parent.as_posix(),)
 
     @property

@@ -47,15 +47,15 @@ from ctxmetrics.samples.field_names import fields_meant, join_options
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED
 
-# The fields that say which retrieval a sample is of.
+# The fields that say to which retrieval a sample belongs.
 _SETTING_FIELDS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
-# Names of the answer of a system, or of the expected one.
+# Names that may mean the answer of a system or the expected answer.
 _AMBIGUOUS_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 # The maximum number of samples of repeated questions that are compared.
 _MAX_REPEATED_SAMPLES = 1000
-# Samples that one thread hands to the other at once, where nothing is judged: each turn costs as much as ten rows.
+# The number of samples that one thread passes to the other at once if nothing is judged. Each turn costs as much as ten rows.
 _SAMPLES_PER_GROUP = 256
-# Seconds that a sample waits at most for the next ones, to be handed on with them.
+# The maximum number of seconds that a sample waits for the next samples, to be passed on with them.
 _MAX_REST_SECONDS = 0.02
 
 
@@ -72,7 +72,7 @@ class Source:
     Attributes:
         total: How many samples there are, or None when that is not known.
         setting: The key of the metadata that says which of several retrievals of a question a sample is, with its values.
-        joined: The separator of the passages of each list, where nearly every sample has several in its only text.
+        joined: The separator of the passages of each list, if nearly every sample has several in its only text.
 
     Raises:
         ParameterError: It is no iterable of samples.
@@ -358,7 +358,7 @@ def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
 
 
 def check_id(sample: Sample, number: int, numbers_by_id: dict[str, int]) -> None:
-    """Note where a sample with an id stands.
+    """Remember the number of a sample with an id.
 
     Args:
         sample: The sample; without an id, nothing is noted.
@@ -420,7 +420,7 @@ class CallerSource(Source):
                 raise KeyboardInterrupt
 
     def _end(self, _: object) -> None:
-        """End the reading, also where it waits for a request."""
+        """End the reading, also if it waits for a request."""
         self._has_ended = True
         self._requested_counts.put(0)
 

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _log = logging.getLogger("ctxmetrics")
-# Rows of a batch on Ray for cheap metrics; a batch is scored again after a worker dies.
+# The number of rows of a batch on Ray, for cheap metrics. A batch is scored again after a worker dies.
 _ROWS_PER_BATCH = 1024
-# Rows of a batch for each request in flight, for metrics that ask a judge.
+# The number of rows of a batch for each request in flight, for metrics that ask a judge.
 _ROWS_PER_REQUEST = 2
-# Options that bound what a batch spends.
+# The options that limit what a batch spends.
 _LIMIT_OPTIONS = ("max_calls", "max_tokens", "requests_per_minute", "tokens_per_minute")
-# Options that belong to one machine: a file, a clock and a display.
+# The options that belong to a single process: a file, a clock and a display.
 _OPTIONS_OF_ONE_PROCESS = ("out", "keep_texts", "tags", "deadline", "progress")
 
 
@@ -121,7 +121,7 @@ def score_table(
             ``NAME.reason_code``, which says why a value is missing.
         schema: The system whose names the columns are (`ctxmetrics.samples.systems.SCHEMAS`); ``"auto"``
             recognises it, and logs what it decided.
-        columns: Which column holds which field, where no schema is right.
+        columns: Which column holds which field, if no schema is right.
         judge: As for `evaluate`.
         group_by: As for `read_samples`: the table that is returned has one row for each question, its first one.
         split: As for `read_samples`.
@@ -213,7 +213,7 @@ def _recognise_rows(
 
 
 def _check_one_setting(frame: Any, plan: Plan) -> None:
-    """Raise where the rows of one question come from several retrievals."""
+    """Check that the rows of one question do not come from several retrievals."""
     if not may_hold_setting(frame.columns):
         return
     excluded = {column for column, name in plan.reading.columns.items() if name == "metadata"}
@@ -310,7 +310,7 @@ def _is_ray(table: object) -> bool:
 
 
 def read_types(table: Any) -> dict[str, Any]:
-    """Read Arrow's type of each column. Spark reads no row for it; Ray reads one where it does not know the types."""
+    """Read Arrow's type of each column. Spark reads no row for it; Ray reads one if it does not know the types."""
     schema = table.schema() if _is_ray(table) else table.limit(0).toArrow().schema
     return {} if schema is None else dict(zip(schema.names, schema.types, strict=True))
 
@@ -421,7 +421,7 @@ def build_rows(columns: Mapping[str, Any], paths: Iterable[str]) -> list[dict[st
     """Build rows with the columns of a table, so that these are recognised although no row was read.
 
     Args:
-        columns: Arrow's type of each column; anything else where it is not known.
+        columns: Arrow's type of each column; anything else if it is not known.
         paths: Columns or paths that are said to hold a field; a path may lead into a text, which is JSON then.
     """
     row = {name: _value_like(kind) for name, kind in columns.items()}

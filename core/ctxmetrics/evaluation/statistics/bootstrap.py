@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 BOOTSTRAP_DRAWS = 2_000
 RANDOM_SEED = 0
-# Draws that are in memory at a time.
+# The number of draws that are in memory at a time.
 _DRAWS_IN_MEMORY = 100
 _INTERVAL_QUANTILES = (0.025, 0.975)
 
@@ -60,7 +60,7 @@ def percentile_interval(values: Any, *, whole: bool = False) -> tuple[float, flo
     """Return the middle 95 % of the values of all draws.
 
     Args:
-        values: One value a draw; NaN where the draw does not define it.
+        values: One value for each draw; NaN if it is not defined for the draw.
         whole: Whether an end must be one of the values, as for whole numbers. Else it may lie between two.
 
     Source: percentile interval, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.

@@ -16,7 +16,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile, wilson
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, numbered
 
-# Below this number of labels, people's scores count alone.
+# With fewer labels, only people's scores count.
 MIN_LABELS = 25
 # How far from the mean one more label is assumed to be, as a share of the scale: few labels may not
 # show such samples.
@@ -69,7 +69,7 @@ def corrected(
     ``var(people - w * judge) / n + w**2 * var(others) / N`` as small as possible: a judge whose scores
     do not follow people's gets w = 0, and people's mean alone remains.
 
-    With weights, where people looked at some samples more often than at others:
+    With weights, if people looked at some samples more often than at others:
     ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)``, everyone are the judge's
     scores of all M samples. The variance is ``n / (n - 1) * sum(u**2)``: u is what a sample adds to the error,
     ``a * (r - sum(a * r))`` with r = people - w * judge if it is labelled, and ``w * (score - mean) / M``. A labelled

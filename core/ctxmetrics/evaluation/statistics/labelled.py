@@ -486,7 +486,7 @@ def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
 
 
 def _design_effect(values: _Numbers, cluster_numbers: NDArray[np.intp]) -> float:
-    """Return by how much clusters raise the variance of a mean; 0 where the values do not differ."""
+    """Return by how much clusters raise the variance of a mean; 0 if the values do not differ."""
     spread = float(values.var(ddof=1)) / len(values)
     if spread < ROUNDING_ERROR**2:
         return 0.0

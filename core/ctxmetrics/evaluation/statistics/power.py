@@ -251,7 +251,7 @@ class SimulatedComparisons:
 
     Attributes:
         mean: The mean difference.
-        low: The lower end of the interval; 0 where nothing changed.
+        low: The lower end of the interval; 0 if nothing changed.
         high: The upper end.
         shown: Whether the p value is at most 0.05.
     """

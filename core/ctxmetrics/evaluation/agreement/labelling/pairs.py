@@ -28,7 +28,7 @@ from ctxmetrics.scores.wording import plural
 CHANGED = "changed"
 # The stratum of samples whose scores are equal in both runs.
 UNCHANGED = "unchanged"
-# What the labels file says that the strata are made by.
+# The value of ``by`` in a labels file whose strata are these.
 BY_CHANGE = "change"
 
 

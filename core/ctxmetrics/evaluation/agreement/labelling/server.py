@@ -22,7 +22,7 @@ _PAGE = {
     "page.css": ("page.css", "css"),
     "page.js": ("page.js", "javascript"),
 }
-# Bytes of an answer: a number, a word and the names of contexts.
+# The maximum number of bytes of an answer: a number, a word and the names of contexts.
 _MAX_ANSWER_BYTES = 64 * 1024
 
 
