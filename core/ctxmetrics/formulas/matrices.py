@@ -103,11 +103,11 @@ def attribution_precision(matrix: Sequence[Sequence[bool]]) -> float | None:
 
 
 def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
-    """Indices of the contexts that support units, but only units a context above them supports already.
+    """Indices of the contexts that support units, but only units that an earlier context already supports.
 
-    Reading from the top, these bring nothing new. All of them can be dropped together without losing a unit,
-    and retrieving more contexts never changes the answer for those above. (Asking of each context alone whether
-    it could go would call both of two equal contexts redundant, though one of them is needed.)
+    Read from the top, these contexts bring nothing new. All of them can be dropped together without losing a unit, and further
+    contexts below do not change which contexts are redundant. (A rule that asks of each context alone whether it can be dropped
+    would call both of two equal contexts redundant, although one of them is needed.)
 
     Args:
         matrix: Units x contexts, as for `supported_units`.
@@ -134,9 +134,9 @@ def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
 def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
     """Share of the useful contexts that bring nothing new, read from the top.
 
-    ``redundant contexts / useful contexts``, in 0 up to but not including 1: of the useful contexts the first
-    one always brings something. It depends on the order: a context that covers the ones above it is not
-    redundant. Contexts that support nothing do not count; they lower the precision instead.
+    ``redundant contexts / useful contexts``. Range: from 0 to below 1, because the first useful context always brings something
+    new. The value depends on the order: a context is not redundant if it supports a unit that only later contexts support, too.
+    Contexts that support no unit do not count; they lower the precision instead.
 
     Args:
         matrix: Units x contexts, as for `supported_units`.
@@ -205,10 +205,9 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
         )
     if not recalls or not recalls[-1]:
         return None
-    smallest_recall = (
-        keep * recalls[-1] - _ROUNDING_TOLERANCE
-    )  # sums of doubles in another order differ in the last bits
-    return next(k for k, recall in enumerate(recalls, start=1) if recall >= smallest_recall)
+    # Sums of floating-point numbers in another order differ in the last bits.
+    min_recall = keep * recalls[-1] - _ROUNDING_TOLERANCE
+    return next(k for k, recall in enumerate(recalls, start=1) if recall >= min_recall)
 
 
 def _check_matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:

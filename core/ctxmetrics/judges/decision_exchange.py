@@ -18,12 +18,12 @@ from ctxmetrics.models.runtime.failures import CONTENT_CODES
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.verdicts import Usage
 
-# The largest difference between two answers to one question that is no contradiction.
+# The maximum difference between two answers to one question that do not contradict each other.
 STEADY = 0.1
-# The id of the question that a request repeats.
+# The id under which a request asks its first question again.
 CONTROL = "control"
-# A word in the error of a server that takes fewer questions in one request.
-_QUESTIONS = "question"
+# This word stands in the error of a server that takes fewer questions in one request.
+_QUESTION_WORD = "question"
 _REASONS = {
     "missing_id": "the model gave no answer, also when asked again",
     "invalid_reply": "what the model answered is no probability, also when asked again",
@@ -41,8 +41,8 @@ class DecisionExchange:
         state: The state.
 
     Attributes:
-        answers: One a question, by the question's id.
-        usage: What they cost.
+        answers: The answer to each question, by the question's id.
+        usage: The calls and tokens of all requests.
     """
 
     model: DecisionModel
@@ -50,25 +50,35 @@ class DecisionExchange:
     state: str
     answers: dict[str, ProbabilityCell] = field(init=False, default_factory=dict)
     usage: Usage = field(init=False, default_factory=Usage)
-    _repeated: dict[str, str] = field(init=False, default_factory=dict)
+    # The questions of the last request that repeated its first question.
+    _last_repeated_questions: dict[str, str] = field(init=False, default_factory=dict)
 
     async def ask(self, questions: Mapping[str, str], most_questions: int) -> None:
-        """Ask questions, at most so many in a request; a question without a usable answer is asked twice."""
+        """Ask questions. A question without a usable answer is asked once more.
+
+        Args:
+            questions: The questions, by their ids.
+            most_questions: The maximum number of questions in one request.
+        """
         run = current_run()
         name = hide_keys(self.model.identity)
         pending = dict(questions)
         while pending:
             # The server may take fewer questions than the caller allows.
-            size = max(1, min(most_questions, run.question_limits.get(name, most_questions)))
-            repeats_one = size > 1
-            # One place of the request is for the question that is asked twice.
-            batch = dict(islice(pending.items(), size - 1 if repeats_one else 1))
+            limit_of_server = run.question_limits.get(name, most_questions)
+            question_limit = max(1, min(most_questions, limit_of_server))
+            repeats_question = question_limit > 1
+            # The first question takes two places of the request if it is repeated.
+            batch_size = question_limit - 1 if repeats_question else 1
+            batch = dict(islice(pending.items(), batch_size))
             try:
-                await self._ask_twice(batch, repeats=repeats_one)
+                await self._ask_twice(batch, repeats=repeats_question)
             except JudgeError as problem:
-                too_many = problem.reason_code == "too_long" and _QUESTIONS in str(problem).lower()
-                if too_many and size > 1:
-                    run.question_limits[name] = min(size, len(batch) + 1) // 2
+                is_too_long = problem.reason_code == "too_long"
+                has_too_many_questions = is_too_long and _QUESTION_WORD in str(problem).lower()
+                if has_too_many_questions and question_limit > 1:
+                    sent_questions = min(question_limit, len(batch) + 1)
+                    run.question_limits[name] = sent_questions // 2
                     continue
                 self._fail(batch, problem.reason_code, str(problem))
             except BudgetExceededError as problem:
@@ -91,12 +101,13 @@ class DecisionExchange:
             JudgeError: There is no reply.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
-        if not self._repeated:
+        questions = self._last_repeated_questions
+        if not questions:
             return None
-        renamed_questions = {f"x{id_}": text for id_, text in reversed(self._repeated.items())}
+        renamed_questions = {f"x{id_}": text for id_, text in reversed(questions.items())}
         reply = await self._send(renamed_questions)
         gaps = []
-        for id_ in self._repeated:
+        for id_ in questions:
             first_answer = self.answers[id_]
             second_probability = reply.probabilities.get(f"x{id_}")
             if first_answer.failure is None:
@@ -108,25 +119,26 @@ class DecisionExchange:
 
         Args:
             questions: The questions by their ids.
-            repeats: Whether the first question stands in the request a second time, to compare its two answers.
+            repeats: Whether the request asks the first question a second time. The two answers are then compared.
         """
         first_id = next(iter(questions))
         sent_questions = questions
         if repeats:
             sent_questions = {**questions, CONTROL: questions[first_id]}
         reply = await self._send(sent_questions)
+        # How much the two answers to the first question differ; 0 if it was asked once.
         gap = measure_gap(reply.probabilities.get(CONTROL), reply.probabilities.get(first_id))
         answers = {id_: _read_answer(reply, id_, gap) for id_ in questions}
         self.answers |= answers
         if repeats:
-            self._repeated = questions
-        open_questions = {}
-        for id_, cell in answers.items():
-            if cell.failure is not None and cell.code != "refused":
-                open_questions[id_] = questions[id_]
-        if open_questions:
-            reply = await self._send(open_questions, attempt=1)
-            self.answers |= {id_: _read_answer(reply, id_, gap) for id_ in open_questions}
+            self._last_repeated_questions = questions
+        unanswered_questions = {}
+        for id_, answer in answers.items():
+            if answer.failure is not None and answer.code != "refused":
+                unanswered_questions[id_] = questions[id_]
+        if unanswered_questions:
+            reply = await self._send(unanswered_questions, attempt=1)
+            self.answers |= {id_: _read_answer(reply, id_, gap) for id_ in unanswered_questions}
 
     async def _send(self, questions: Mapping[str, str], attempt: int = 0) -> Decisions:
         """Send one request within the limits of the run.
@@ -192,7 +204,7 @@ def _read_answer(reply: Decisions, id_: str, gap: float) -> ProbabilityCell:
 
 
 def measure_gap(first: object, second: object) -> float:
-    """Return the difference between two answers; 0 if one is no probability."""
+    """Return the difference between two answers; 0 if one of them is not a probability."""
     if is_probability(first) and is_probability(second):
         return abs(first - second)
     return 0.0

@@ -98,9 +98,10 @@ _COMMAS = frozenset(",،，")
 # What tells a pointer to a fact: a number, an address.
 _CONTACT = re.compile(r"\d|@|://")
 
-# A place of a source: "in the given context".
+# In the patterns below, each letter is a part of a sentence (`_PARTS`), and X is any stretch of unknown words.
+# A phrase that names the source: "in the given context".
 _PLACE = re.compile("M[AF]?[PV]?S+|MA?E")
-# The same where "in" stands behind its word.
+# Such a phrase in languages with "in" behind the noun.
 _PLACE_LAST = re.compile("S+P?M")
 # A sentence that says what is asked for and then names its subject: all that follows belongs to it.
 _ABOUT = re.compile(
@@ -122,12 +123,12 @@ _ABOUT = re.compile(
 )
 # "No mention of the treaty is allowed": the subject is denied something else.
 _OTHER_PREDICATE = re.compile("N Y? [TK]+ A [^HX]* X [^H]* H M? X", re.VERBOSE)
-# The same before the denial: "information about the founder is not provided".
+# A subject before the denial: "information about the founder is not provided".
 _SUBJECT = re.compile(r"(?:A|(?P<question>W))[AFWMOXB]*")
-# Where the verb stands last, the subject does so before the word that opens it.
+# A subject in languages with the verb at the end: the subject stands before the word for "about".
 _SUBJECT_BEFORE = re.compile(r"[XMOF]*(?:A|(?P<question>W))[AFWMOX]*")
 
-# A sentence of known parts alone that is a refusal.
+# A sentence that is a refusal if it holds no unknown words.
 _REFUSAL = re.compile(
     r"""
       [^N]* N [^TR]* [TR]                                              # no answer; the text holds no information
@@ -150,9 +151,9 @@ _REFUSAL = re.compile(
     """,
     re.VERBOSE,
 )
-# The same where the denial stands last: the text does the answer not hold.
+# A refusal with the negation at the end: "the text does the answer not hold".
 _REFUSAL_LAST = re.compile("[^TR]* [TR] [^KVDPG]* [KVDPG] [^N]* N", re.VERBOSE)
-# A sentence that may be one: the text denies something that is no word for an answer.
+# A sentence that may be a refusal: it denies something that is not a word for an answer.
 _UNSURE = re.compile(
     r"""
       [PV]? S+ B? [^NLX]* N [^KVGTRPDS]* [KVGTRPDS]                            # the text does not contain sugar
@@ -168,7 +169,7 @@ _UNSURE = re.compile(
     """,
     re.VERBOSE,
 )
-# The same where the denial stands last: the date is stated not.
+# Such a sentence with the negation at the end: "the date is stated not".
 _UNSURE_LAST = re.compile("[KV]N")
 
 
@@ -177,14 +178,14 @@ class _Lexicon:
     """The words of a language.
 
     Attributes:
-        parts: Of each word, or each phrase, the parts that it may play in a sentence, a letter each: see `_PARTS`.
-        sizes: Of each unit (a word; of a language without spaces a character) the sizes of the phrases that it begins, in
-            units, the longest first.
+        parts: For each word or phrase, the letters of the parts that it may play in a sentence: see `_PARTS`.
+        phrase_lengths: For each first unit of a phrase, the lengths of the phrases that begin with it, the longest first. A
+            unit is a word; in a language without spaces it is a character.
         denials: The words with which a denial begins.
     """
 
     parts: dict[str, str]
-    sizes: dict[str, list[int]]
+    phrase_lengths: dict[str, list[int]]
     denials: frozenset[str]
 
 
@@ -205,14 +206,15 @@ def _read_lexicons() -> dict[str, _Lexicon]:
         parts: dict[str, str] = {}
         denials = set()
         denying_phrases = []
-        sizes: dict[str, set[int]] = {}  # by the first unit of a phrase
+        lengths: dict[str, set[int]] = {}  # of phrases, by their first unit
         for part, letters in _PARTS.items():
             for word in words_by_part.get(part, ()):
                 units = _list_units(word, language)
                 key = separator.join(units)
                 parts[key] = parts.get(key, "") + letters
-                sizes.setdefault(units[0], set()).add(len(units))
-                if "N" not in letters and "L" not in letters:
+                lengths.setdefault(units[0], set()).add(len(units))
+                is_denial = "N" in letters or "L" in letters
+                if not is_denial:
                     continue
                 if language in _UNSPACED or len(units) == 1:
                     denials.add(key)
@@ -220,7 +222,7 @@ def _read_lexicons() -> dict[str, _Lexicon]:
                     denying_phrases.append(units)
         # "Can not" is found by "not", so that few texts are read for "can".
         denials.update([units[0] for units in denying_phrases if denials.isdisjoint(units)])
-        longest_first = {unit: sorted(own, reverse=True) for unit, own in sizes.items()}
+        longest_first = {unit: sorted(of_unit, reverse=True) for unit, of_unit in lengths.items()}
         lexicons[language] = _Lexicon(parts, longest_first, frozenset(denials))
     return lexicons
 
@@ -257,18 +259,18 @@ def _find_languages(text: str) -> set[str]:
 
 
 def find_refusal(text: str) -> Refusal:
-    """Find out whether a text says that there is no answer; ``unsure`` where it may, or says something beside it."""
+    """Find out whether a text says that there is no answer. ``unsure``: it may say so, or it also says something else."""
     if len(text) > LONGEST:
         return ""
-    # The language that knows most words of the text decides.
-    fewest_unknown: int | None = None
+    # The language with the fewest unknown stretches decides.
+    min_unknown: int | None = None
     result: Refusal = ""
     for language in sorted(_find_languages(text)):
         unknown, refusal = _judge_text(text, language)
         if refusal == "refusal":
             return refusal
-        if fewest_unknown is None or (unknown, refusal) < (fewest_unknown, result):
-            fewest_unknown = unknown
+        if min_unknown is None or (unknown, refusal) < (min_unknown, result):
+            min_unknown = unknown
             result = refusal
     return result
 
@@ -277,7 +279,7 @@ def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
     """Read a text in one language.
 
     Returns:
-        How many stretches of it are unknown in the language, and whether it is a refusal.
+        The number of stretches that are unknown in the language, and whether the text is a refusal.
     """
     unknown = 0
     clause_kinds = set()
@@ -295,7 +297,7 @@ def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
 
 
 def _read_sentences(text: str, language: str) -> Iterator[str]:
-    """Yield the parts of each sentence as letters. A question or a pointer without a fact has none."""
+    """Yield the parts of each sentence as letters. The text is empty for a question, and for a pointer without a fact."""
     lexicon = _read_lexicons()[language]
     is_unspaced = language in _UNSPACED
     separator = "" if is_unspaced else " "
@@ -319,24 +321,24 @@ def _read_sentences(text: str, language: str) -> Iterator[str]:
 
 
 def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: str) -> str:
-    """Return the parts of a sentence as letters, of the longest phrases first."""
+    """Return the parts of a sentence as letters. At each word, the longest known phrase is read."""
     letters = ""
     index = 0
     while index < len(units):
-        for size in lexicon.sizes.get(units[index], ()):
-            part = lexicon.parts.get(separator.join(units[index : index + size]))
+        for length in lexicon.phrase_lengths.get(units[index], ()):
+            part = lexicon.parts.get(separator.join(units[index : index + length]))
             if part is not None:
                 letters += part
                 break
         else:  # no phrase of the language begins here
-            size = 1
+            length = 1
             unit = units[index]
             is_comma_behind_question_word = unit in _COMMAS and letters.endswith("W")  # "who, the .."
             if unit in _CLAUSE_ENDS or is_comma_behind_question_word:
                 letters += "&"
             elif unit not in _COMMAS:
                 letters += _UNKNOWN_WORD
-        index += size
+        index += length
     is_question = sentence.rstrip()[-1:] in {"?", "？", "؟"}
     if is_question or ("!" in letters and not _CONTACT.search(sentence)):
         return ""
@@ -344,7 +346,7 @@ def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: s
 
 
 def _judge_clause(clause: str, language: str) -> str:
-    """Return what a clause is: a refusal, a statement, unsure; nothing where it says nothing."""
+    """Return what a clause is: ``refusal``, ``statement`` or ``unsure``. The text is empty if the clause says nothing."""
     clause = _UNKNOWNS.sub(_UNKNOWN_WORD, clause)
     if _OTHER_PREDICATE.match(clause):
         return "unsure"
@@ -365,7 +367,7 @@ def _judge_clause(clause: str, language: str) -> str:
 
 
 def _is_about_answer(opening: re.Match[str]) -> bool:
-    """Whether what stands before the opened subject is a refusal."""
+    """Whether the words before a subject are a refusal: "there is no information", before "about X"."""
     if opening["reach"]:
         return "N" in opening["reach"]
     if opening["saying"]:
@@ -380,23 +382,23 @@ def _is_refusal_without_subject(clause: str, language: str) -> bool:
     subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
     if _UNKNOWN_WORD in clause and "RAX" in clause.replace("F", "A"):  # an answer to a letter
         return False
-    # What is left out needs something in the rest: "about X" an answer or information, a question a source of answers.
     leaves_out_about = False
     leaves_out_question = False
-    pieces = []
+    kept_pieces = []
     end = 0
     for match in subject.finditer(clause):
-        if _UNKNOWN_WORD in match[0]:
-            if match["question"]:
-                leaves_out_question = True
-            else:
-                leaves_out_about = True
-        pieces.append(clause[end : match.start()])
+        has_unknown_words = _UNKNOWN_WORD in match[0]
+        if has_unknown_words and match["question"]:
+            leaves_out_question = True
+        elif has_unknown_words:
+            leaves_out_about = True
+        kept_pieces.append(clause[end : match.start()])
         end = match.end()
-    pieces.append(clause[end:])
-    rest = "".join(pieces).replace("F", "").replace("M", "")
+    kept_pieces.append(clause[end:])
+    rest = "".join(kept_pieces).replace("F", "").replace("M", "")
     if _UNKNOWN_WORD in rest or "C" in rest:
         return False
+    # The rest must name an answer if "about X" was left out, and a source or a speaker if a question was.
     has_answer = any(letter in rest for letter in "TRU")
     has_source = any(letter in rest for letter in "SEIT")
     if (leaves_out_about and not has_answer) or (leaves_out_question and not has_source):

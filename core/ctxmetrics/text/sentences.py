@@ -24,14 +24,18 @@ _LIST_ITEM = re.compile(
     rf"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{{1,3}}[.)])[ \t])(?![ \t]*\d{{1,2}}\.[ \t]+{MONTH.pattern})"
 )
 _LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
-# What ends no sentence: a mark of a list, alone or behind the word for an item ("Step 2."); an abbreviation before a number; an ordinal
-# behind a German article or preposition, or before a month; the parts of a date; a title before a name; a full stop that begins a name (".NET"); a quotation before
-# what says who spoke.
+# The patterns below find full stops that end no sentence. They stand behind a list mark, an abbreviation, an ordinal, a part of
+# a date or a title, or at the beginning of a name (".NET").
+# A list mark, alone or behind the word for an item ("Step 2.").
 _MARK_ALONE = re.compile(
     rf"""
     (?:{ITEM_WORD}\s*)?
-    \(?(?:\d{{1,3}}(?:\.\d{{1,3}})*[.)．）]|(?:[IVXL]{{1,5}}|[ivx]{{2,5}})\.|[a-zа-я]\))
-    |§{{1,2}}\s*\d{{1,4}}[a-z]?\.
+    \(?(?:
+        \d{{1,3}}(?:\.\d{{1,3}})*[.)．）]   # 2. or 2.1) or (2)
+        |(?:[IVXL]{{1,5}}|[ivx]{{2,5}})\.   # IV.
+        |[a-zа-я]\)                         # a)
+    )
+    |§{{1,2}}\s*\d{{1,4}}[a-z]?\.           # § 12a.
     """,
     re.VERBOSE,
 )
@@ -53,32 +57,45 @@ _TITLE = re.compile(
 )
 _TITLES = frozenset(word.lower() for word in LISTS["titles"] + LISTS["exact_titles"])
 _DAY = re.compile(r"\b\d{1,2}\.$")
-# An abbreviation before a word in small letters, whatever the language: a word with stops ("o.a. in"), one without a vowel
-# ("tj. autorzy"), and a Roman number ("Friedrich II. regierte").
+# An abbreviation in any language. It ends no sentence if a word in small letters follows.
 _VOWELS = "aeiouyäöüàâéèêëíîïóôúùûąęýаеёиоуыэюяіїє"
 _CONSONANT = rf"(?![{_VOWELS}{_VOWELS.upper()}])[^\W\d_]"
 _SHORTENED = re.compile(
-    rf"\b(?:[^\W\d_]\.\s?[^\W\d_]{{1,3}}|[IVXL]{{2,5}}|{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}})\.$"
+    rf"""
+    \b(?:
+        [^\W\d_]\.\s?[^\W\d_]{{1,3}}                                # o.a. in
+        |[IVXL]{{2,5}}                                              # Friedrich II. regierte
+        |{_CONSONANT}(?:(?![A-ZА-Я]){_CONSONANT}){{0,3}}            # tj. autorzy: no vowel
+    )\.$
+    """,
+    re.VERBOSE,
 )
-# A number with a short word that ends with a stop: "1,5 Mio.", "5 tys."
+# A number with an abbreviated unit: "1,5 Mio.", "5 tys."
 _SHORT_AMOUNT = re.compile(r"\d\s?[^\W\d_]{1,4}\.$")
-# Signs that may stand before or behind a number; and signs and words of money and of measures that stand behind one.
+# Signs that may stand before or behind a number.
 _SIGNS = frozenset("€$£¥₽₴₺₹₩₪₫฿%‰°±~≈<>≤≥")
+# Signs and words of money and measures that stand behind a number.
 _UNIT_AHEAD = re.compile(r"(?:[€$£¥₽₴₺₹₩₪₫฿%‰°]|(?:zł|Kč|kr|Ft|lei|руб|грн|лв)\b)(?!\s?\d)")
 _YEAR = re.compile(r"\b\d{4}\.$")
 _YEAR_AHEAD = re.compile(r"\d{4}\b")
 _MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
 _QUOTATION_ENDS = frozenset('»”"」』')
 _DASHES = frozenset("—–")
+# The beginning of the words that say who spoke, behind a quotation.
 _SAYING = re.compile(
-    r"[—–-]\s*[^\W\d_]|(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))|[^\W\d_]"
+    r"""
+    [—–-]\s*[^\W\d_]  # "Yes" - said
+    |(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))  # 「はい」と
+    |[^\W\d_]  # "Yes," said
+    """,
+    re.VERBOSE,
 )
 _DASH_BEFORE_SAYING = re.compile(r"[—–]\s*[^\W\d_]")
 # A name that ends with a mark: "Yahoo!の".
 _NAME_WITH_MARK = re.compile(r"[A-Za-z][!?]$")
 _KANA = re.compile(r"[\u3040-\u309f]")
-# How much of a sentence is read, from its end, to see whether it ends there; and of the text behind it. With the whole of
-# them, the time would grow with the square of a sentence of many pieces.
+# How many characters are read before and behind the place where a sentence may end. To read all of both texts would take time
+# that grows with the square of the number of pieces of a sentence.
 _TAIL_CHARACTERS = 40
 _HEAD_CHARACTERS = 20
 # The maximum number of pieces that are put together to one sentence: no bibliography is a sentence.
@@ -97,16 +114,17 @@ _NOT_FOR_SPLITTER = re.compile(
 )
 # The maximum number of characters that the splitter gets at once.
 _BLOCK_CHARACTERS = 8_000
-# The same in Chinese and Japanese, whose sentences have a quarter of the characters, and for which the splitter is slowest.
+# This maximum for Chinese and Japanese, whose sentences are short, and for which the splitter is slowest.
 _SMALL_BLOCK_CHARACTERS = 500
-# The same where a quotation is longer than half of a small block.
+# This maximum for Chinese and Japanese if a quotation is longer than half of a small block.
 _MEDIUM_BLOCK_CHARACTERS = 2_000
-_SHORT_SENTENCES = frozenset(("zh", "ja"))
-# The same of a text with quotation marks that are never closed, and how many more opening than closing marks it has.
+_LANGUAGES_WITH_SHORT_SENTENCES = frozenset(("zh", "ja"))
+# This maximum for a text with many quotation marks that are never closed.
 _QUOTED_BLOCK_CHARACTERS = 1_000
 _EAST_ASIAN_QUOTES = (("「", "」"), ("『", "』"), ("“", "”"), ("《", "》"), ("（", "）"))
+# The maximum number of unclosed quotation marks in a usual text.
 _MAX_UNCLOSED_QUOTES = 20
-# Characters of a block within which a sentence has to end: a longer one is cut there.
+# A sentence of more characters is cut.
 _MAX_SENTENCE_CHARACTERS = 32_000
 
 
@@ -230,11 +248,16 @@ class _ListMarks:
         return frozenset(int(match[1]) for match in _ANY_MARK.finditer(self._text))
 
     def has(self, mark: re.Match[str], tail: str) -> bool:
-        """Whether a number with a stop is the mark of a list: the first, or one beside another, and behind no abbreviation."""
+        """Whether a number with a stop is the mark of a list item.
+
+        It is if it is 0 or 1, or if the text also has a mark with the number before or behind it. It is not if an abbreviation
+        stands before it.
+        """
         if _ends_with_abbreviation(tail):
             return False
         number = int(mark[1])
-        return number <= 1 or not self._numbers.isdisjoint((number - 1, number + 1))
+        neighbours = (number - 1, number + 1)
+        return number <= 1 or not self._numbers.isdisjoint(neighbours)
 
 
 def _get_tail(text: str, piece: Span) -> str:
@@ -249,7 +272,10 @@ def _ends_with_abbreviation(tail: str) -> bool:
 
 
 def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
-    """Whether a piece before a capital letter ends as most sentences do: with a word that is no title, or with no full stop."""
+    """Whether a piece before a capital letter certainly ends a sentence.
+
+    It does if it ends with ``!``, ``?`` or the like, or with a full stop behind a word that is no title ("Dr.").
+    """
     start, end = piece
     mark = text[end - 1]
     if mark != ".":
@@ -260,7 +286,7 @@ def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
 
 
 def _skip_mark(text: str, start: int, last: int) -> int:
-    """Return where a piece begins behind the mark of a list, which stands at the beginning of a line; "3. Mai" has none."""
+    """Return where a piece begins without the list mark at the beginning of its line. "3. Mai" begins with a date, not a mark."""
     mark = _LIST_MARK.match(text, start, last)
     if mark is None or MONTH.match(text, mark.end()) or not _begins_line(text, start):
         return start
@@ -275,7 +301,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 def _join(text: str, before: Span, span: Span) -> Span:
-    """Return a piece with the one before it, which is left out where it is the mark of a list."""
+    """Join a piece to the piece before it. If the piece before is a list mark, it is dropped."""
     is_mark = _LIST_MARK.fullmatch(f"{_get_tail(text, before)} ")
     if is_mark and not MONTH.match(text, span.start):
         return span
@@ -283,7 +309,7 @@ def _join(text: str, before: Span, span: Span) -> Span:
 
 
 def _without_mark(text: str, piece: Span, marks: _ListMarks) -> Span:
-    """Return a piece without the mark of the next item of a list, which the splitter left at its end."""
+    """Return a piece without the list mark of the next item, which the splitter may have left at its end."""
     if text[piece.end - 1] not in ".)．）" or not text[piece.end - 2].isdigit():
         return piece
     tail = _get_tail(text, piece)
@@ -294,7 +320,7 @@ def _without_mark(text: str, piece: Span, marks: _ListMarks) -> Span:
 
 
 def _continues(text: str, before: Span, span: Span, marks: _ListMarks) -> bool:
-    """Whether a piece continues the one before it, which the splitter ended too early."""
+    """Whether a piece belongs to the sentence of the piece before it: the splitter ended that piece too early."""
     start = span.start
     tail = _get_tail(text, before)
     head = text[start : start + _HEAD_CHARACTERS]
@@ -315,14 +341,14 @@ def _continues(text: str, before: Span, span: Span, marks: _ListMarks) -> bool:
 
 
 def _is_cut_amount(tail: str, head: str) -> bool:
-    """Whether an amount is cut behind an abbreviation in it: "5 mln. €", "approx. $5"."""
+    """Whether the splitter cut an amount behind its abbreviation: "5 mln. €", "approx. $5"."""
     if _UNIT_AHEAD.match(head) and _SHORT_AMOUNT.search(tail):
         return True
     return head[0] in _SIGNS and _ends_with_abbreviation(tail)
 
 
 def _is_said(tail: str, head: str) -> bool:
-    """Whether a quotation ends, and what follows says who spoke."""
+    """Whether a quotation ends at the end of `tail`, and `head` says who spoke."""
     saying = None
     if tail[-1] in _QUOTATION_ENDS:
         saying = _SAYING.match(head)
@@ -332,7 +358,7 @@ def _is_said(tail: str, head: str) -> bool:
 
 
 def _needs_more(tail: str, head: str, *, begins_small: bool) -> bool:
-    """Whether a piece ends with what stands before a number or word: an abbreviation, an ordinal, a title, or a day before its month."""
+    """Whether a piece ends with an abbreviation, an ordinal, a title or a day, to which the next word belongs."""
     if head[0].isdigit():
         is_date = _YEAR_AHEAD.match(head) and _MONTH_AND_DAY.search(tail)  # "12. 5. 2024"
         return is_date is not None or _ends_with_abbreviation(tail)
@@ -352,7 +378,7 @@ def _needs_more(tail: str, head: str, *, begins_small: bool) -> bool:
 
 
 def _is_one_sentence(text: str, stretch: Span) -> bool:
-    """Whether the splitter would leave a stretch of a text whole, whichever language of Latin script it is in: seen at once."""
+    """Whether a stretch is certainly one sentence in any language of Latin script: it has no mark that may end a sentence."""
     if not text.isascii():
         return False
     end_mark = _SENTENCE_END.search(text, stretch.start, stretch.end)
@@ -360,12 +386,14 @@ def _is_one_sentence(text: str, stretch: Span) -> bool:
 
 
 def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, int]]:
-    """Yield the splitter's pieces of a stretch of a text; a long one is handed over in blocks.
+    """Yield the splitter's pieces of a stretch of a text. A long stretch is given to the splitter in blocks.
 
-    The splitter's time grows with the square of a Chinese text, and of quotation marks that are never closed. Of a block
-    only the pieces that end in its first half are taken (in the first three fourths of one with open quotation marks), so
-    that what decides about them (a closing quotation mark, an abbreviation) is in the block too. The next block begins
-    where they end.
+    The splitter's time grows with the square of the length of a Chinese text, and with the square of the number of quotation
+    marks that are never closed.
+
+    A closing quotation mark or an abbreviation behind a piece may decide where the piece ends. So only the pieces that end in
+    the first half of a block are taken, or in its first three fourths if it has open quotation marks. The next block begins
+    where the last of these pieces ends.
     """
     start, stop = stretch
     if language == "en" and _is_one_sentence(text, stretch):
@@ -373,9 +401,10 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
         return
     from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
 
-    usual_size = _SMALL_BLOCK_CHARACTERS if language in _SHORT_SENTENCES else _BLOCK_CHARACTERS
+    has_short_sentences = language in _LANGUAGES_WITH_SHORT_SENTENCES
+    usual_size = _SMALL_BLOCK_CHARACTERS if has_short_sentences else _BLOCK_CHARACTERS
     size = usual_size
-    is_longer = False  # than a block: the sentence that the block begins with
+    is_longer = False  # whether the first sentence of the block is longer than the block before
     while start < stop:
         block = text[start : min(start + size, stop)]
         if size == _SMALL_BLOCK_CHARACTERS and _holds_open_quotation(block, size // 2):
@@ -403,9 +432,9 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
 
 
 def _find_pieces(block: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Find where the pieces that the splitter made of a block stand in it; pieces of white space are left out."""
-    # Nearly always true: then each piece begins where the one before it ends.
-    is_whole = "".join(pieces) == block
+    """Yield the start and the end, in a block, of each piece that the splitter made of it. White space is left out."""
+    # Nearly always true. Then each piece begins where the piece before it ends.
+    are_contiguous = "".join(pieces) == block
     position = 0
     last_end = 0
     for piece in pieces:
@@ -413,14 +442,14 @@ def _find_pieces(block: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]
         position += len(piece)
         if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
             continue
-        if not is_whole:
+        if not are_contiguous:
             start = block.index(piece, last_end)
         last_end = start + len(piece)
         yield start, last_end
 
 
 def _holds_open_quotation(block: str, middle: int) -> bool:
-    """Whether a quotation that begins in the first half of a block goes on behind the block."""
+    """Whether a quotation begins in the first half of a block and does not end in the block."""
     for opening, closing in _EAST_ASIAN_QUOTES:
         start = block.rfind(opening, 0, middle)
         if start >= 0 and closing not in block[start:]:
@@ -432,17 +461,20 @@ def _has_open_quotations(block: str) -> bool:
     """Whether many quotation marks of a block are never closed."""
     if block.isascii():
         return False
-    low = block.count("„")  # closed by either of the high ones
-    high = block.count("“")
-    closing = block.count("”")
-    open_curved = low - high - closing if low else high - closing
-    open_angular = abs(block.count("«") - block.count("»"))
-    open_corner = block.count("「") - block.count("」") + block.count("『") - block.count("』")
-    return max(open_curved, open_angular, open_corner) > _MAX_UNCLOSED_QUOTES
+    # In languages with „ both “ and ” close a quotation; in others “ opens it.
+    low_marks = block.count("„")
+    left_marks = block.count("“")
+    right_marks = block.count("”")
+    unclosed_curved = left_marks - right_marks
+    if low_marks:
+        unclosed_curved = low_marks - left_marks - right_marks
+    unclosed_angular = abs(block.count("«") - block.count("»"))
+    unclosed_corner = block.count("「") - block.count("」") + block.count("『") - block.count("』")
+    return max(unclosed_curved, unclosed_angular, unclosed_corner) > _MAX_UNCLOSED_QUOTES
 
 
 def _cut(text: str, block: Span, boundary: re.Pattern[str]) -> list[Span]:
-    """Cut a stretch of a text at a pattern, which belongs to no piece."""
+    """Cut a stretch of a text at each match of a pattern. The matches belong to no piece."""
     spans = []
     position = block.start
     for match in boundary.finditer(text, block.start, block.end):

@@ -21,10 +21,9 @@ from ctxmetrics.prompts import Step
 from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.verdicts import FLAGS, Verdict
 
-# Characters that two neighbouring pieces of a long context share: a quote of this length is whole in
-# one of them.
+# The number of characters that two neighbouring pieces of a long context share. A quote of this length is whole in one of them.
 _OVERLAP_CHARACTERS = 400
-# A context of fewer characters is not cut in two: the halves would be little shorter.
+# The minimum number of characters of a context that is cut in two: the halves of a shorter one would be little shorter.
 _MIN_CUT_CHARACTERS = 3 * _OVERLAP_CHARACTERS
 # How models spell the ids: s1, [s1], s01, Sentence 1, sentence_1, 1.
 _SPELLINGS: Mapping[str, re.Pattern[str]] = {
@@ -36,24 +35,24 @@ _SPELLINGS: Mapping[str, re.Pattern[str]] = {
     ),
 }
 _AROUND_ID = " \t\r\n[](){}<>\"'`*.:#|"
-# Characters that nobody sees, and Cyrillic letters that look like those of the ids.
-_LIKE_ID = str.maketrans(
+# Drops invisible characters, and replaces the Cyrillic letters that look like s and c.
+_TO_PLAIN_ID = str.maketrans(
     {"\u0455": "s", "\u0441": "c", **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff")}
 )
-# The request of a part that shows nothing: claims are asked for by a text alone.
+# The request of a part without units and contexts: a question about claims shows a text only.
 _EMPTY_REQUEST = JudgeRequest(units=(), contexts=(), answer="")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPart:
-    """What one request shows: units ``s1`` .. and contexts ``c1`` .., counted within the part.
+    """The units and contexts that one request shows. Their ids count within the part: ``s1`` .., ``c1`` ..
 
     Attributes:
-        units: Texts of the units by id.
-        contexts: Texts of the contexts, or of pieces of them, by id.
-        places: Where each text stands in the whole request, by id: the index of its unit or context, and the
-            position of its first character there.
-        rated: Ids of the contexts that need a verdict: all or none.
+        units: The texts of the units, by id.
+        contexts: The texts of the contexts, or of pieces of contexts, by id.
+        places: For each id, the place of its text in the whole request: the index of the unit or context, and the position of
+            the text's first character there.
+        rated: The ids of the contexts that need a verdict: all or none.
         request: The whole request.
     """
 
@@ -65,7 +64,7 @@ class RequestPart:
 
 
 def read_id(name: object, letter: str) -> str:
-    """Return the id that a name in a reply stands for; the name itself if it has another form.
+    """Return the id that a name in a reply means. A name that means no id is returned as it is.
 
     Args:
         name: The name, or a number.
@@ -77,8 +76,8 @@ def read_id(name: object, letter: str) -> str:
     text = str(name).strip()
     if text.isascii() and text[:1] == letter and text[1:].isdecimal() and text[1] != "0":
         return text  # the usual case
-    plain = unicodedata.normalize("NFKC", text).casefold().translate(_LIKE_ID).strip(_AROUND_ID)
-    match = _SPELLINGS[letter].fullmatch(plain)
+    plain_text = unicodedata.normalize("NFKC", text).casefold().translate(_TO_PLAIN_ID)
+    match = _SPELLINGS[letter].fullmatch(plain_text.strip(_AROUND_ID))
     return f"{letter}{match[1]}" if match else text
 
 
@@ -87,7 +86,7 @@ class _Piece(NamedTuple):
 
     Attributes:
         text_index: The index of the unit or context in the request.
-        start: The piece's first character in it.
+        start: The position of the piece's first character in the unit or context.
         text: The text of the piece.
     """
 
@@ -99,23 +98,24 @@ class _Piece(NamedTuple):
 def split_request(
     request: JudgeRequest, step: Step, *, per_context: bool, limit: int, most_ids: int
 ) -> Iterator[RequestPart]:
-    """Cut a request into parts. Contexts without a letter or digit are in none.
+    """Cut a request into parts. Contexts without a letter or digit are left out.
 
     Args:
         request: The request.
-        step: What is asked; usefulness shows no units.
-        per_context: One context a part.
-        limit: Characters of units and contexts in a part; units take half of it at most.
-        most_ids: Units, or contexts, in a part.
+        step: The question. A question about usefulness shows the answer in place of its units.
+        per_context: Whether each part has only one context.
+        limit: The maximum number of characters in a part. Units take at most half of it.
+        most_ids: The maximum number of units, and of contexts, in a part.
     """
     units: list[_Piece] = []
     if step != "usefulness":
         units = [_Piece(index, 0, text) for index, text in enumerate(request.units)]
-    batches = list(_batches(units, limit // 2, most_ids)) or [[]]
-    units_size = len(request.answer) if step == "usefulness" else 0
-    for batch in batches:
-        units_size = max(units_size, sum(len(unit.text) for unit in batch))
-    contexts_limit = max(limit - units_size, limit // 2)
+    half_limit = limit // 2
+    unit_groups = list(_group_pieces(units, half_limit, most_ids)) or [[]]
+    unit_characters = len(request.answer) if step == "usefulness" else 0
+    for unit_group in unit_groups:
+        unit_characters = max(unit_characters, sum(len(unit.text) for unit in unit_group))
+    contexts_limit = max(limit - unit_characters, half_limit)
     pieces: list[_Piece] = []
     for index, text in enumerate(request.contexts):
         if not has_content(text):
@@ -124,24 +124,25 @@ def split_request(
             pieces.append(_Piece(index, 0, text))
         else:
             pieces += _cut_at_space(index, text, contexts_limit)
-    groups = list(_batches(pieces, contexts_limit, 1 if per_context else most_ids))
-    for batch, contexts in product(batches, groups):
-        yield _build_part(request, batch, contexts, rated=step != "attribution")
+    context_groups = list(_group_pieces(pieces, contexts_limit, 1 if per_context else most_ids))
+    for unit_group, context_group in product(unit_groups, context_groups):
+        yield _build_part(request, unit_group, context_group, rated=step != "attribution")
 
 
 def halves(request_part: RequestPart) -> tuple[RequestPart, RequestPart] | None:
-    """Cut a part in two: between its contexts, else within its only one, else between its units.
+    """Cut a part in two halves.
 
-    Each half of a joint question has all units: whether a context is useful is judged against the whole answer.
+    A part with several contexts is cut between them. A single context is cut itself if it is long enough. Else the part is
+    cut between its units, but not if its contexts are rated: each is judged against the whole answer.
 
     Returns:
-        The halves; None where nothing is left to cut.
+        The halves; None if the part cannot be cut.
     """
     units = _to_pieces(request_part, request_part.units)
     contexts = _to_pieces(request_part, request_part.contexts)
     build = partial(_build_part, request_part.request, rated=bool(request_part.rated))
     if len(contexts) > 1:
-        middle = _middle(contexts)
+        middle = _find_middle(contexts)
         return build(units, contexts[:middle]), build(units, contexts[middle:])
     if contexts and len(contexts[0].text) > _MIN_CUT_CHARACTERS:
         index, start, text = contexts[0]
@@ -149,7 +150,7 @@ def halves(request_part: RequestPart) -> tuple[RequestPart, RequestPart] | None:
         rest = _Piece(index, second.start, text[second.start - start :])
         return build(units, [first]), build(units, [rest])
     if len(units) > 1 and not request_part.rated:
-        middle = _middle(units)
+        middle = _find_middle(units)
         return build(units[:middle], contexts), build(units[middle:], contexts)
     return None
 
@@ -159,13 +160,13 @@ def _to_pieces(request_part: RequestPart, texts: Mapping[str, str]) -> list[_Pie
     return [_Piece(*request_part.places[id_], text) for id_, text in texts.items()]
 
 
-def _middle(pieces: Sequence[_Piece]) -> int:
-    """Count how many of the texts make the first half of their characters: at least one, and not all."""
-    half = sum(len(piece.text) for piece in pieces) / 2
-    size = 0
+def _find_middle(pieces: Sequence[_Piece]) -> int:
+    """Return how many of the first pieces hold half of all characters: at least one, and never all pieces."""
+    half_of_characters = sum(len(piece.text) for piece in pieces) / 2
+    characters = 0
     for count, piece in enumerate(pieces[:-1], 1):
-        size += len(piece.text)
-        if size >= half:
+        characters += len(piece.text)
+        if characters >= half_of_characters:
             return count
     return len(pieces) - 1
 
@@ -191,7 +192,7 @@ def _build_part(
 
 
 def _cut_at_space(index: int, text: str, limit: int, offset: int = 0) -> Iterator[_Piece]:
-    """Cut a long context at white space, each piece beginning a little before the last one ended."""
+    """Cut a long context at white space. Each piece begins a little before the end of the piece before it."""
     start = 0
     while len(text) - start > limit:
         end = start + limit
@@ -204,21 +205,26 @@ def _cut_at_space(index: int, text: str, limit: int, offset: int = 0) -> Iterato
     yield _Piece(index, offset + start, text[start:])
 
 
-def _batches(pieces: Iterable[_Piece], limit: int, most_pieces: int) -> Iterator[list[_Piece]]:
-    """Group texts in order. Two pieces of one context are never in one group: they would need two ids."""
-    batch: list[_Piece] = []
-    size = 0
+def _group_pieces(pieces: Iterable[_Piece], limit: int, most_pieces: int) -> Iterator[list[_Piece]]:
+    """Group pieces in order. Two pieces of one context are never in one group: they would need two ids.
+
+    Args:
+        pieces: The pieces.
+        limit: The maximum number of characters in a group of several pieces.
+        most_pieces: The maximum number of pieces in a group.
+    """
+    group: list[_Piece] = []
+    characters = 0
     for piece in pieces:
-        size += len(piece.text)
-        if batch and (
-            size > limit or len(batch) == most_pieces or batch[-1].text_index == piece.text_index
-        ):
-            yield batch
-            batch = []
-            size = len(piece.text)
-        batch.append(piece)
-    if batch:
-        yield batch
+        characters += len(piece.text)
+        is_full = characters > limit or len(group) == most_pieces
+        if group and (is_full or group[-1].text_index == piece.text_index):
+            yield group
+            group = []
+            characters = len(piece.text)
+        group.append(piece)
+    if group:
+        yield group
 
 
 def merge(
@@ -228,13 +234,14 @@ def merge(
 ) -> tuple[Verdict, ...]:
     """Merge the verdicts of all parts: one for each id of the request.
 
-    The verdict is yes if any part says yes; else it is missing if it is missing in any part; else no. A text that no part
-    asked about is empty, and its verdict is no. The evidence of all parts is kept: a part that says no may show a context that
-    states a piece of the unit. The flag is the most serious one of the parts with the same verdict.
+    - The verdict is yes if any part says yes. If none does, it is missing if it is missing in any part. Else it is no.
+    - A text that no part asked about is empty. Its verdict is no.
+    - The evidence of all parts is kept, because a part that says no may show a context that states a piece of the unit.
+    - Of the parts with the same verdict, the most serious flag is kept.
 
     Args:
         ids: The ids of the request's units, or of its contexts.
-        texts: Their texts.
+        texts: The texts of these units or contexts.
         answers: Every part with its verdicts, by the part's ids.
     """
     letter = ids[0][0]
@@ -266,9 +273,10 @@ def _move_evidence(verdict: Verdict, request_part: RequestPart) -> Verdict:
     """Return the verdict with the positions of its evidence in the request instead of the part."""
     evidence = []
     for span in verdict.evidence:
-        index, first = request_part.places[f"c{span.context + 1}"]
-        start, end = first + span.start, first + span.end
-        evidence.append(replace(span, context=index, start=start, end=end))
+        context_index, text_start = request_part.places[f"c{span.context + 1}"]
+        start = text_start + span.start
+        end = text_start + span.end
+        evidence.append(replace(span, context=context_index, start=start, end=end))
     return replace(verdict, evidence=tuple(evidence))
 
 

@@ -24,20 +24,22 @@ FIRST_LOCAL = 2
 _QUICK_SHARE = 0.25
 # .. or less than so many times the fastest reply. A slower one probably waited for other requests.
 _QUICK_FACTOR = 2.0
+# How much more slowly the limit rises above a value at which a request was refused.
+_SLOW_PACE = 0.25
 
 
 @dataclass(eq=False, slots=True)
 class Limiter:
-    """Bounds the requests in flight of one event loop; requests get a slot in the order in which they ask.
+    """Limits the number of requests in flight of one event loop. Requests get a slot in the order in which they ask.
 
     Args:
-        most: The highest value of the bound.
-        bound: The bound at the start.
+        most: The highest value of the limit.
+        bound: The limit at the start.
         patience: The time-out of one request, in seconds.
 
     Attributes:
-        in_flight: How many requests have a slot.
-        started: Names of the models on local servers for which it began low.
+        in_flight: The number of requests that have a slot.
+        started: The names of the models on local servers for which the limit began low.
     """
 
     most: int
@@ -55,11 +57,14 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """Wait for the right to send one request; the value is the time at which it was given.
+        """Wait for a slot to send one request. The value is the time at which the slot was given.
 
-        A request that finds the slot taken again goes back to the front of the queue. A block that ends
-        without an error is a success. Quick successes raise the bound: by one each until a request was
-        refused, then by one after as many as the bound, and more slowly above a bound that was refused.
+        If another request takes the slot first, this request goes back to the front of the queue. A block that ends without
+        an error is a success, and a quick success raises the limit:
+
+        - by 1, as long as no request was refused;
+        - by 1 / limit after a refusal;
+        - by a quarter of that at limits from which on a request was refused.
         """
         import asyncio
 
@@ -89,11 +94,13 @@ class Limiter:
             self._answered = True
             seconds = time.monotonic() - sent_at
             self._fastest = min(self._fastest, seconds)
-            if seconds < max(self.patience * _QUICK_SHARE, self._fastest * _QUICK_FACTOR):
+            is_quick = seconds < max(self.patience * _QUICK_SHARE, self._fastest * _QUICK_FACTOR)
+            if is_quick:
                 step = 1.0
                 was_lowered = self._ceiling < self.most + 1
                 if was_lowered:
-                    pace = 1.0 if self.bound + 1 < self._ceiling else 0.25
+                    is_below_refused = self.bound + 1 < self._ceiling
+                    pace = 1.0 if is_below_refused else _SLOW_PACE
                     step = pace / max(1.0, self.bound)
                 self.bound = min(self.most, self.bound + step)
         finally:
@@ -102,10 +109,10 @@ class Limiter:
                 self._wake()
 
     def refused(self, sent_at: float, retry_after: float | None) -> bool:
-        """Lower the bound; where the refused request was alone in flight, make all requests wait.
+        """Lower the limit after a refused request. If this request was alone in flight, make all requests wait.
 
-        A request that was sent before the bound was lowered does not lower it again. All requests wait
-        as long as the server asked for; without such a time, twice as long as the time before.
+        A request that was sent before the limit was lowered does not lower it again. All requests wait as long as the server
+        asked for. If it asked for no time, they wait twice as long as the last time.
 
         Returns:
             Whether the refused request was alone in flight.
@@ -120,9 +127,9 @@ class Limiter:
         return True
 
     def timed_out(self, sent_at: float) -> bool:
-        """Lower the bound for a request that was not answered in time.
+        """Lower the limit after a request that was not answered in time.
 
-        Where no other request was answered since the bound was lowered for the last one, it falls to 1.
+        The limit falls to 1 if no request was answered since it was lowered for the last one.
 
         Returns:
             Whether the request was alone in flight.
@@ -133,7 +140,7 @@ class Limiter:
         return self.in_flight == 1
 
     def _lower(self, sent_at: float, bound: float) -> bool:
-        """Lower the bound, unless the request was sent before it was lowered the last time."""
+        """Lower the limit, unless the request was sent before the limit was lowered the last time."""
         if sent_at <= self._lowered_at:
             return False
         self._ceiling = int(self.bound)
@@ -150,12 +157,13 @@ class Limiter:
 
 
 class Quota:
-    """Bounds the requests and the tokens of any 60 seconds, in one event loop.
+    """Limits the requests and the tokens of any 60 seconds, in one event loop.
 
     Args:
-        requests: Requests at most; None: no bound.
-        tokens: Tokens at most: those of the prompt as estimated, then all that were used. What is received for the
-            requests in flight comes on top. A prompt that is longer than the bound is sent when nothing else was.
+        requests: The maximum number of requests; None: no limit.
+        tokens: The maximum number of tokens; None: no limit. A request first counts with the estimated tokens of its prompt,
+            and after its reply with all tokens that it used. So the replies to the requests in flight may exceed the limit. A
+            prompt that is longer than the limit is sent if nothing else was sent.
     """
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
@@ -163,8 +171,9 @@ class Quota:
 
         self._most_requests = requests
         self._most_tokens = tokens
-        # What was sent in the last minute: the time, the requests and the tokens; and the sums of both.
+        # The requests of the last minute: the time, the number of requests and the tokens of each entry.
         self._recent: deque[tuple[float, int, int]] = deque()
+        # The sums of these requests and tokens.
         self._requests = 0
         self._tokens = 0
         self._turn = asyncio.Lock()
@@ -183,13 +192,13 @@ class Quota:
             self.count(tokens, requests=1)
 
     def count(self, tokens: int, requests: int = 0) -> None:
-        """Count requests that are sent now, and tokens beyond the estimate; below 0 where fewer tokens were used."""
+        """Count requests that are sent now, and tokens. After a reply, count its tokens minus the estimated ones."""
         self._recent.append((time.monotonic(), requests, tokens))
         self._requests += requests
         self._tokens += tokens
 
     def _wait(self, tokens: int) -> float:
-        """Return in how many seconds a request may be sent, as far as that is known."""
+        """Return the seconds to wait until a request may be sent; 0 if it may be sent now."""
         now = time.monotonic()
         while self._recent and self._recent[0][0] <= now - MINUTE:
             _, requests, used = self._recent.popleft()
