@@ -1,7 +1,7 @@
-"""Values of several words: numbers and clock times.
+"""Numbers and clock times of several words.
 
-A number (treinta y uno, двадцать один, two thirds) is written as one in digits. The hour of a time (half past nine, halb zehn,
-wpół do dziesiątej) is a word or digits; the phrases stand in ``forms.json`` by the minutes that they add to the hour.
+A number in words (treinta y uno, двадцать один, two thirds) is written in digits. A time in words (half past nine, halb zehn,
+wpół do dziesiątej) is an hour and a phrase. The phrases stand in ``forms.json``, by the minutes that they add to the hour.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class SpokenTime(NamedTuple):
 
     Attributes:
         begin: The index of its first word.
-        end: One past that of its last.
-        key: Hours and minutes, as of a time in digits.
+        end: The index behind its last word.
+        key: Its hours and minutes in digits, such as ``09:30``.
     """
 
     begin: int
@@ -35,13 +35,13 @@ class SpokenTime(NamedTuple):
 
 
 class _Phrase(NamedTuple):
-    """Words before or behind an hour.
+    """Words before or behind an hour that add minutes to it: "half past", "y media".
 
     Attributes:
         words: The words.
-        mark: Which of them the phrase is recognised by.
-        minutes: What they add to the hour.
-        hours: The names of hours.
+        mark: The index of the rarest word: the phrase is looked for where this word stands.
+        minutes: The minutes that the phrase adds to the hour.
+        hours: The numbers of the hours by their names, in the language of the phrase.
     """
 
     words: tuple[str, ...]
@@ -50,32 +50,41 @@ class _Phrase(NamedTuple):
     hours: Mapping[str, int]
 
 
-def _rate(word: str) -> int:
-    """Return how seldom a word is: numbers are rarer than the words that join them to an hour, and long words than short ones."""
-    return _ABOVE_ANY_JOINT_LENGTH if word.partition("-")[0] in NUMBER_WORDS else len(word)
+def _rate_rarity(word: str) -> int:
+    """Return a number that is higher for a rarer word.
+
+    Number words are the rarest. Of other words, such as those that join minutes to an hour, longer ones are rarer.
+    """
+    return _RARITY_OF_NUMBERS if word.partition("-")[0] in NUMBER_WORDS else len(word)
 
 
-# More letters than a word has that joins minutes to an hour.
-_ABOVE_ANY_JOINT_LENGTH = 16
+# More than the length of any word that joins minutes to an hour.
+_RARITY_OF_NUMBERS = 16
 
 
 def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
-    """Return the phrases before or behind an hour, by the word of each that stands most seldom elsewhere."""
-    phrases: dict[str, list[_Phrase]] = {}
-    form: dict[str, Any]
-    for form in LISTS["spoken_times"]:
-        hours = {name: number for number, names in enumerate(form["hours"], 1) for name in names}
-        for minutes, names in form.get(side, {}).items():
-            for name in names:
-                words = tuple(name.split())
-                mark = max(words, key=_rate)
-                phrase = _Phrase(words, words.index(mark), int(minutes), hours)
-                phrases.setdefault(mark, []).append(phrase)
-    return phrases
+    """Read the phrases before or behind an hour, by the rarest word of each.
+
+    Args:
+        side: ``"before"`` or ``"behind"``.
+    """
+    phrases_by_mark: dict[str, list[_Phrase]] = {}
+    times_of_language: dict[str, Any]
+    for times_of_language in LISTS["spoken_times"]:
+        hours: dict[str, int] = {}
+        for number, names in enumerate(times_of_language["hours"], 1):
+            hours.update(dict.fromkeys(names, number))
+        for minutes, phrases in times_of_language.get(side, {}).items():
+            for phrase in phrases:
+                words = tuple(phrase.split())
+                mark = max(words, key=_rate_rarity)
+                entry = _Phrase(words, words.index(mark), int(minutes), hours)
+                phrases_by_mark.setdefault(mark, []).append(entry)
+    return phrases_by_mark
 
 
-_BEFORE = _read_phrases("before")
-_BEHIND = _read_phrases("behind")
+_PHRASES_BEFORE_HOUR = _read_phrases("before")
+_PHRASES_BEHIND_HOUR = _read_phrases("behind")
 _EVENING = frozenset(part.strip("'") for part in LISTS["evening"])
 _MORNING = frozenset(part.strip("'") for part in LISTS["morning"])
 _NIGHT = frozenset(part.strip("'") for part in LISTS["night"])
@@ -85,7 +94,7 @@ _ALWAYS: Mapping[str, Sequence[Sequence[str]]] = {
     mark: [phrase.split() for phrase in phrases] for mark, phrases in LISTS["always"].items()
 }
 # A time in words has one of these words.
-SPOKEN_MARKS = frozenset((*_BEFORE, *_BEHIND, *_ALWAYS))
+SPOKEN_MARKS = frozenset((*_PHRASES_BEFORE_HOUR, *_PHRASES_BEHIND_HOUR, *_ALWAYS))
 
 
 def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
@@ -104,7 +113,7 @@ def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
         if _stand_at(chunks, begin, words):
             return SpokenTime(begin, begin + len(words), "24/7")
     # The mark may stand inside its phrase: `phrase.mark` is its position there.
-    for phrase in _BEFORE.get(mark, ()):
+    for phrase in _PHRASES_BEFORE_HOUR.get(mark, ()):
         begin = index - phrase.mark
         hour_index = begin + len(phrase.words)
         if hour_index >= len(chunks) or not _stand_at(chunks, begin, phrase.words):
@@ -113,7 +122,7 @@ def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
         if hour is not None and not _counts_unit(chunks, hour_index):
             minutes = hour * _MINUTES_OF_HOUR + phrase.minutes
             return _write_time(chunks, begin, hour_index + 1, minutes)
-    for phrase in _BEHIND.get(mark, ()):
+    for phrase in _PHRASES_BEHIND_HOUR.get(mark, ()):
         hour_index = index - phrase.mark - 1
         if hour_index < 0 or not _stand_at(chunks, hour_index + 1, phrase.words):
             continue
@@ -143,14 +152,14 @@ def _is_led(chunks: Sequence[str], index: int) -> bool:
 
 
 def _stand_at(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
-    """Whether words stand in the pieces of a text from an index on."""
+    """Whether the chunks from an index on are these words."""
     if start < 0 or start + len(words) > len(chunks):
         return False
     return all(_strip_marks(chunks[start + offset]) == word for offset, word in enumerate(words))
 
 
 def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
-    """Return the hour that a piece of a text is, in digits or by its name; None for another piece."""
+    """Return the hour of a chunk, which is a number or the name of an hour; None for any other chunk."""
     word = _strip_marks(chunk)
     is_short_number = word.isascii() and word.isdecimal() and len(word) <= len("12")
     if is_short_number and 0 < int(word) <= _LAST_HOUR:
@@ -158,24 +167,33 @@ def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
     return hours.get(word)
 
 
-def _write_time(chunks: Sequence[str], begin: int, end: int, time: int) -> SpokenTime:
-    """Return a time of so many minutes, with what says behind it that it is after noon."""
+def _write_time(chunks: Sequence[str], begin: int, end: int, minutes: int) -> SpokenTime:
+    """Build the time of a phrase. A part of the day behind the phrase belongs to it: "half past nine in the evening".
+
+    Args:
+        chunks: The chunks of the text.
+        begin: The index of the phrase's first chunk.
+        end: The index behind its last chunk.
+        minutes: The time, in minutes since midnight, if it is in the first half of the day.
+    """
     noon = _HOURS_ON_CLOCK * _MINUTES_OF_HOUR
-    for size in (1, 2, 3):
-        day_part = " ".join(map(_strip_marks, chunks[end : end + size]))
-        if end + size <= len(chunks) and day_part in _DAY_PARTS:
-            end += size
-            is_after_early_hours = time % noon > _LAST_EARLY_HOUR * _MINUTES_OF_HOUR
+    for word_count in (1, 2, 3):
+        day_part_end = end + word_count
+        day_part = " ".join(map(_strip_marks, chunks[end:day_part_end]))
+        if day_part_end <= len(chunks) and day_part in _DAY_PARTS:
+            end = day_part_end
+            is_after_early_hours = minutes % noon > _LAST_EARLY_HOUR * _MINUTES_OF_HOUR
             is_late = day_part in _EVENING or (day_part in _NIGHT and is_after_early_hours)
-            time = time % noon + (noon if is_late else 0)
+            minutes = minutes % noon + (noon if is_late else 0)
             break
-    if time < _MINUTES_OF_HOUR:  # before one o'clock is after twelve
-        time += noon
-    return SpokenTime(begin, end, f"{time // _MINUTES_OF_HOUR:02}:{time % _MINUTES_OF_HOUR:02}")
+    if minutes < _MINUTES_OF_HOUR:  # "half past twelve" is after noon
+        minutes += noon
+    hour, minute = divmod(minutes, _MINUTES_OF_HOUR)
+    return SpokenTime(begin, end, f"{hour:02}:{minute:02}")
 
 
 def _strip_marks(chunk: str) -> str:
-    """Return a piece of a text in small letters without the marks around it."""
+    """Return a chunk in small letters, without the marks around it."""
     return chunk.strip(_MARKS_AROUND_WORD).lower()
 
 
@@ -187,17 +205,18 @@ _ONES: dict[str, str] = {
 _TENS = {
     word: ten for word, ten in NUMBER_WORDS.items() if len(ten) > 1 and ten[1:] == "0" and ten != "10"
 }
-# Words that are numbers before a fraction or an occasion only, and what stands between tens and ones.
+# Words that are numbers only before a fraction or an occasion.
 ONE_WORDS = frozenset((*LISTS["ones"], *LISTS["counted"]))
+# Words between tens and ones: treinta y uno.
 TENS_JOINTS = frozenset(LISTS["tens_and_ones"])
 _FRACTION_PARTS: dict[str, str] = {
     word: number for number, words in LISTS["parts"].items() for word in words
 }
-# Parts whose word means something else behind numbers of other languages: two tiers, two quarts.
+# Words for parts that mean something else behind the numbers of other languages: "two quarts" are no fourths.
 _PARTS_BEHIND: Mapping[str, frozenset[str]] = {
     part: frozenset(numbers) for part, numbers in LISTS["parts_behind"].items()
 }
-# Words for an occasion: "una vez" is once. "Times" is none, since it follows a number word.
+# Words for an occasion: "una vez" is once. "Times" is not in the list, because it follows a number word.
 _OCCASIONS = frozenset(LISTS["occasions"])
 HALVES = frozenset(LISTS["halves"])
 # "a", between "half" and its unit.
@@ -249,7 +268,7 @@ JOINED_WORDS = frozenset(
         *QUARTERS,
     )
 )
-# What stands between the two numbers of a result whose second one is nothing: drei zu null.
+# Words between the two numbers of a result: drei zu null.
 RESULT_JOINTS = frozenset(LISTS["ranges"])
 _ZERO_NAMES = frozenset(
     ("null", "nul", *(name for name, number in NUMBER_WORDS.items() if number == "0"))
@@ -257,12 +276,12 @@ _ZERO_NAMES = frozenset(
 
 
 def is_nothing(chunk: str) -> bool:
-    """Whether a word is the nothing of a result."""
+    """Whether a word is a zero, as in the result "drei zu null"."""
     return chunk.rstrip(_MARKS_AROUND_WORD).lower() in _ZERO_NAMES
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
-    """Return the pieces of a text, a number of several words as one of them.
+    """Return the chunks of a text with each number of several words written in digits, as one chunk.
 
     >>> join_number_words("El comité tiene treinta y uno miembros, dos tercios son mujeres.".split())
     ['El', 'comité', 'tiene', '31', 'miembros,', '2/3', 'son', 'mujeres.']
@@ -279,7 +298,11 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
 
 
 def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
-    """Return where a number of several words ends, and what to write instead with the marks around it; else one more, and nothing."""
+    """Read a number of several words that begins at an index.
+
+    Returns:
+        The index behind the number, and the chunks to write in its place. Without a number: the next index, and no chunks.
+    """
     first = chunks[index].lstrip(_MARKS_AROUND_WORD).lower()
     number = _read_quarter(chunks, index, first) if first in _ORDINALS_OF_QUARTERS else None
     if number is None and first in _FIRST_OF_SUM:
@@ -305,9 +328,11 @@ def _read_quarter(chunks: Sequence[str], index: int, ordinal: str) -> tuple[int,
 
 
 def _read_elided(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
-    """Read one and a half of a unit to which the number is joined."""
-    split = ["un", first[len(_ELIDED_ONE) :], *chunks[index + 1 : index + 4]]
-    end, words = _read_one_and_a_half(split, 0, "1")
+    """Read one and a half of a unit that is joined to its "one": un'ora e mezza."""
+    unit = first[len(_ELIDED_ONE) :]
+    split_chunks = ["un", unit, *chunks[index + 1 : index + 4]]
+    end, words = _read_one_and_a_half(split_chunks, 0, "1")
+    # "Un" and the unit are one chunk of the text.
     return index + max(1, end - 1), words
 
 
@@ -345,7 +370,7 @@ def _read_sum(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]] | 
 
 
 def _iterate_words(chunks: Sequence[str], index: int) -> Iterator[tuple[int, str]]:
-    """Yield the words from an index on, each with its index, up to the first with a mark behind it."""
+    """Yield the words from an index on, each with its index. The last one is the first word with a mark behind it."""
     for position in range(index, len(chunks)):
         chunk = chunks[position]
         word = chunk.lstrip(_MARKS_AROUND_WORD) if position == index else chunk
@@ -361,7 +386,7 @@ _TEN = 10
 
 
 def _read_value(word: str) -> int:
-    """Return the value of a number word below 1,000, also of twenty-five; 0 for another word."""
+    """Return the value of a number word below 1,000, such as "twenty-five"; 0 for any other word."""
     if word in _HUNDRED_ALONE:
         return _HUNDRED
     number = NUMBER_WORDS.get(word, "")
@@ -374,7 +399,7 @@ def _read_value(word: str) -> int:
 
 
 def _may_add(group: int, value: int) -> bool:
-    """Whether a number may follow another one as a part of it: 5 or 25 behind 100, 5 behind 120."""
+    """Whether a number word may be added to the number before it: 5 or 25 to 100, 5 to 120."""
     if group == 0:
         return True
     if group % _HUNDRED == 0:
@@ -404,7 +429,7 @@ def _read_tens(chunks: Sequence[str], index: int, ten: str) -> tuple[int, Sequen
 
 
 def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
-    """Read what stands behind a small number: a fraction (two thirds), an occasion (una vez), a half (an hour and a half)."""
+    """Read a small number and a fraction (two thirds), an occasion (una vez) or a half (an hour and a half) behind it."""
     if first.startswith(_ELIDED_ONE):  # un'ora e mezza
         return _read_elided(chunks, index, first)
     if "-" in first:
@@ -426,14 +451,19 @@ def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
 
 def _read_joined_parts(chunks: Sequence[str], index: int, first: str) -> Sequence[str]:
     """Read two number words with a hyphen between them: three-quarters, three-nil."""
-    one, _, part = first.rstrip(_MARKS_AROUND_WORD).partition("-")
-    if one in _ONES and part == "all":
-        return [_write_number(chunks, index, index, f"{_ONES[one]}-{_ONES[one]}")]
-    if one in _ONES and part in _ZERO_NAMES:
-        return [_write_number(chunks, index, index, f"{_ONES[one]}-0")]
-    if one in _ONES and part in _FRACTION_PARTS:
-        return [_write_number(chunks, index, index, f"{_ONES[one]}/{_FRACTION_PARTS[part]}")]
-    return ()
+    first_word, _, second_word = first.rstrip(_MARKS_AROUND_WORD).partition("-")
+    if first_word not in _ONES:
+        return ()
+    number = _ONES[first_word]
+    if second_word == "all":  # two-all
+        in_digits = f"{number}-{number}"
+    elif second_word in _ZERO_NAMES:  # three-nil
+        in_digits = f"{number}-0"
+    elif second_word in _FRACTION_PARTS:  # three-quarters
+        in_digits = f"{number}/{_FRACTION_PARTS[second_word]}"
+    else:
+        return ()
+    return [_write_number(chunks, index, index, in_digits)]
 
 
 def _read_result(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
@@ -449,16 +479,17 @@ def _read_result(chunks: Sequence[str], index: int, first: str) -> tuple[int, Se
 def _read_fraction(
     chunks: Sequence[str], index: int, first: str, number: str
 ) -> tuple[int, Sequence[str]]:
-    """Read a fraction: two thirds; "a third" is one in "a third of" and "a third off" only."""
+    """Read a fraction: "two thirds". "A third" is a fraction only in "a third of" and "a third off"."""
     part = _look_up(chunks, index + 1, _FRACTION_PARTS)
     word = chunks[index + 1].rstrip(_MARKS_AROUND_WORD).lower() if part else ""
-    is_other_word = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
-    behind = chunks[index + 2 : index + 4]
-    is_fraction = first in _ONES or behind[:1] in (["of"], ["off"])
-    if not part or is_other_word or not is_fraction:
+    has_other_meaning = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
+    words_behind = chunks[index + 2 : index + 4]
+    is_fraction = first in _ONES or words_behind[:1] in (["of"], ["off"])
+    if not part or has_other_meaning or not is_fraction:
         return index + 1, ()
     end = index + 2
-    if behind in (["of", "a"], ["of", "an"]) and _is_unit(chunks, index + 4):  # a quarter of an inch
+    is_before_article = words_behind in (["of", "a"], ["of", "an"])
+    if is_before_article and _is_unit(chunks, index + 4):  # a quarter of an inch
         end = index + 4
     return end, [_write_number(chunks, index, index + 1, f"{number}/{part}")]
 
@@ -474,7 +505,11 @@ def _read_half(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
 
 
 def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tuple[int, Sequence[str]]:
-    """Read a number and a half of a unit: two and a half years, an hour and a half; else one more, and nothing."""
+    """Read a number and a half of a unit: two and a half years, an hour and a half.
+
+    Returns:
+        As for `_read_number`.
+    """
     for behind_unit in (False, True):
         start = index + 2 if behind_unit else index + 1
         phrases = _AND_A_PART.get(chunks[start], ()) if start < len(chunks) else ()
@@ -504,18 +539,19 @@ def _is_unit(chunks: Sequence[str], index: int) -> bool:
 
 
 def _look_up(chunks: Sequence[str], index: int, table: dict[str, str]) -> str:
-    """Return what a table has of the word at an index; an empty text for nothing."""
-    return (
-        table.get(chunks[index].rstrip(_MARKS_AROUND_WORD).lower(), "") if index < len(chunks) else ""
-    )
+    """Return the table's entry of the word at an index; an empty text if there is none."""
+    if index >= len(chunks):
+        return ""
+    return table.get(chunks[index].rstrip(_MARKS_AROUND_WORD).lower(), "")
 
 
 def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> str:
-    """Write a number with the marks before its first word and behind its last."""
-    opening = chunks[first]
-    closing = chunks[last]
-    before = opening[: len(opening) - len(opening.lstrip(_MARKS_AROUND_WORD))]
-    return before + number + closing[len(closing.rstrip(_MARKS_AROUND_WORD)) :]
+    """Write a number in digits, with the marks before its first chunk and behind its last chunk."""
+    first_chunk = chunks[first]
+    last_chunk = chunks[last]
+    marks_before = first_chunk[: len(first_chunk) - len(first_chunk.lstrip(_MARKS_AROUND_WORD))]
+    marks_behind = last_chunk[len(last_chunk.rstrip(_MARKS_AROUND_WORD)) :]
+    return marks_before + number + marks_behind
 
 
 # --- Chinese numerals before what they count: 六点, 三千元, 百分之五 ---
@@ -526,7 +562,9 @@ _HAN_DIGITS: Mapping[str, int] = {
     "两": 2,
     "兩": 2,
 }
+# The values of signs within a group of four digits.
 _HAN_SCALES: Mapping[str, int] = {"十": 10, "百": 100, "千": 1_000}
+# The values of signs that end a group of four digits.
 _HAN_GROUPS: Mapping[str, int] = {
     **dict.fromkeys("万萬", 10**4),
     **dict.fromkeys("亿億", 10**8),
@@ -534,15 +572,15 @@ _HAN_GROUPS: Mapping[str, int] = {
 _HAN_NUMERALS = "".join((*_HAN_DIGITS, *_HAN_SCALES, *_HAN_GROUPS))
 # A text without one of them holds no number in Chinese numerals.
 HAN_NUMERALS = frozenset(_HAN_NUMERALS)
-# What numerals may count. 分 alone is left out: 十分 means "very". 百度, a company, is no number: it has no numeral
-# from one to nine.
+# Words that Chinese numerals may count. 分 alone is left out, because 十分 means "very".
 _HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|辆|輛|軒|页|頁|票"
-# 几十 (some tens) and 第三 (third) are no numbers here; 一 alone also means "a", 百 alone also "many".
+# A number in Chinese numerals. 几十 (some tens) and 第三 (third) are not read. A number without 十 needs a digit, because 百 alone
+# may mean "many", or be a part of a name (百度).
 _HAN_NUMBER = re.compile(
     rf"""
-    百分之(?P<percent>[{_HAN_NUMERALS}]+)
-    |(?<=[点點时時])(?P<minutes>[{_HAN_NUMERALS}]+)(?=分)
-    |(?<![几幾数數好第初{_HAN_NUMERALS}])
+    百分之(?P<percent>[{_HAN_NUMERALS}]+)                      # 百分之五
+    |(?<=[点點时時])(?P<minutes>[{_HAN_NUMERALS}]+)(?=分)      # 六点十分
+    |(?<![几幾数數好第初{_HAN_NUMERALS}])                      # 三千元
     (?P<number>(?=[十]|[{_HAN_NUMERALS}]*[{"".join(_HAN_DIGITS)}])[{_HAN_NUMERALS}]+)
     (?=(?:{_HAN_COUNTED}))
     """,
@@ -562,7 +600,7 @@ def write_han_numbers(text: str) -> str:
 
 
 def _write_in_digits(match: re.Match[str]) -> str:
-    """Write a number in Chinese numerals in digits; "one" stays where it may say "a"."""
+    """Write a number in Chinese numerals in digits. 一 stays as it is if it may mean "a"."""
     numerals = match["percent"] or match["minutes"] or match["number"]
     if match["percent"] is None and numerals == _HAN_ONE:
         next_character = match.string[match.end() : match.end() + 1]

@@ -1,4 +1,4 @@
-"""What is made of two values or more: a range, a dimension, a duration."""
+"""Reads quantities of several values: a range, a dimension, a duration."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_range(text: str, begin: int, first: Value, word_before: str) -> Value |
 
 
 def read_share(text: str, first: Value) -> Value | None:
-    """Read how many of all: 2 out of 3. It holds both numbers."""
+    """Read a share of a total: 2 out of 3. The value holds both numbers."""
     joint = _OUT_OF.match(text, first.end)
     if joint is None or not _SHARE.fullmatch(first.key):
         return None
@@ -68,7 +68,7 @@ _SHARE = re.compile(r"\d{1,9}(?:\.\d{1,2})?")
 
 
 def _skip_joint(text: str, end: int, word_before: str) -> int:
-    """Return where the second value of a range begins; the end of the text where there is none."""
+    """Return where the second value of a range begins; the end of the text if there is no second value."""
     joint = _TO.match(text, end)
     if joint is None and word_before in _BETWEEN:
         joint = _AND.match(text, end)
@@ -76,7 +76,7 @@ def _skip_joint(text: str, end: int, word_before: str) -> int:
 
 
 def _read_dimension(text: str, first: Value) -> Value | None:
-    """Read what is made of lengths, such as 3 x 4 m; None where the units differ."""
+    """Read a dimension, such as 3 x 4 m; None if the units measure different things."""
     values = [first]
     while joint := _BY.match(text, values[-1].end):
         value = read_number(text, joint.end())
@@ -94,7 +94,7 @@ def _read_dimension(text: str, first: Value) -> Value | None:
 
 
 def _join(text: str, first: Value, second: Value) -> Value | None:
-    """Return the range of two values; None where they are no range."""
+    """Build the range of two values; None if they are no range."""
     opening: Value | None = first
     closing: Value | None = second
     if second.kind == "time":
@@ -118,7 +118,7 @@ def _join(text: str, first: Value, second: Value) -> Value | None:
 
 
 def _write_range(first: Value, second: Value) -> str:
-    """Return the key of a range; a plain one that falls is a result or ratio."""
+    """Return the key of a range. Plain numbers of which the second is smaller are a result or a ratio: 3-1."""
     is_plain = first.kind == "" and first.key.isdigit() and second.key.isdigit()
     if is_plain and int(first.key) > int(second.key):
         return f"{first.key}:{second.key}"
@@ -127,35 +127,36 @@ def _write_range(first: Value, second: Value) -> str:
 
 def _as_time(first: Value, second: Value) -> Value | None:
     """Read the number before a time as the time at which a range begins: 6 to 8 pm."""
-    written = first.number or ""
-    if not written.isdigit() or int(written) > LAST_HOUR:
+    digits = first.number or ""
+    if not digits.isdigit() or int(digits) > LAST_HOUR:
         return first if first.kind == "time" else None
     if first.kind not in {"", "time"}:
         return None
-    hour = int(written)
+    hour = int(digits)
     minutes = first.key[2:] if first.kind == "time" else ":00"
-    half = (second.number or "")[-2:]
-    if half in {"am", "pm"} and hour <= NOON:
-        hour = hour % NOON + (NOON if half == "pm" else 0)
+    half_of_day = (second.number or "")[-2:]
+    if half_of_day in {"am", "pm"} and hour <= NOON:
+        hour = hour % NOON + (NOON if half_of_day == "pm" else 0)
         if f"{hour:02}{minutes}" >= second.key:  # 11 to 2 pm
             hour = (hour + NOON) % LAST_HOUR
     return Value(first.end, "time", f"{hour:02}{minutes}")
 
 
-_DATE_KEY = re.compile(r"(\d{4}|-)-(\d\d)-(\d\d)")
+# The key of a date: 2024-05-12; without a year --05-12.
+_DATE_KEY = re.compile(r"(?P<year>\d{4}|-)-(?P<month>\d\d)-(?P<day>\d\d)")
 
 
 def _as_date(first: Value, second: Value) -> Value | None:
     """Read what stands before a date as the date at which a range begins: 12 to 14 May 2024, 12 May to 3 June 2024."""
-    match = _DATE_KEY.fullmatch(second.key)
-    if match is None:
+    second_date = _DATE_KEY.fullmatch(second.key)
+    if second_date is None:
         return first if first.kind == "date" else None
-    year = None if match[1] == "-" else match[1]
+    year = None if second_date["year"] == "-" else second_date["year"]
     if first.kind == "" and first.key.isdigit():
-        return build_date(first.end, year, int(match[2]), int(first.key))
-    own = _DATE_KEY.fullmatch(first.key)
-    if own is not None and own[1] == "-":
-        return build_date(first.end, year, int(own[2]), int(own[3]))
+        return build_date(first.end, year, int(second_date["month"]), int(first.key))
+    first_date = _DATE_KEY.fullmatch(first.key)
+    if first_date is not None and first_date["year"] == "-":
+        return build_date(first.end, year, int(first_date["month"]), int(first_date["day"]))
     return first if first.kind == "date" else None
 
 
@@ -164,34 +165,41 @@ _YEAR_BEHIND = re.compile(r",?[ ](\d{4})(?!\d|[.,:]\d)")
 
 def _complete_dates(text: str, first: Value, second: Value) -> tuple[Value | None, Value | None]:
     """Read the day behind a date as the date at which a range ends: May 12 to 14, 2024."""
-    own = _DATE_KEY.fullmatch(first.key)
-    if second.kind != "" or own is None or own[1] != "-" or not second.key.isdigit():
+    first_date = _DATE_KEY.fullmatch(first.key)
+    if first_date is None or first_date["year"] != "-":
         return None, None
-    match = _YEAR_BEHIND.match(text, second.end)
-    year = match[1] if match else None
-    end = match.end() if match else second.end
-    opening = build_date(first.end, year, int(own[2]), int(own[3]))
-    return opening, build_date(end, year, int(own[2]), int(second.key))
+    if second.kind != "" or not second.key.isdigit():
+        return None, None
+    year_behind = _YEAR_BEHIND.match(text, second.end)
+    year = year_behind[1] if year_behind else None
+    end = year_behind.end() if year_behind else second.end
+    month = int(first_date["month"])
+    opening = build_date(first.end, year, month, int(first_date["day"]))
+    return opening, build_date(end, year, month, int(second.key))
 
 
 def _complete_year(first: Value, second: Value) -> Value:
-    """Read the two digits behind a year as a year: 1914-18. Up to 12 they may be a month."""
-    if len(second.key) != 2 or int(second.key) <= max(LAST_MONTH, int(first.key) % 100):  # noqa: PLR2004 - two digits
+    """Read two digits behind a year as a year: 1914-18. A number up to 12 may be a month."""
+    years_in_century = int(first.key) % 100
+    may_be_year = len(second.key) == 2 and int(second.key) > max(LAST_MONTH, years_in_century)  # noqa: PLR2004 - digits
+    if not may_be_year:
         return second
-    return second._replace(key=first.key[:2] + second.key, number=first.key[:2] + second.key)
+    century = first.key[:2]
+    year = century + second.key
+    return second._replace(key=year, number=year)
 
 
-# What is short for a smaller unit only behind a larger one: 2h 15m, 5 ft 11 in
+# "m" and "in" are short for minutes and inches only behind a larger unit: 2h 15m, 5 ft 11 in.
 _SHORT_MINUTES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?m(?![^\W_])")
 _SHORT_INCHES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?in(?![^\W_]|[ ]\d|[ ](?:the|a)[ ])")
-# The key of an amount whose number is known: "1/4" and "1.200" may have more than one reading.
+# The key of an amount with a clear number. "1/4" and "1.200" are not clear.
 _AMOUNT = re.compile(r"\d+(?:\.\d+)? \w+")
 _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
-# The bases of units of which a larger and a smaller one stand together: hours and minutes, feet and inches, years and months.
+# The base units of amounts that may have a larger and a smaller unit: hours and minutes, feet and inches, years and months.
 _UNITS_OF_COMPOSED_AMOUNTS = frozenset(("s", "in", "month", "oz"))
-# By the base and factor of the larger unit: the pattern of the smaller one without its name, and its factor.
+# By the base and the factor of the larger unit: the pattern of the short form of the smaller unit, and its factor.
 _SMALLER_UNITS: Mapping[tuple[str, int], tuple[re.Pattern[str], int]] = {
     ("s", 3600): (_SHORT_MINUTES, 60),
     ("in", 12): (_SHORT_INCHES, 1),
@@ -224,7 +232,7 @@ def read_composed(text: str, value: Value) -> Value:
 
 
 def _is_smaller_part(value: Value, larger: Value) -> bool:
-    """Whether an amount is in a smaller unit of what another one measures, and both numbers are known."""
+    """Whether an amount is in a smaller unit of the same measure as another amount, and both numbers are clear."""
     if value.unit is None or larger.unit is None or value.unit.base != larger.unit.base:
         return False
     if value.unit.factor >= larger.unit.factor:

@@ -1,4 +1,4 @@
-"""Going through a text for its quantities."""
+"""Reads the quantities of a text."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ctxmetrics.text.quantities.forms import (
 from ctxmetrics.text.quantities.ranges import read_composed, read_range, read_share
 from ctxmetrics.text.quantities.times import read_time
 
-# Words behind a plain number that may make more of it, and before it.
-_BEHIND = frozenset(
+# Words behind a number that may be a part of its quantity: units, months, words of ranges.
+_WORDS_BEHIND_NUMBER = frozenset(
     word.split()[0].rstrip(".").lower()
     for word in [
         *MEASURES,
@@ -46,7 +46,8 @@ _BEHIND = frozenset(
         *(phrase.split()[0] for phrase in LISTS["out_of"]),
     ]
 )
-_AHEAD = frozenset(
+# Words before a number that may be a part of its quantity.
+_WORDS_BEFORE_NUMBER = frozenset(
     [
         *MONTHS,
         *(word.lower() for word in MONEY),
@@ -70,20 +71,20 @@ _AHEAD = frozenset(
 )
 
 
-# Words that stand between the parts of a quantity, and never at its end.
-_LINKS = frozenset(
+# Words that may stand between the parts of a quantity, but never at its end.
+_LINK_WORDS = frozenset(
     [
         *(word for name in ("ranges", "and", "by", "range_leads", "between") for word in LISTS[name]),
         *(word for phrase in LISTS["out_of"] for word in phrase.split()),
         *("in", "the", "of", "de", "del", "la", "du", "da", "po", "per", "at", "à", "a"),
     ]
 )
-# Words that stand inside a quantity behind its first number.
-_WITHIN = frozenset(
+# Words that may stand inside a quantity, behind its first number.
+_WORDS_WITHIN_QUANTITY = frozenset(
     [
-        *_BEHIND,
-        *_AHEAD,
-        *_LINKS,
+        *_WORDS_BEHIND_NUMBER,
+        *_WORDS_BEFORE_NUMBER,
+        *_LINK_WORDS,
         *(word.rstrip(".").lower() for name in [*MEASURES, *SCALES] for word in name.split()),
         *(
             word.rstrip(".")
@@ -96,13 +97,14 @@ _WITHIN = frozenset(
 )
 # Marks before and behind a word.
 _MARKS_AROUND_WORD = ".,;:!?()[]{}<>*_\"'“”„‘’«»‹›…"
+# The maximum number of chunks of a quantity before and behind its first number.
 _MAX_WORDS_AHEAD = 3
+_MAX_WORDS_WITHIN = 16
 # The first character of the scripts of Chinese, Japanese and Korean.
 _FIRST_EAST_ASIAN = "\u2e80"
 _FEET = frozenset(("ft", "ft.", "feet", "foot"))
-# How many chunks before the end of a stretch the feet stand whose inches are its end.
+# In a stretch that ends as "ft 2 in", the word for feet is the third chunk from the end.
 _CHUNKS_FROM_FEET_TO_END = 3
-_MAX_WORDS_WITHIN = 16
 
 
 _DIGITS = re.compile(rf"[0-9]+|[{FRACTIONS}]")
@@ -111,11 +113,14 @@ _DIGITS_OR_WORDED = re.compile(rf"[0-9]+|[{FRACTIONS}]|{WORDED.pattern}", re.IGN
 _PLAIN_NUMBER = re.compile(
     r"\d+(?:,\d{3})*(?:\.\d+)?(?:st|nd|rd|th|s)?([.,;:!?)\]\"']*)(?:\s+|\Z)(\S*)"
 )
-_OPENING = frozenset(" \n\t(\"'[")
-# The same in Chinese and Japanese, where no blank stands before a sign: 气温为-5度
-_BEFORE_SIGN = _OPENING | frozenset("为為是约約达達は")
-_NOT_JOINED = frozenset(" \n\t(\"'[#*|>=:,;")
-_CONTINUING = frozenset("0123456789-:/%‰٪°℃℉~^×x¼½¾$€£¥₽₹₩₴₺¢")
+# Characters that may stand before the sign of a number.
+_OPENING_CHARACTERS = frozenset(" \n\t(\"'[")
+# Chinese and Japanese write no blank before a sign: 气温为-5度
+_CHARACTERS_BEFORE_SIGN = _OPENING_CHARACTERS | frozenset("为為是约約达達は")
+# A number behind one of these characters is not a part of a word.
+_CHARACTERS_BEFORE_PLAIN_NUMBER = frozenset(" \n\t(\"'[#*|>=:,;")
+# A chunk that begins with one of these characters may continue a quantity.
+_CONTINUING_CHARACTERS = frozenset("0123456789-:/%‰٪°℃℉~^×x¼½¾$€£¥₽₹₩₴₺¢")
 # A word with digits, to its end.
 _CODE_END = re.compile(r"[^\W\u2e80-\U0010ffff]*(?:[-.][^\W\u2e80-\U0010ffff]+)*")
 
@@ -170,13 +175,13 @@ def read_quantities(text: str, *, number_words: bool = False) -> list[Quantity]:
 def find_stretch(
     chunks: Sequence[str], numbers: Container[int], index: int, earliest: int
 ) -> tuple[int, int]:
-    """Return where the chunks begin and end that may be one quantity with the number in one of them.
+    """Return the start and the end of the chunks that may be one quantity together with a number.
 
     Args:
-        chunks: The pieces of a text between white space.
-        numbers: The indexes of those with a digit or a number word.
-        index: The one with a number.
-        earliest: The first one that may belong to it.
+        chunks: The parts of a text between white space.
+        numbers: The indexes of the chunks with a digit or a number word.
+        index: The index of the chunk with the number.
+        earliest: The index of the first chunk that may belong to the quantity.
     """
     begin = index
     lowest = max(earliest, index - _MAX_WORDS_AHEAD)
@@ -186,7 +191,7 @@ def find_stretch(
     highest = min(len(chunks), end + _MAX_WORDS_WITHIN)
     while end < highest and (end in numbers or _may_follow(chunks[end])):
         end += 1
-    while end - 1 > index and chunks[end - 1].lower() in _LINKS:
+    while end - 1 > index and chunks[end - 1].lower() in _LINK_WORDS:
         is_long = end - index > _CHUNKS_FROM_FEET_TO_END
         if is_long and chunks[end - _CHUNKS_FROM_FEET_TO_END] in _FEET:  # 6 ft 2 in
             break
@@ -196,26 +201,24 @@ def find_stretch(
 
 @lru_cache(maxsize=1 << 14)
 def _may_lead(chunk: str) -> bool:
-    """Whether a piece of a text may stand before the number of a quantity."""
-    return (
-        chunk.strip(_MARKS_AROUND_WORD).lower() in _AHEAD
-        or chunk in DAY_PARTS_BEFORE
-        or chunk[-1] in MONEY
-    )
+    """Whether a chunk may stand before the number of a quantity."""
+    word = chunk.strip(_MARKS_AROUND_WORD).lower()
+    return word in _WORDS_BEFORE_NUMBER or chunk in DAY_PARTS_BEFORE or chunk[-1] in MONEY
 
 
 @lru_cache(maxsize=1 << 14)
 def _may_follow(chunk: str) -> bool:
-    """Whether a piece of a text may stand inside a quantity behind its number."""
-    if chunk[0] in _CONTINUING or chunk[0] >= _FIRST_EAST_ASIAN:
+    """Whether a chunk may stand inside a quantity, behind its number."""
+    if chunk[0] in _CONTINUING_CHARACTERS or chunk[0] >= _FIRST_EAST_ASIAN:
         return True
     word = chunk.strip(_MARKS_AROUND_WORD).lower()
-    return word.partition("-")[0] in _WITHIN or word.startswith(("d'", "d’"))
+    first_part = word.partition("-")[0]
+    return first_part in _WORDS_WITHIN_QUANTITY or word.startswith(("d'", "d’"))
 
 
 def is_continued(word: str) -> bool:
     """Whether a word after a number may be part of its quantity: a unit, a month, a word of ranges."""
-    return word.rstrip(_MARKS_AROUND_WORD).lower() in _BEHIND or word[:1] >= "\u2000"
+    return word.rstrip(_MARKS_AROUND_WORD).lower() in _WORDS_BEHIND_NUMBER or word[:1] >= "\u2000"
 
 
 def _skip_code(text: str, end: int) -> int:
@@ -225,8 +228,8 @@ def _skip_code(text: str, end: int) -> int:
 
 
 def _is_plain(text: str, earliest: int, start: int) -> bool:
-    """Whether a number stands alone: no unit, currency or date around it. A quick check for the usual case."""
-    if start > earliest and text[start - 1] not in _NOT_JOINED:
+    """Whether a number certainly stands alone, without a unit, a currency or a date. A quick check for the usual case."""
+    if start > earliest and text[start - 1] not in _CHARACTERS_BEFORE_PLAIN_NUMBER:
         return False
     match = _PLAIN_NUMBER.match(text, start)
     if match is None or (match[1] == ")" and TELEPHONE.match(text, start - 1)):
@@ -237,16 +240,16 @@ def _is_plain(text: str, earliest: int, start: int) -> bool:
         return True
     word_start = text.rfind(" ", earliest, start - 1) + 1
     word = text[max(word_start, earliest) : start - 1]
-    return word.strip(_MARKS_AROUND_WORD).lower() not in _AHEAD and word[-1:] not in MONEY
+    return word.strip(_MARKS_AROUND_WORD).lower() not in _WORDS_BEFORE_NUMBER and word[-1:] not in MONEY
 
 
 def _may_continue(text: str, match: re.Match[str]) -> bool:
-    """Whether the word after a number may be part of a quantity, as in "5 km", or "of" in "5 of May"; "de" always may."""
+    """Whether the word after a number may be part of its quantity: "5 km", "5 of May". "De" always may."""
     word = match[2]
     if word == "of":
         next_words = text[match.end() : match.end() + _MAX_WORD_CHARACTERS].split()
         return bool(next_words) and is_continued(next_words[0])
-    return word[0] in _CONTINUING or word == "de" or is_continued(word.partition("-")[0])
+    return word[0] in _CONTINUING_CHARACTERS or word == "de" or is_continued(word.partition("-")[0])
 
 
 def _name_kind(text: str, begin: int, value: Value, word_before: str) -> Quantity | None:
@@ -295,10 +298,14 @@ def _find_begin(text: str, earliest: int, start: int) -> tuple[int, str]:
 
 
 def _take_words_before(text: str, earliest: int, begin: int) -> tuple[int, str]:
-    """Return where a quantity begins with the currency, the month or the part of the day before it, and the word before that."""
+    """Take a currency, a month or a part of the day before a number into its quantity.
+
+    Returns:
+        The new start of the quantity, and the word before it in small letters.
+    """
     word_start, word = _find_word_before(text, earliest, begin)
     is_spaced = word[-1:].isalpha() and word[-1:] < _FIRST_EAST_ASIAN
-    if not word or (is_spaced and word.lower() not in _AHEAD):
+    if not word or (is_spaced and word.lower() not in _WORDS_BEFORE_NUMBER):
         return begin, ""
     name = word.rstrip(".")
     if name in MONEY or name.lower() in MONEY:
@@ -317,11 +324,11 @@ def _take_words_before(text: str, earliest: int, begin: int) -> tuple[int, str]:
 
 
 def _is_sign(text: str, earliest: int, place: int) -> bool:
-    """Whether a character before a number is its sign, and joins it to nothing."""
+    """Whether a character before a number is its sign, and not a hyphen behind a word."""
     if text[place] not in "+-±":
         return False
     before = text[place - 1] if place > earliest else ""
-    if not before or before in _BEFORE_SIGN:
+    if not before or before in _CHARACTERS_BEFORE_SIGN:
         return True
     return not before.isalnum() and before in MONEY
 
@@ -330,7 +337,7 @@ def _is_minus_of_money(text: str, earliest: int, place: int) -> bool:
     """Whether a character before a currency is the minus of its amount."""
     if text[place] != "-":
         return False
-    return place == earliest or text[place - 1] in _OPENING
+    return place == earliest or text[place - 1] in _OPENING_CHARACTERS
 
 
 _MAX_WORD_CHARACTERS = 16
@@ -338,7 +345,7 @@ _LAST_WORD = re.compile(r"(?:[A-Z]{0,3}[$€£¥₽₹₩₺₴₿]|[^\W\d_][^\W
 
 
 def _find_word_before(text: str, earliest: int, end: int) -> tuple[int, str]:
-    """Return the word before a place, behind one blank or none, and where it begins."""
+    """Return the start of the word before a place, and the word. One blank may stand between them."""
     if end > earliest and text[end - 1] == " ":
         end -= 1
     lowest = max(earliest, end - _MAX_WORD_CHARACTERS)
@@ -347,7 +354,8 @@ def _find_word_before(text: str, earliest: int, end: int) -> tuple[int, str]:
         return end, ""
     word = match[0]
     if word[-1] >= _FIRST_EAST_ASIAN:
-        for size in (2, 3):
-            if word[-size:] in DAY_PARTS_BEFORE or word[-size:] in LISTS["minus"]:
-                return end - size, word[-size:]
+        for length in (2, 3):
+            ending = word[-length:]
+            if ending in DAY_PARTS_BEFORE or ending in LISTS["minus"]:
+                return end - length, ending
     return match.start(), word
