@@ -288,23 +288,18 @@ def _join_word(
     """
     key, folded, kind, measures = reading
     spelling = match[0]
+    has_name_before = bool(words) and words[-1].kind == "word" and words[-1].folded != "v"  # v2.3.1
     if gap == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
         tens = words.pop()
         key = tens.key[0] + key
         kind = "number"
         spelling = f"{tens.spelling}-{spelling}"
-    elif match.lastgroup == "number" and words and _is_name_of_number(words[-1], gap):
-        # HC2, COVID-19: the number is a part of the name, with its zeros.
-        key = words[-1].key + (spelling if spelling.isdecimal() else key)
+    elif match.lastgroup == "number" and has_name_before:
+        is_joined = not gap or (gap == "-" and words[-1].spelling.isupper())
+        if is_joined:  # HC2, COVID-19: the number is a part of the name, with its zeros
+            key = words[-1].key + (spelling if spelling.isdecimal() else key)
     parts = (f"{key}~",) if kind == "number" else ()
     return Token(intern(key), intern(folded), kind, intern(spelling), ends_clause, measures, parts)
-
-
-def _is_name_of_number(word: Token, gap: str) -> bool:
-    """Whether a word before a number makes a name with it; v2.3.1 is version 2.3.1."""
-    if word.kind != "word" or word.folded == "v":
-        return False
-    return not gap or (gap == "-" and word.spelling.isupper())
 
 
 def _read_days(chunk: str) -> tuple[Token, ...]:

@@ -282,16 +282,15 @@ def _find_other_values(
     quantity = unit.tokens[position]
     forms = _find_forms(quantity)
     texts_without_value: list[ComparedText] = []
-    shared_with_value = (
-        0  # the most words of the unit, beside its value, that a text with the value shares
-    )
+    # The maximum number of words of the unit, beside its value, that a text with the value shares.
+    shared_with_value = 0
+    least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
     for text in evidence:
         has_value = not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
         if has_value:
             shared_with_value = max(shared_with_value, text.shared_count - 1)
         else:
             texts_without_value.append(text)
-    least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
     for text in texts_without_value:
         if text.shared_count <= shared_with_value or text.shared_count < least_shared:
             continue

@@ -7,12 +7,13 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import (
     Contradiction,
     find_contradiction,
@@ -102,16 +103,19 @@ class QuotedUnit:
         answer: The whole answer.
         contexts: The contexts that were shown.
         language: ISO 639 code of the answer; it chooses the stop words.
+        years: The years of the unit.
     """
 
     text: str
     answer: str
     contexts: Collection[str]
     language: str
+    years: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Keep what a reader sees of the texts."""
+        """Keep what a reader sees of the texts, and the years of the unit."""
         object.__setattr__(self, "text", see(self.text).text)
+        object.__setattr__(self, "years", _list_years(self.text, tokenize(self.text)))
         object.__setattr__(self, "answer", see(self.answer).text)
         object.__setattr__(self, "contexts", _see_all(tuple(self.contexts)))
 
@@ -193,13 +197,13 @@ class QuotedUnit:
 
         The sentences must have a year, but none of the unit's years, and no context may have the unit's year.
         """
-        years_of_unit = _list_years(self.text)
-        if not years_of_unit:
+        if not self.years:
             return None
-        quoted_years = _list_years(" ".join(sentences))
-        if not quoted_years or not years_of_unit.isdisjoint(quoted_years):
+        quoted_text = " ".join(sentences)
+        quoted_years = _list_years(quoted_text, tokenize(quoted_text))
+        if not quoted_years or not self.years.isdisjoint(quoted_years):
             return None
-        for year in sorted(years_of_unit):
+        for year in sorted(self.years):
             if not any(year in context for context in contexts):
                 return Contradiction("number", year, min(quoted_years))
         return None
@@ -369,13 +373,13 @@ def _drop_cut_words(context: str, span: Evidence) -> str:
     return quoted_text
 
 
-def _list_years(text: str) -> set[str]:
-    """List the years of a text, also those of its dates."""
+def _list_years(text: str, words: Sequence[Token]) -> frozenset[str]:
+    """List the years of a text, also those of its dates; ``words`` are its words."""
     years = {*_YEAR.findall(text)}
-    for word in tokenize(text):
+    for word in words:
         if word.measures == "date":
             years.update(part for part in word.parts if _YEAR.fullmatch(part))
-    return years
+    return frozenset(years)
 
 
 @lru_cache(maxsize=512)

@@ -18,7 +18,7 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_value,
 )
 from ctxmetrics.judges.evidence.reservations import find_reservation
-from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, read_words_and_keys, tokenize
+from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
 from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 
@@ -110,8 +110,8 @@ def _read_sentences(text: str) -> Sequence[_Sentence]:
     for start, end in sentence_spans(text):
         sentence = text[start:end].strip()
         if not sentence.endswith(_QUESTION_MARKS):
-            words, keys = read_words_and_keys(sentence)
-            sentences.append(_Sentence(sentence, words, frozenset(keys)))
+            words = tokenize(sentence)
+            sentences.append(_Sentence(sentence, words, frozenset(list_keys(words))))
     return sentences
 
 

@@ -21,7 +21,7 @@ holds does not depend on its neighbours: each is read once and remembered.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
@@ -72,48 +72,53 @@ def tokenize(text: str) -> Sequence[Token]:
     >>> [token.key for token in tokenize("on May 12, 2024 at 6 pm")]
     ['on', '2024-05-12', 'at', '18:00']
     """
-    words, _ = read_words_and_keys(text)
-    return words
-
-
-def read_words_and_keys(text: str) -> tuple[Sequence[Token], Sequence[str]]:
-    """Return the words of a text (`tokenize`), and the keys that it holds (`list_keys`)."""
     remembered = _texts_with_numbers.get(text)
     if remembered is not None:
         return remembered
     chunks = text.split()
     words_by_chunk = [*map(find_plain_chunk, chunks)]
     if None not in words_by_chunk:
-        words = [*chain.from_iterable(words_by_chunk)]
-        return words, [*map(_get_key, words)]  # a word without a number holds no other key
-    words = [*_read_numbers(text, chunks, words_by_chunk)]
-    words_and_keys = (words, list_keys(words))
+        return [*chain.from_iterable(words_by_chunk)]
+    lines = _split_lines(text)
+    if len(lines) > 1:
+        words: Sequence[Token] = [*chain.from_iterable(map(tokenize, lines))]
+    else:
+        number_kinds = _read_chunks_with_numbers(chunks, words_by_chunk)
+        in_digits = _write_in_digits(chunks, number_kinds)
+        if in_digits != chunks:
+            words = tokenize(" ".join(in_digits))
+        else:
+            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
+            _replace_stretches(chunks, words_by_chunk, number_kinds)
+            words = [*chain.from_iterable(words_by_chunk)]
     if len(text) <= _MAX_CHARACTERS_REMEMBERED:
         if len(_texts_with_numbers) >= _MAX_TEXTS_REMEMBERED:
             _texts_with_numbers.clear()
-        _texts_with_numbers[text] = words_and_keys
-    return words_and_keys
+        _texts_with_numbers[text] = words
+    return words
 
 
-# The words and keys of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
+# The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
 # find contradictions, and in other samples with the same context.
-_texts_with_numbers: dict[str, tuple[Sequence[Token], Sequence[str]]] = {}
+_texts_with_numbers: dict[str, Sequence[Token]] = {}
 _MAX_CHARACTERS_REMEMBERED = 1_000
 _MAX_TEXTS_REMEMBERED = 2_048
 
 
-def _read_numbers(text: str, chunks: Sequence[str], words_by_chunk: list[Any]) -> Iterable[Token]:
-    """Return the words of a text that may hold numbers.
+def _split_lines(text: str) -> Sequence[str]:
+    """Split a text at the ends of lines and cells, which no quantity crosses."""
+    if "\t" in text:
+        return _CELL_END.split(text)
+    return _LINE_END.split(text) if "\n" in text else [text]
+
+
+def _read_chunks_with_numbers(chunks: Sequence[str], words_by_chunk: list[Any]) -> dict[int, type]:
+    """Read the chunks that may hold a number, and return the kind of each number by the index of its chunk.
 
     Args:
-        text: The text.
-        chunks: The parts of the text between white space.
+        chunks: The parts of a text between white space.
         words_by_chunk: For each chunk its words if it is known to hold no number, else None. This function fills it.
     """
-    if "\n" in text or "\t" in text:
-        lines = (_CELL_END if "\t" in text else _LINE_END).split(text)
-        if len(lines) > 1:
-            return chain.from_iterable(map(tokenize, lines))
     number_kinds: dict[int, type] = {}
     for index, known_words in enumerate(words_by_chunk):
         if known_words is None:
@@ -121,15 +126,7 @@ def _read_numbers(text: str, chunks: Sequence[str], words_by_chunk: list[Any]) -
             kind = type(words_by_chunk[index])
             if kind is not tuple:
                 number_kinds[index] = kind
-    kinds = frozenset(number_kinds.values())
-    if not kinds.isdisjoint(_KINDS_IN_WORDS):
-        in_digits = _write_in_digits(chunks, number_kinds)
-        if in_digits != chunks:
-            return tokenize(" ".join(in_digits))
-        if ClockWords in kinds:
-            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
-    _replace_stretches(chunks, words_by_chunk, number_kinds)
-    return chain.from_iterable(words_by_chunk)
+    return number_kinds
 
 
 def _replace_stretches(
@@ -201,7 +198,9 @@ def _write_in_digits(chunks: Sequence[str], number_kinds: Mapping[int, type]) ->
         chunks: The chunks of a text.
         number_kinds: The index of each chunk that may hold a number, with the type that `read_chunk` gave it.
     """
-    kinds = number_kinds.values()
+    kinds = frozenset(number_kinds.values())
+    if kinds.isdisjoint(_KINDS_IN_WORDS):
+        return chunks
     # Chinese numerals stand within one chunk: each chunk is written in digits by itself.
     if HanNumbers in kinds:
         return [write_han_numbers(chunk) for chunk in chunks]
@@ -300,7 +299,7 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
 _ONES_BEFORE = ONE_WORDS | {"a"}
 # What may be one of several words of a number.
 _JOINING_KINDS = frozenset((NumberWords, ClockWords))
-# What may be written in digits, or be a time.
+# What may be written in digits.
 _KINDS_IN_WORDS = _JOINING_KINDS | {HanNumbers, Decades}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 
 from ctxmetrics._internal.forks import make_lock
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import find_equal_key, read_words_and_keys, split_date
+from ctxmetrics.judges.evidence.words import find_equal_key, list_keys, split_date, tokenize
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.sentences import sentence_spans, split_visible
@@ -80,7 +80,8 @@ class WordIndex:
             is_plain = view.is_plain
             for start, end in sentences(context):
                 sentence = context[start:end] if is_plain else view.cut(Span(start, end))
-                words, keys = read_words_and_keys(sentence)
+                words = tokenize(sentence)
+                keys = list_keys(words)
                 word_count += len(words)
                 if wanted is not None:
                     keys = [key for key in keys if key in wanted]

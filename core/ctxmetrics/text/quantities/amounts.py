@@ -114,7 +114,9 @@ def read_number(text: str, start: int) -> Value | None:
     if cents is not None:
         amount = _shorten(f"{sign}{number}.{cents['cents']}")
         return build_amount(cents.end(), amount, MONEY[cents["sign"]])
-    return _read_unit(text, place, sign + _shorten(number), currency)
+    number = sign + _shorten(number)
+    named = _find_unit(text, place, number, currency)
+    return _read_unit(text, place, number, currency, named)
 
 
 def _read_sign(text: str, start: int) -> tuple[str, int]:
@@ -130,10 +132,19 @@ def _read_sign(text: str, start: int) -> tuple[str, int]:
     return "", start
 
 
-def _read_unit(text: str, place: int, number: str, currency: Unit | None) -> Value:
-    """Read the scale and the unit behind a number."""
+def _read_unit(
+    text: str, place: int, number: str, currency: Unit | None, named: tuple[Any, int] | None
+) -> Value:
+    """Read a number with its scale and its unit.
+
+    Args:
+        text: The text.
+        place: Where the digits end.
+        number: The number.
+        currency: The currency before it, if there is one.
+        named: The scale or the unit behind it, and where this ends (`_find_unit`).
+    """
     digits_end = place
-    named = _find_unit(text, place, number, currency)
     is_scaled = False
     if named is not None and isinstance(named[0], Decimal):
         is_scaled = True
