@@ -14,14 +14,14 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of
 
-# The keys of messages in the systems, by what they say.
+# The keys of messages in all systems, by what stands under them.
 _KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["messages"]
-# What a message, or a block of one, may be.
+# The kinds of messages, and of the blocks of a message.
 _KINDS = ("users", "assistants", "results", "calls")
-# The paths in a row at which messages stand, each with its first key.
+# The paths at which a row may hold messages, each with its first key.
 PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
-# The names of tools that search.
-_SEARCHES = re.compile(
+# A part of the name of a tool that searches.
+_SEARCH_TOOL_NAME = re.compile(
     r"""
       search | retriev | look.?up | quer | find | fetch
     | knowledge | memor | recall
@@ -32,12 +32,12 @@ _SEARCHES = re.compile(
 
 
 class Conversation(NamedTuple):
-    """What a conversation says of one sample.
+    """The fields of a sample that a conversation holds.
 
     Attributes:
         user_input: The last question of the user.
         response: The last text of the assistant.
-        searches: The searches in order, each with ``query``, ``contexts`` (documents) and ``turn``.
+        searches: The searches in their order. Each has the keys ``query``, ``contexts`` (documents) and ``turn``.
     """
 
     user_input: str | None
@@ -52,8 +52,8 @@ def find_conversation(
 
     Args:
         record: The row, or the record of a framework.
-        retriever: The name of the tool that searches, or a function of a name. Without it, tools whose name says so, and
-            those that return documents.
+        retriever: The name of the tool that searches, or a function that says of a name whether it is one. If None, tools
+            search whose name says so, and tools that return documents.
     """
     for head, path in PLACES:
         if head not in record and path not in record:  # as nearly always
@@ -104,12 +104,12 @@ def read_messages(
 def read_search(
     name: str, call: Any, output: Any, retriever: str | Callable[[str], bool] | None = None
 ) -> tuple[str | None, list[Any]] | None:
-    """Read what a tool was asked for and the documents that it returned; None where it does not search.
+    """Read the query that a tool got and the documents that it returned; None if the tool does not search.
 
     Args:
         name: The tool's name.
-        call: What holds its arguments.
-        output: The message or block with what it returned (`to_output`).
+        call: The message or block that holds its arguments.
+        output: The message or block that holds its result (`to_output`).
         retriever: As for `find_conversation`.
     """
     documents = _read_tool_documents(output)
@@ -119,7 +119,12 @@ def read_search(
 
 
 def to_output(value: Any, error: Any) -> dict[str, Any]:
-    """Return what a span of a tool holds as a message: its value may be one, bare, or below ``output``."""
+    """Return the output of a tool's span as a message.
+
+    Args:
+        value: The value of the span: a message, the bare output, or an object with one of them under ``output``.
+        error: The error of the span.
+    """
     inner = look_up(value, "output") if isinstance(value, Mapping) else None
     message = _unwrapped(value if inner is None else object_in(inner))
     is_bare = isinstance(message, (str, list, tuple))
@@ -133,7 +138,7 @@ def to_output(value: Any, error: Any) -> dict[str, Any]:
 
 
 def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield what tools returned, each with its call; calls that wait for an answer stay in the list."""
+    """Yield each output of a tool with the call that it answers. Calls without an output stay in the list."""
     for part in parts:
         if _role(part) == "results":
             yield _take_call(part, calls), part
@@ -144,7 +149,10 @@ def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any,
 
 
 def _take_call(output: Any, calls: list[Any]) -> Any:
-    """Return the call that an output answers, and remove it; Ragas' messages have no ids, and stand in order."""
+    """Remove the call that an output answers from the list, and return it.
+
+    The messages of Ragas have no ids: there, the first call is the one that is answered.
+    """
     id_ = first_value_at(output, _KEYS["call_ids"])
     for place, call in enumerate(calls):
         if id_ is None or first_value_at(call, _KEYS["call_ids"]) == id_:
@@ -153,7 +161,7 @@ def _take_call(output: Any, calls: list[Any]) -> Any:
 
 
 def _role(message: Any) -> str:
-    """Return what a message or a block is: one of `_KINDS`, else nothing."""
+    """Return the kind of a message or a block, one of `_KINDS`; an empty text if it has none."""
     role = str(first_value_at(_unwrapped(message), _KEYS["roles"])).lower()
     return next((kind for kind in _KINDS if role in _KEYS[kind]), "")
 
@@ -168,7 +176,7 @@ def _unwrapped(message: Any) -> Any:
 
 
 def _list_blocks(message: Any) -> Iterator[Any]:
-    """Yield the calls and the results of a message: itself, its blocks, and its calls of tools."""
+    """Yield the calls and the results that a message holds: the message itself, its blocks, and its tool calls."""
     message = _unwrapped(message)
     if _role(message) in ("results", "calls"):
         yield message
@@ -187,7 +195,7 @@ def _list_blocks(message: Any) -> Iterator[Any]:
 
 
 def _read_message_text(message: Any) -> str:
-    """Return the text of a message, of a list of blocks their texts; empty if it has none."""
+    """Return the text of a message, or the joined texts of its blocks; empty if it has no text."""
     content = look_up(_unwrapped(message), "content")
     if isinstance(content, (list, tuple)):
         texts = [look_up(block, "text") for block in content]
@@ -196,7 +204,7 @@ def _read_message_text(message: Any) -> str:
 
 
 def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str], bool] | None) -> bool:
-    """Whether a tool searches: by the caller's choice, else by its name or by what it returned; see `find_conversation`."""
+    """Whether a tool searches. The caller's choice decides; without one, its name or its output; see `find_conversation`."""
     if callable(retriever):
         return retriever(name)
     if retriever not in (None, "all", "last"):
@@ -204,11 +212,11 @@ def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str],
     are_texts = all(
         isinstance(document, str) or look_up(document, "type") == "text" for document in documents
     )
-    return bool(_SEARCHES.search(name)) or (bool(documents) and not are_texts)
+    return bool(_SEARCH_TOOL_NAME.search(name)) or (bool(documents) and not are_texts)
 
 
 def _read_query(call: Any) -> str | None:
-    """Return what a call searched for: the argument of a usual name, else the only text."""
+    """Return the query of a call: the argument with a usual name, or else the only argument that is a text."""
     arguments = object_in(first_value_at(call, _KEYS["arguments"]))
     if isinstance(arguments, str):
         return arguments
@@ -224,7 +232,7 @@ def _read_query(call: Any) -> str | None:
 
 
 def _read_tool_documents(output: Any) -> list[Any] | None:
-    """Return the documents that a tool returned; none where it failed."""
+    """Return the documents that a tool returned: an empty list if the tool failed, None if it returned no documents."""
     if look_up(output, "status") == "error" or first_value_at(output, _KEYS["failed"]):
         return []
     for key in _KEYS["outputs"]:
@@ -235,7 +243,7 @@ def _read_tool_documents(output: Any) -> list[Any] | None:
 
 
 def _documents_in(value: Any) -> list[Any] | None:
-    """Return the documents in what a tool returned: a list, an object that holds one, JSON in a text, or a text."""
+    """Return the documents in the output of a tool. It may be a list, an object with a list, JSON in a text, or a text."""
     value = as_list(object_in(value))
     if isinstance(value, str):
         return [value] if value.strip() else []

@@ -23,48 +23,49 @@ _KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["document
 TEXT_KEYS = tuple(_KEYS["texts"])
 # The keys of a document under which its id is looked for.
 ID_KEYS = tuple(_KEYS["ids"])
-# Where vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa, Typesense, Pinecone.
+# The keys under which vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa,
+# Typesense, Pinecone.
 HOLDERS = tuple(_KEYS["holders"])
-# The same in spans of OpenInference (Phoenix), in nodes of LlamaIndex and in what LangChain's ``dumps`` writes.
+# All paths at which the text of a document is looked for. Those of OpenInference (Phoenix), LlamaIndex and LangChain's ``dumps``
+# have several keys.
 _TEXT_PATHS = (
     *TEXT_KEYS,
     *_KEYS["text_paths"],
     *(f"{holder}.{key}" for holder in HOLDERS for key in _KEYS["texts_in_holders"]),
 )
-# The maximum number of characters of a title, how much longer a text is at least, and how sentences end.
+# The maximum number of characters of a title.
 _MAX_TITLE_CHARACTERS = 80
+# A text is longer than its title by at least this factor.
 _MIN_TEXT_LENGTH_IN_TITLES = 2
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！", "।")
 # Keys without dots of a text that may stand beside its title.
 _TEXTS_BESIDE_TITLES = tuple(path for path in _KEYS["text_paths"] if "." not in path)
-# What the parts of a message are called that are texts: OpenAI, Anthropic.
+# The types of the parts of a message that are texts: OpenAI, Anthropic.
 _PARTS = frozenset(_KEYS["parts"])
-# Where a document says at which character of its source it begins: LangChain (``add_start_index=True``), LlamaIndex,
-# Haystack, mappings without metadata.
+# Paths in a document: the position in its source at which it begins, the position at which it ends, and its source. LangChain
+# (``add_start_index=True``), LlamaIndex, Haystack, mappings without metadata.
 _STARTS = _KEYS["starts"]
-# Where it says at which character it ends.
 _ENDS = _KEYS["ends"]
-# Where it names its source.
 _SOURCES = _KEYS["sources"]
 # What stands between the source and the characters in the id of a span: RFC 5147.
 SPAN_MARK = "#char="
-# Where a label says how relevant a document is: those of grade 0 are not what should have been retrieved.
+# Paths of the grade that says how relevant a document is. A document of grade 0 should not have been retrieved.
 _GRADES = _KEYS["grades"]
-# Other names of grades; they count only if each document has a whole number there.
+# Names that may mean a grade. They do if each document has a small whole number there.
 _WHOLE_GRADES = _KEYS["whole_grades"]
 # Words in the place of a grade, by their letters. Any other word says that the item is relevant, but not how much.
 _GRADES_IN_WORDS: Mapping[str, float] = {
     **{to_letters(word): 1.0 for word in _KEYS["relevant"]},
     **{to_letters(word): 0.0 for word in _KEYS["irrelevant"]},
 }
-# The highest such grade.
+# The highest grade under a name of `_WHOLE_GRADES`.
 _MAX_GRADE = 10
 # A whole number as text.
 _WHOLE = re.compile(r"\d+(?:\.0+)?")
-# What the type of a message says in LangChain.
+# The types of messages in LangChain.
 _SPEAKERS = _KEYS["speakers"]
-# The step of a path that stands for several items.
-_SEVERAL = re.compile(r"\[(?!\d+\])")
+# A step of a path that means several items: [] or [gold], but not [0].
+_SEVERAL_ITEMS = re.compile(r"\[(?!\d+\])")
 
 
 def text_of(item: Any) -> Any:
@@ -96,16 +97,16 @@ def text_of(item: Any) -> Any:
 
 
 def _text_beside_title(document: dict[Any, Any], key: str, text: str) -> str:
-    """Return the text that stands beside a title, where the title stands under a key of texts; without one, the text itself.
+    """Return the text beside a title if the value of a text key is only a title; else return the value itself.
 
-    A title is short and ends as no sentence does. The text beside it stands under another key of texts. It is much longer, or
-    begins with the title, as a preview is the beginning of its text.
+    A title is short and does not end like a sentence. The text beside it stands under another text key. It is much longer than
+    the title, or it begins with the title, as with a preview.
     """
     title = text.strip()
     if "\n" in title or title.endswith(_SENTENCE_ENDS):
         return text
-    for other in (*TEXT_KEYS, *_TEXTS_BESIDE_TITLES):
-        value = document.get(other) if other not in (key, "context") else None
+    for other_key in (*TEXT_KEYS, *_TEXTS_BESIDE_TITLES):
+        value = document.get(other_key) if other_key not in (key, "context") else None
         if not isinstance(value, str):
             continue
         is_beginning = len(value) > len(title) and value.startswith(title)
@@ -115,7 +116,7 @@ def _text_beside_title(document: dict[Any, Any], key: str, text: str) -> str:
 
 
 def have_texts(documents: Iterable[dict[Any, Any]]) -> bool:
-    """Whether each dict has a text under a usual key; a quick look."""
+    """Whether each dict has a text under a usual key. A quick check for the usual case."""
     for document in documents:
         for key in TEXT_KEYS:
             if type(document.get(key)) is str:
@@ -138,7 +139,7 @@ def join_parts(items: Any) -> str | None:
 
 
 def are_typed_parts(items: Any) -> bool:
-    """Whether something is a list of the parts of a message, each with its type: they are no documents."""
+    """Whether a value is a list of message parts, each with its type: these are no documents."""
     return join_parts(items) is not None and all("type" in item for item in items)
 
 
@@ -150,14 +151,14 @@ def _is_part(item: Any) -> bool:
 
 
 def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = False) -> list[Any] | None:
-    """Return the ids of documents; None where a text stands for one, or where none has an id.
+    """Return the ids of documents; None for a document without an id.
 
-    A document without an id among others has None.
+    The result is None if no document has an id, or if a text stands in the place of a document.
 
     Args:
         documents: The documents.
-        keys: Where an id is looked for.
-        spans: Whether their spans are wanted instead, where each of them has one.
+        keys: The keys under which an id is looked for.
+        spans: Whether to return the spans of the documents instead, if each document has one.
     """
     items = []
     if documents:
@@ -188,9 +189,9 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
 
 
 def span_of(item: Any) -> str | None:
-    """Return where a document's text stands in its source, as ``SOURCE#char=START,END``; None where it does not say.
+    """Return the span of a document in its source, as ``SOURCE#char=START,END``; None if the document does not say it.
 
-    Characters count from 0, the end is excluded. The end is what the document says, else the start and the length of
+    Characters count from 0, and the end is excluded. If the document does not say the end, it is the start plus the length of
     its text.
     """
     document = unscored(item)
@@ -216,19 +217,19 @@ def write_span(source: str, start: int, end: int) -> str:
 
 
 def in_spans(ids: Any) -> bool:
-    """Whether ids say where their texts stand."""
+    """Whether ids are spans."""
     return isinstance(ids, (list, tuple)) and any(
         isinstance(id_, str) and SPAN_MARK in id_ for id_ in ids
     )
 
 
 def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) -> bool:
-    """Whether labels say where their texts stand: as ids that are spans, or as documents without an id that have spans.
+    """Whether labels are spans: ids that are spans, or documents that have a span and no id.
 
     Args:
-        ids: The reference ids; None where there are none.
+        ids: The reference ids; None if there are none.
         documents: The reference documents.
-        keys: Where a document's id is looked for.
+        keys: The keys under which a document's id is looked for.
     """
     if ids is not None:
         return in_spans(ids)
@@ -242,7 +243,7 @@ def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
 
 
 def relevant(field: str, items: Iterable[Any]) -> list[Any]:
-    """Return the items of a field; of a reference, all but the documents and ids that a label grades 0 or less."""
+    """Return the items of a field. For a field of the reference, items with a grade of 0 or less are left out."""
     if not field.startswith("reference"):
         return [*items]
     documents = [*items]
@@ -254,7 +255,7 @@ def relevant(field: str, items: Iterable[Any]) -> list[Any]:
 
 
 def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
-    """Return the grades of relevant documents or ids, by their ids; none where no grade differs from 1.
+    """Return the grades of relevant documents or ids, by their ids. Empty if every grade is 1.
 
     Args:
         items: The documents, or objects with an id and a grade.
@@ -300,7 +301,7 @@ def read_grade_word(text: str) -> float | None:
 
 
 def _read_grade(item: Any, names: Iterable[str]) -> float | None:
-    """Read the grade of an item under the first of some names that it has; None if there is no number and no known word."""
+    """Read the grade of an item under the first of some names that it has; None if it is neither a number nor a known word."""
     if isinstance(item, str):
         return None
     grade = first_value_at(item, names)
@@ -310,7 +311,7 @@ def _read_grade(item: Any, names: Iterable[str]) -> float | None:
 
 
 def are_messages(items: Any) -> bool:
-    """Whether something is a list with messages of a chat, as OpenAI or LangChain write them: they are no documents."""
+    """Whether a value is a list with chat messages, as OpenAI or LangChain write them: these are no documents."""
     return isinstance(items, (list, tuple)) and any(_is_message(item) for item in items)
 
 
@@ -322,11 +323,14 @@ def _is_message(item: Any) -> bool:
 
 
 def look_up(holder: Any, path: str) -> Any:
-    """Return what stands at a dotted path of mappings and objects, or None; a key may hold dots and brackets itself.
+    """Return the value at a dotted path of mappings and objects, or None. A key itself may hold dots and brackets.
 
-    ``hits[].text`` is the text of each item of the list ``hits``, ``hits[0].text`` of the first item, and
-    ``hits[gold].text`` of the items of which ``gold`` is true. Lists in lists (``turns[].hits[].text``) become one list. An
-    object of objects may stand in place of a list: these are the items.
+    - ``hits[].text``: the text of each item of the list ``hits``.
+    - ``hits[0].text``: the text of the first item.
+    - ``hits[gold].text``: the texts of the items whose ``gold`` is true.
+    - ``turns[].hits[].text``: the texts of all lists ``hits``, in one list.
+
+    An object of objects may stand in the place of a list: the inner objects are the items.
     """
     if type(holder) is dict and path.isidentifier():  # a key, as nearly always
         return holder.get(path)
@@ -358,7 +362,7 @@ def _look_up_items(holder: Any, path: str) -> Any:
     values = [look_up(item, rest) for item in items] if rest else items
     if items and all(value is None for value in values):
         return None
-    if not _SEVERAL.search(rest):
+    if not _SEVERAL_ITEMS.search(rest):
         return values
     joined: list[Any] = []
     for inner in values:
@@ -381,7 +385,7 @@ def _look_up_key(holder: Mapping[str, Any], path: str) -> Any:
 
 
 def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of all that is no object in a row; objects count as values below ``depth`` levels."""
+    """Yield the path and the value of each value in a row that is no object. Below ``depth`` levels, objects are values, too."""
     for key, value in row.items():
         if hasattr(value, "items") and depth > 1:
             yield from leaves(value, depth - 1, f"{path}{key}.")
@@ -395,7 +399,7 @@ def to_list(value: Any) -> Any:
 
 
 def as_list(value: Any) -> Any:
-    """Return an array, a tensor or an iterator as a list, a number of NumPy as a number, and anything else as it is."""
+    """Convert an array, a tensor or an iterator to a list, and a NumPy number to a number; return other values unchanged."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "__next__"):
@@ -404,21 +408,24 @@ def as_list(value: Any) -> Any:
 
 
 def whole_number(value: Any) -> Any:
-    """Return a whole number with a point as an integer, since tables write ids so if one is missing; anything else as it is."""
+    """Convert a float without a fraction to an integer; return other values unchanged.
+
+    A table writes integer ids as floats if one of them is missing.
+    """
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is none: None, NaN, and what pandas has beside them."""
+    """Whether a value means that there is none: None, NaN, or a missing value of pandas."""
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or type(value).__name__ in {"NAType", "NaTType"}
 
 
 def is_document(value: Any) -> bool:
-    """Whether something is one document or text, not a list of them."""
+    """Whether a value is one document or text, not a list of them."""
     if type(value) is list:  # as nearly always
         return False
     return isinstance(value, (str, Mapping)) or any(hasattr(value, key) for key in TEXT_KEYS)

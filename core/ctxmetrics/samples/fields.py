@@ -34,18 +34,18 @@ _MAX_IMPORTANCE = 1e9
 _FACT_KEYS = ("text", "id", "importance")
 _SEARCH_KEYS = ("query", "contexts", "ids", "turn")
 _TEXT_FIELDS = ("user_input", "response", "reference")
-# The fields that a judge or a comparison of texts needs beside the retrieved texts.
+# The fields whose texts a judge or a string metric compares with the retrieved texts.
 _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
 # All fields of a sample, without values.
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
-# The maximum number of levels of lists and mappings of a field.
+# How deeply the lists and mappings of a field may be nested.
 _MAX_DEPTH = 100
-# Types of what holds nothing else.
-_FLAT = frozenset({str, int, float, bool, type(None)})
-_TEXT = frozenset({str})
-# The maximum number of characters of a text: a longer one is no chunk, but a whole file.
+# Types of values that hold no other values.
+_FLAT_TYPES = frozenset({str, int, float, bool, type(None)})
+_TEXT_TYPE = frozenset({str})
+# The maximum number of characters of a text: a longer text is no chunk, but a whole file.
 MAX_CHARACTERS = 10_000_000
-# The maximum number of texts of one field, and the maximum number of units of one answer: more are no sample, but a corpus, and each unit is compared
+# The maximum number of texts in one field, and of units in one answer. More are no sample, but a corpus: each unit is compared
 # with each context.
 MAX_TEXTS = 50_000
 MAX_UNITS = 10_000
@@ -95,7 +95,8 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("labels", "metadata"):
         values[name] = _read_mapping(values[name], name)
     # A text has no grade.
-    may_hold_grades = isinstance(expected, (list, tuple)) and not _TEXT.issuperset(map(type, expected))
+    is_list = isinstance(expected, (list, tuple))
+    may_hold_grades = is_list and not _TEXT_TYPE.issuperset(map(type, expected))
     if may_hold_grades and "relevance" not in values["labels"]:
         items = relevant("reference_context_ids", expected)
         grades = grades_of(items, values["reference_context_ids"])
@@ -105,7 +106,7 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_field(values: dict[str, Any], name: str, read: Callable[[Any], Any]) -> None:
-    """Replace the value of a field by the value that is stored; a field without a value stays None."""
+    """Convert the value of a field to the value that is stored. A field without a value stays None."""
     if values[name] is not None:
         try:
             values[name] = read(values[name])
@@ -125,7 +126,7 @@ def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 def _check_depth(value: object, field: str) -> None:
     """Refuse data that is nested too deeply."""
-    if type(value) not in _FLAT and _is_deep(value):
+    if type(value) not in _FLAT_TYPES and _is_deep(value):
         raise SampleError("is nested too deeply.", "Write flat data.").inside(field=field)
 
 
@@ -144,23 +145,23 @@ def _read_lists(values: dict[str, Any]) -> None:
     if values["references"] is not None and values["reference"] is not None:
         raise SampleError("'references' stands beside 'reference'.", "Give one of them.")
     for name in ("references", "reference_facts"):
-        _read_field(values, name, _check_number)
+        _read_field(values, name, _check_length)
     _read_field(values, "references", lambda items: _read_each(_to_items(items, "texts"), _check_text))
     _read_field(
         values, "reference_facts", lambda items: _read_each(_to_items(items, "texts"), _read_fact)
     )
 
 
-def _check_number(items: Any) -> Any:
-    """Check that a list is not too long, and return it; an iterator is read to its end."""
+def _check_length(items: Any) -> Any:
+    """Check that a list is not too long, and return it. An iterator is read to its end and returned as a list."""
     if isinstance(items, Iterator):
         items = [*items]
-    number = 0
+    text_count = 0
     if isinstance(items, Sized) and not isinstance(items, (str, bytes)):
         with suppress(TypeError):  # an array without dimensions
-            number = len(items)
-    if number > MAX_TEXTS:
-        problem = f"holds {number:,} texts; {MAX_TEXTS:,} is the most."
+            text_count = len(items)
+    if text_count > MAX_TEXTS:
+        problem = f"holds {text_count:,} texts; {MAX_TEXTS:,} is the most."
         raise SampleError(problem, "Give the texts of one question.")
     return items
 
@@ -176,13 +177,13 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         ids: The field of their ids.
         spans: Returns whether the ids of documents are their spans.
     """
-    _read_field(values, texts, _check_number)
-    plain = plain_texts(values[texts])
-    if plain is not None:
-        values[texts] = plain
+    _read_field(values, texts, _check_length)
+    texts_of_field = plain_texts(values[texts])
+    if texts_of_field is not None:
+        values[texts] = texts_of_field
     elif values[texts] is not None:
         _read_field(values, texts, lambda items: _to_items(as_list(items), ids))
-        documents = values[texts]  # the next line replaces them by their texts, which have no ids
+        documents = values[texts]  # kept for their ids: the next line replaces them by their texts
         _read_field(values, texts, lambda items: _read_each(items, _read_passage))
         if values[ids] is None:
             values[ids] = ids_of(documents, spans=spans())
@@ -211,7 +212,7 @@ def _read_searches(values: dict[str, Any]) -> None:
 
 
 def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
-    """Read one search: a list as a stage has it, or its query with its contexts and ids."""
+    """Read one search: a list of contexts or ids, or a mapping with its query, contexts, ids and turn."""
     query = None
     turn = None
     lists = item.to_dict() if isinstance(item, Search) else as_list(item)
@@ -231,7 +232,10 @@ def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
 
 
 def _read_stages(values: dict[str, Any]) -> None:
-    """Turn the stages into `Stage` objects. The last stage fills the retrieved contexts, and the other way round."""
+    """Turn the stages into `Stage` objects.
+
+    The last stage fills the retrieved contexts if they are missing, and the retrieved contexts fill the last stage.
+    """
     written_stages = values["stages"]
     if not isinstance(written_stages, Mapping) or not written_stages:
         problem = "and is empty" if written_stages == {} else f"not {_name_type(written_stages)}"
@@ -267,7 +271,7 @@ def _check_lengths(name: str, stage: Stage) -> None:
 
 
 def _fill_texts(stages: dict[str, Stage], retrieved: Stage) -> None:
-    """Give a stage with ids only its texts, if other stages have all of them."""
+    """Fill the texts of each stage that has only ids, if other stages have the texts of all these ids."""
     text_by_id: dict[str, str] = {}
     for stage in (retrieved, *stages.values()):
         text_by_id.update(zip(stage.ids or (), stage.contexts or (), strict=False))
@@ -309,7 +313,7 @@ def _join_last(
     raise error.inside(f": the last stage, {stage_name[:80]!r},")
 
 
-# Fields that are read with what they fill, in this order.
+# Fields that fill other fields, each with the function that reads it. They are read in this order.
 _READ_TOGETHER = (("searches", _read_searches), ("stages", _read_stages))
 
 
@@ -354,8 +358,8 @@ def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Tell whether lists and mappings are nested more than `_MAX_DEPTH` levels deep."""
-    if type(value) in _FLAT or (
-        isinstance(value, (list, tuple)) and _FLAT.issuperset(map(type, value))
+    if type(value) in _FLAT_TYPES or (
+        isinstance(value, (list, tuple)) and _FLAT_TYPES.issuperset(map(type, value))
     ):
         return False  # as nearly always
     level = [value]
@@ -368,7 +372,7 @@ def _is_deep(value: object) -> bool:
                 below += item
         if not below:
             return False
-        level = [item for item in below if type(item) not in _FLAT]
+        level = [item for item in below if type(item) not in _FLAT_TYPES]
     return True
 
 

@@ -19,14 +19,14 @@ _JOINED_STAGE = "joined"
 
 
 class Retrieval(NamedTuple):
-    """What one step of a retrieval handed on.
+    """One step of a retrieval: a retriever or a reranker.
 
     Attributes:
-        name: Its name.
-        documents: What it handed on; None where that is not known.
-        reranks: Whether it chose from what steps before it found.
+        name: The name of the step.
+        documents: The documents that it returned; None if they are not known.
+        reranks: Whether it chose from the documents of earlier steps.
         retrieves: Whether its kind says that it is a retriever.
-        query: What it was asked for; None where that is not known.
+        query: The query that it got; None if it is not known.
     """
 
     name: str
@@ -37,16 +37,16 @@ class Retrieval(NamedTuple):
 
 
 def retrieval_of(kind: Any, name: Any, find: Callable[[], Any], query: Any = None) -> Retrieval | None:
-    """Return what a span of a trace handed on; None where it is neither a retriever nor a reranker.
+    """Return the retrieval step of a span of a trace; None if the span is neither a retriever nor a reranker.
 
-    A reranker is recognised by its kind. A retriever, or a span of another kind from which documents
-    came, is a reranker where its name contains ``rerank``.
+    A reranker is recognised by its kind. A retriever, or a span of another kind that returned documents, is a reranker if its
+    name contains ``rerank``.
 
     Args:
-        kind: What the span says it is.
-        name: Its name; without one, it is called by its kind.
-        find: Returns what came out; called for spans that may be one of them.
-        query: What it was asked for.
+        kind: The kind of the span, as the trace says.
+        name: The name of the span. Without a name, the step is named after its kind.
+        find: Returns the output of the span. It is called only if the span may be a step.
+        query: The query that the span got.
     """
     kind = str(kind).lower()
     is_named_reranker = "rerank" in str(name).lower().replace("-", "")
@@ -59,7 +59,7 @@ def retrieval_of(kind: Any, name: Any, find: Callable[[], Any], query: Any = Non
 
 
 def retrieval_of_tool(name: Any, inputs: Any, output: Any, error: Any = None) -> Retrieval | None:
-    """Return what the span of a tool found; None where the tool does not search."""
+    """Return the retrieval step of a tool's span; None if the tool does not search."""
     search = read_search(str(name or ""), {"arguments": inputs}, to_output(object_in(output), error))
     if search is None:
         return None
@@ -78,27 +78,34 @@ def _are_documents(items: Any) -> bool:
 
 
 def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
-    """Return the steps that no later reranker chose from: what they found, joined, is what was retrieved.
+    """Return the steps whose documents no later reranker used. Their documents together are what was retrieved.
 
-    A reranker chose from what was found since the reranker before it; where it hands on a text that is
-    not among these, it chose from all before it.
+    A reranker uses the documents of the steps since the reranker before it. If it returns a text that none of these steps
+    returned, it used the documents of all steps before it.
 
     Args:
         steps: The steps in the order of time.
     """
-    remaining: list[Retrieval] = []
+    unused_steps: list[Retrieval] = []
     for step in steps:
         if step.reranks:
-            # The steps since the reranker before it.
-            latest = [*takewhile(lambda earlier: not earlier.reranks, reversed(remaining))]
-            chose_from_latest = bool(latest) and _texts_of([step]) <= _texts_of(latest)
-            remaining = remaining[: -len(latest)] if chose_from_latest else []
-        remaining.append(step)
-    return remaining
+            since_last_reranker = [
+                *takewhile(lambda earlier: not earlier.reranks, reversed(unused_steps))
+            ]
+            returns_known_texts = _texts_of([step]) <= _texts_of(since_last_reranker)
+            if since_last_reranker and returns_known_texts:
+                unused_steps = unused_steps[: -len(since_last_reranker)]
+            else:
+                unused_steps = []
+        unused_steps.append(step)
+    return unused_steps
 
 
 def to_searches(steps: Iterable[Retrieval]) -> list[dict[str, Any]] | None:
-    """Return what retrievers found that were asked different questions; None where they were asked one, or a reranker chose."""
+    """Return the searches of retrievers that got different queries.
+
+    None if all got one query, if a step is a reranker, or if a query or documents are not known.
+    """
     searches: list[dict[str, Any]] = []
     for step in steps:
         if step.query is None or step.reranks or step.documents is None:
@@ -117,36 +124,38 @@ def _texts_of(steps: Iterable[Retrieval]) -> set[str]:
 
 
 def join_documents(steps: Iterable[Retrieval]) -> list[Any]:
-    """Return the documents of several steps; repeated ones stay."""
+    """Return the documents of several steps in one list, with repetitions."""
     return [*chain.from_iterable(to_list(step.documents) for step in steps)]
 
 
 def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
-    """Return what each step handed on, in order; the last stage is what was retrieved.
+    """Return the documents of each step as a stage, in order. The last stage is what was retrieved.
 
-    Where a reranker chose from several steps, what they found is a stage before it: none of them dropped what another
-    found. Repeated names get a number. A step that does not say what it found is no stage. None for a single stage, and
-    where it is not known what was retrieved.
+    - If a reranker used the documents of several steps, these together are one more stage before the reranker.
+    - A repeated name gets a number.
+    - A step whose documents are not known is no stage.
+    - None is returned for a single stage, and if it is not known what was retrieved.
     """
     last_steps = handed_on(steps)
-    known = [step for step in steps if step.documents is not None]
-    if len(known) == 1 or any(step.documents is None for step in last_steps):
+    known_steps = [step for step in steps if step.documents is not None]
+    if len(known_steps) == 1 or any(step.documents is None for step in last_steps):
         return None
     stages: dict[str, list[Any]] = {}
-    for end, step in enumerate(known):
-        before = handed_on(known[:end])
-        after = handed_on(known[: end + 1])
-        chosen_from = before[len(after) - 1 :]
-        _add_stages(stages, chosen_from)
+    for index, step in enumerate(known_steps):
+        unused_before = handed_on(known_steps[:index])
+        unused_after = handed_on(known_steps[: index + 1])
+        # The steps that this step, if it is a reranker, used: they are no longer unused.
+        used_steps = unused_before[len(unused_after) - 1 :]
+        _add_stages(stages, used_steps)
         _add_stage(stages, step)
     _add_stages(stages, last_steps)
     return stages or None
 
 
-def _add_stages(stages: dict[str, list[Any]], pool: Sequence[Retrieval]) -> None:
-    """Add a stage for what several steps found together."""
-    if len(pool) > 1:
-        _add_stage(stages, Retrieval(_JOINED_STAGE, join_documents(pool)))
+def _add_stages(stages: dict[str, list[Any]], steps: Sequence[Retrieval]) -> None:
+    """Add a stage with the documents of several steps together; nothing for a single step."""
+    if len(steps) > 1:
+        _add_stage(stages, Retrieval(_JOINED_STAGE, join_documents(steps)))
 
 
 def _add_stage(stages: dict[str, list[Any]], step: Retrieval) -> None:

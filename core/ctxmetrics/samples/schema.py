@@ -286,7 +286,7 @@ class Schema:
     def _read_grades(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], values: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return, as labels, the grades of what was expected, which stand beside its ids; empty without grades."""
+        """Return labels with the grades of the expected documents or ids; empty if they have no grades."""
         ids = values.get("reference_context_ids")
         if not ids:
             return {}
@@ -315,14 +315,14 @@ class Schema:
 
     @cached_property
     def flat_keys(self) -> dict[str, tuple[str, ...]]:
-        """The keys of each field in a mapping without sides: those that no earlier field lists."""
-        owners: dict[str, str] = {}
+        """The keys of each field in a mapping without sides. A key belongs only to the first field that lists it."""
+        field_by_key: dict[str, str] = {}
         for field in (*self.places, *FIELDS):
             for key in self.keys_of_fields[field]:
-                owners.setdefault(key, field)
+                field_by_key.setdefault(key, field)
         flat_keys: dict[str, tuple[str, ...]] = {}
         for field, keys in self.keys_of_fields.items():
-            flat_keys[field] = tuple(key for key in keys if owners[key] == field)
+            flat_keys[field] = tuple(key for key in keys if field_by_key[key] == field)
         return flat_keys
 
     @cached_property
@@ -343,7 +343,7 @@ class Schema:
 
     @cached_property
     def holders(self) -> set[str]:
-        """The keys of lists in which a field may stand: whether it does depends on what their items hold."""
+        """The first keys of paths to values inside other values, where a field may stand."""
         nested = first_keys(key for key in self._every_key if not key.isidentifier())
         return nested.union(self.sides, (head for head, _ in PLACES))
 
@@ -355,10 +355,15 @@ class Schema:
     def find_locations(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
-        """Return where a field stands and what stands there, in the order in which it counts.
+        """Return the paths at which a field stands, each with its value, the first one that counts first.
 
-        The field is looked for in this order: under its keys; in what the retrievers of a trace returned; in a list of
-        documents that is the only item of the record's inputs or outputs. A table may have a column for each path (``inputs.question``).
+        The field is looked for in this order:
+
+        1. under its keys;
+        2. in the results of the retrievers of a trace;
+        3. in a list of documents that is the only item of the record's inputs or outputs.
+
+        A table may have a column for each path (``inputs.question``).
 
         Args:
             record: A record or a row.
@@ -389,7 +394,10 @@ class Schema:
         field: str,
         locations: list[tuple[str, Any]],
     ) -> list[tuple[str, Any]]:
-        """Return where a field stands. If no key holds texts, and the messages of the row hold searches, it is read from these."""
+        """Return the location of a field in the messages of a row, if these hold searches and no key holds texts.
+
+        Else return the given locations.
+        """
         if keys.get(OPTIONS[field]) is not None or any(_is_text(value) for _, value in locations):
             return locations
         conversation = find_conversation(record, keys.get("retriever"))
@@ -400,16 +408,16 @@ class Schema:
         return [(path, value)] if value else []
 
     def _holds_retrieved(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
-        """Whether a key holds what was retrieved, or spans of retrievers do."""
+        """Whether a key holds retrieved contexts, or the trace has a retriever or a reranker. Spans of tools do not count."""
         steps = self.retrievals(record.get("run")) if self.retrievals else ()
-        if any(step.retrieves or step.reranks for step in steps):  # and not those of tools
+        if any(step.retrieves or step.reranks for step in steps):
             return True
         return any(self._find_under_keys(record, keys, name) for name in _FILLED_BY_SEARCHES)
 
     def _find_under_keys(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
-        """Return where a field stands under its keys, and what stands there."""
+        """Return the paths of a field's keys that a record has, each with its value."""
         key = keys.get(OPTIONS.get(field, ""))
         if callable(key):
             return [("", as_list(key(record)))]
@@ -437,7 +445,7 @@ class Schema:
         return locations
 
     def _find_unnamed_documents(self, record: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
-        """Return the list of documents that is all there is on a field's side."""
+        """Return the list of documents that is the only content of a field's side."""
         place = self.places.get(field, _NOWHERE)
         side = place.side_of(record)
         output = _output_of(side)
@@ -525,7 +533,7 @@ class Schema:
         return [("", stages)] if stages else []
 
     def _read_document_id(self, item: Any, key: Any, *, spans: bool) -> Any:
-        """Return the id of a document, or its span if spans are the ids or it has no id; None where it has neither."""
+        """Return the id of a document, or its span if spans serve as ids or it has no id; None if it has neither."""
         document = unscored(item)
         if callable(key):
             return key(document)
@@ -538,7 +546,7 @@ class Schema:
         return id_
 
     def _describe_search(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> str:
-        """Describe where a field was looked for, and what stands there."""
+        """Describe, for an error message, where a field was looked for and which keys are there."""
         place = self.places.get(field, _NOWHERE)
         side = place.side_of(record)
         holder = record
@@ -572,13 +580,13 @@ def _is_text(value: Any) -> bool:
 
 
 def _text_or_document(document: Any) -> Any:
-    """Return the text of a document; a document without one as it is."""
+    """Return the text of a document; the document itself if it has no text."""
     text = text_of(document)
     return document if text is None else text
 
 
 def _join_retrieved(retrievals: Iterable[Retrieval], keys: Mapping[str, Any]) -> list[Any] | None:
-    """Join the documents of the retrievers that count: those that the caller names, else those no reranker chose from."""
+    """Join the documents of the retrievers that the caller names; without a name, of those whose results no reranker used."""
     name = keys.get("retriever")
     steps = [step for step in retrievals if name is None or step.retrieves]
     if not steps:

@@ -31,12 +31,12 @@ class Stage(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Search(Plain):
-    """One of the searches of a question: what was asked, and what it brought, in rank order.
+    """One of the searches of a question, with its results in rank order.
 
     Attributes:
-        query: What was searched for.
-        contexts: The texts; None where only ids are known.
-        ids: Their ids, where they have some.
+        query: The query.
+        contexts: The texts of the results; None if only ids are known.
+        ids: The ids of the results; None if they have none.
         turn: The turn of the conversation, from 1.
     """
 
@@ -53,7 +53,10 @@ _SEARCH_STAGE_PREFIX = "search "
 
 
 def to_stages_of_searches(searches: Sequence[Search]) -> dict[str, Stage]:
-    """Return the stages of a question with several searches: each search, and each of their contexts once, at its first rank."""
+    """Return the stages of a question with several searches.
+
+    Each search is a stage. The last stage has the contexts of all searches, each once, in the order of first appearance.
+    """
     stages = {
         f"{_SEARCH_STAGE_PREFIX}{number}": Stage(search.contexts, search.ids)
         for number, search in enumerate(searches, 1)
@@ -70,7 +73,11 @@ def to_stages_of_searches(searches: Sequence[Search]) -> dict[str, Stage]:
 
 
 def pool_contexts(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[int]]]:
-    """Return the distinct contexts of stages with texts, in the order of their first appearance, and each stage as places there."""
+    """Pool the contexts of all stages.
+
+    Returns:
+        The distinct contexts in the order of their first appearance; and for each stage the indexes of its contexts among them.
+    """
     pool_index_of: dict[_ContextKey, int] = {}
     pool_indexes_by_stage: list[list[int]] = []
     for keys in _context_keys([*stages]):
@@ -84,8 +91,8 @@ def pool_contexts(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[i
 def _context_keys(stages: Sequence[Stage]) -> list[list[_ContextKey]]:
     """Return the key by which each context of each stage is recognised, in rank order.
 
-    Where every stage has ids, that is id and text: a text that was rewritten is another context. Else it is the text,
-    or the id where there is no text.
+    If every stage has ids, the key is the id and the text: a text that was rewritten is another context. Else the key is the
+    text, or the id if there is no text.
     """
     all_have_ids = all(stage.ids is not None for stage in stages)
     keys: list[list[_ContextKey]] = []
@@ -99,9 +106,11 @@ def _context_keys(stages: Sequence[Stage]) -> list[list[_ContextKey]]:
 
 
 def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
-    """Return what is known of each stage without its texts.
+    """Describe each stage without its texts.
 
-    That is the number of distinct ``contexts``, their ``characters``, the ``ids``, and a ``hash`` of ids and texts.
+    Returns:
+        For each stage: ``contexts`` (the number of distinct ones), ``characters`` (their total), ``ids``, and ``hash`` (of ids
+        and texts).
     """
     sizes: dict[str, dict[str, Any]] = {}
     keys = _context_keys([*stages.values()])
@@ -119,16 +128,20 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
 def with_stage_history(
     stages: Mapping[str, Stage], alone: Sequence[Sequence[Verdict]] = (), pooled: Sequence[Verdict] = ()
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts about the last stage; their details say what each stage held.
+    """Return the verdicts about the last stage, with what the other stages say in their details.
 
-    ``details["stages"]`` has a mapping for each stage, in order: ``name``; ``value``, the verdict; ``so_far``, the verdict
-    where the stage counts with all before it; ``contexts``, a list for each context that states the unit or a part of it:
-    rank from 1, number in the pool from 0, whether it states the whole unit, and the id or None.
+    ``details["stages"]`` has a mapping for each stage, in order:
+
+    - ``name``: the name of the stage.
+    - ``value``: the verdict for this stage.
+    - ``so_far``: the verdict for the contexts of this stage and all stages before it together.
+    - ``contexts``: a list for each context that states the unit or a part of it: its rank from 1, its index in the pool from
+      0, whether it states the whole unit, and its id or None.
 
     Args:
         stages: The stages that were judged.
-        alone: The verdicts about each stage, where each was judged by itself.
-        pooled: The verdicts about the pool, where that was judged.
+        alone: The verdicts about each stage, if each stage was judged by itself.
+        pooled: The verdicts about the pool of all contexts, if the pool was judged.
     """
     pool, pool_indexes_by_stage = pool_contexts(stages.values())
     verdicts_by_stage = alone
@@ -164,7 +177,7 @@ def with_stage_history(
 def _values_so_far(
     pooled: Sequence[Verdict], pool_indexes_by_stage: Sequence[Sequence[int]], pool_size: int
 ) -> list[list[bool | None]]:
-    """Return for each stage the value of each unit, where the stage counts with all before it."""
+    """Return for each stage the value of each unit in the contexts of this stage and all stages before it."""
     values_by_stage: list[list[bool | None]] = []
     indexes_so_far: list[int] = []
     for pool_indexes in pool_indexes_by_stage:
@@ -175,7 +188,7 @@ def _values_so_far(
 
 
 def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
-    """Return the same where each stage was judged by itself: a yes stays one."""
+    """Return what `_values_so_far` returns, from verdicts about each stage alone: a yes of one stage is kept in later ones."""
     values_by_stage: list[list[bool | None]] = []
     for verdicts in by_stage:
         values = [verdict.value for verdict in verdicts]
@@ -199,12 +212,12 @@ def _list_contexts_of_stage(
 
 
 def _find_contexts(verdict: Verdict, *, whole: bool = False) -> set[int]:
-    """Return the contexts of the evidence, or those that state the whole unit."""
+    """Return the contexts of the evidence; with `whole`, only the contexts that state the whole unit."""
     return {span.context for span in verdict.evidence if span.whole or not whole}
 
 
 def last_stage_verdicts(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Return the verdicts about the contexts of the last stage, of those about each context of the pool."""
+    """Return the verdicts about the contexts of the last stage, taken from the verdicts about the pool."""
     _, pool_indexes_by_stage = pool_contexts(stages.values())
     verdicts: list[Verdict] = []
     for rank, pool_index in enumerate(pool_indexes_by_stage[-1]):
@@ -217,16 +230,23 @@ def last_stage_verdicts(stages: Mapping[str, Stage], pooled: Sequence[Verdict]) 
 def _restrict_to_stage(
     pooled: Sequence[Verdict], pool_indexes: Sequence[int], pool_size: int
 ) -> list[Verdict]:
-    """Return what the verdicts about a pool say of one stage; see `_restrict_verdict`."""
+    """Restrict the verdicts about a pool to one stage; see `_restrict_verdict`."""
     return [_restrict_verdict(verdict, pool_indexes, pool_size) for verdict in pooled]
 
 
 def _restrict_verdict(verdict: Verdict, pool_indexes: Sequence[int], pool_size: int) -> Verdict:
-    """Return what a verdict about a pool says of one stage, whose contexts have these indexes in the pool.
+    """Restrict a verdict about a pool to one stage.
 
-    A yes stays one where the stage has a context that states the whole unit or, where no context of the pool does, all
-    that state a part of it; without evidence, where the stage has the whole pool, of this size. A context that stands
-    twice in the stage counts at its first rank.
+    A yes about the pool is a yes about the stage in one of these cases:
+
+    - The stage has a context that states the whole unit.
+    - No context of the pool states the whole unit, and the stage has all contexts that state a part of it.
+    - The verdict has no evidence, and the stage has all contexts of the pool.
+
+    Args:
+        verdict: The verdict about the pool.
+        pool_indexes: The indexes of the stage's contexts in the pool. A context that stands twice counts at its first rank.
+        pool_size: The number of contexts in the pool.
     """
     rank_of: dict[int, int] = {}  # by the index in the pool
     for rank, pool_index in enumerate(pool_indexes):
