@@ -147,8 +147,8 @@ class _RecordedDecisions:
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:  # noqa: ARG002 - a model has it
         """Return the recorded probabilities."""
-        first = next(iter(questions))
-        recorded = {**self.probabilities, CONTROL: self.probabilities.get(first)}
+        first_question = next(iter(questions))
+        recorded = {**self.probabilities, CONTROL: self.probabilities.get(first_question)}
         refused = frozenset(id_ for id_, answer in recorded.items() if answer == "refused")
         return Decisions(probabilities=recorded, refused=refused)
 

@@ -142,8 +142,8 @@ class AgreementReport:
         for agreement in self.agreements:
             label = agreement.label
             yield f"{label}: {agreement.conclusion}"
-            people = people_by_label.get(label)
-            comparison = None if people is None else people.beside(agreement)
+            people_agreement = people_by_label.get(label)
+            comparison = None if people_agreement is None else people_agreement.beside(agreement)
             if comparison is not None:
                 yield f"{label}: {comparison}"
         for correction in self.corrections:
@@ -191,8 +191,8 @@ class AgreementReport:
                 differences.append(difference)
         adjusted = holm([difference.p for difference in differences])
         adjusted_differences = [
-            replace(difference, p_adjusted=p)
-            for difference, p in zip(differences, adjusted, strict=True)
+            replace(difference, p_adjusted=adjusted_p)
+            for difference, adjusted_p in zip(differences, adjusted, strict=True)
         ]
         agreements: dict[str, tuple[Agreement, ...]] = {}
         for label in self.compared:
@@ -401,12 +401,12 @@ def _build_report(
         labels = [item.people for item in compared]
         bars.append(propose_bar(label, scores, labels))
     disputes.sort(key=lambda item: -len(item.disputed))
-    figures: list[SystemFigures] = []
+    system_figures: list[SystemFigures] = []
     rankings: list[Ranking | None] = []
     if systems:
         for label, compared in columns.items():
             figures_of_label = list(_compute_by_system(compared, systems))
-            figures += figures_of_label
+            system_figures += figures_of_label
             pairs = _pair_persons(label, persons, systems)
             scores_to_rank = _list_ranked(compared, systems)
             rankings.append(rank_systems(figures_of_label, scores_to_rank, pairs))
@@ -419,7 +419,7 @@ def _build_report(
         disputes=tuple(disputes),
         results=results,
         compared=labelled,
-        systems=tuple(figures),
+        systems=tuple(system_figures),
         rankings=tuple(filter(None, rankings)),
         people=() if file is None else tuple(among_people(file)),
         draw=None if file is None else file.draw,
@@ -490,11 +490,11 @@ def _pair_persons(
 
 def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
     """Build the table of a metric's figures by system; long names are cut, so that a line has 100 characters at most."""
-    figures = Table.build(_SYSTEM_COLUMNS, items)
-    longest_line = max(len(line) for line in figures.list_lines())
+    table = Table.build(_SYSTEM_COLUMNS, items)
+    longest_line = max(len(line) for line in table.list_lines())
     name_length = 100 - longest_line - 2  # two spaces stand behind a name
     names = [visible(item.system)[:name_length] for item in items]
-    return figures.with_names(metric[:name_length], names)
+    return table.with_names(metric[:name_length], names)
 
 
 def _count_judged(item: Correction | SystemFigures) -> str:
@@ -548,6 +548,6 @@ _AGREEMENT_ROWS: Sequence[Column[Agreement]] = (
 def _build_agreement_table(items: Sequence[Agreement]) -> Table:
     """Build the table of agreement: a row for each figure, a column for each kind of label."""
     rows = tuple(
-        (Cell(figure.title), *(figure.build_cell(item) for item in items)) for figure in _AGREEMENT_ROWS
+        (Cell(column.title), *(column.build_cell(item) for item in items)) for column in _AGREEMENT_ROWS
     )
     return Table(("shares of yes", *(item.label for item in items)), rows)

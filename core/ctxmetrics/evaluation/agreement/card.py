@@ -159,20 +159,23 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         self, item: Calibrated, keys: Sequence[str], values: Sequence[float | None]
     ) -> tuple[Correction | None, bool]:
         """Correct the mean of a metric, and tell whether all labelled samples are in the run."""
-        labels = {key: (people, weight) for key, _, people, weight in item.labelled}
+        labels = {key: (people_score, weight) for key, _, people_score, weight in item.labelled}
         # The columns that `correct_mean` reads: the judge's score, people's score, the weight, and no cluster.
         rows: list[tuple[float | None, float | None, float, None]] = []
         labelled_in_run = 0
         for key, value in zip(keys, values, strict=True):
-            people, weight = labels.get(key, (None, 1.0))
-            rows.append((value, people, weight, None))
-            if value is not None and people is not None:
+            people_score, weight = labels.get(key, (None, 1.0))
+            rows.append((value, people_score, weight, None))
+            if value is not None and people_score is not None:
                 labelled_in_run += 1
         all_are_in_run = labelled_in_run == item.labels
         if not all_are_in_run:
             # The labelled samples are added to the samples of the run. Labels of the run's own samples do not count.
             rows = [(value, None, 1.0, None) for value in values]
-            rows += [(judge, people, weight, None) for _, judge, people, weight in item.labelled]
+            rows += [
+                (judge_score, people_score, weight, None)
+                for _, judge_score, people_score, weight in item.labelled
+            ]
         scale = get_convention(self.convention).scale
         correction = correct_mean(item.metric, rows, scale=scale, apart=not all_are_in_run)
         return correction, all_are_in_run
@@ -302,9 +305,11 @@ def _list_labelled(items: Iterable[Compared]) -> tuple[LabelledScore, ...]:
     """List the samples that both the judge and people scored."""
     labelled: list[LabelledScore] = []
     for item in items:
-        judge, people = item.values
-        if judge is not None and people is not None:
-            labelled.append(LabelledScore(_hash(key_of(item.sample)), judge, people, item.weight))
+        judge_score, people_score = item.values
+        if judge_score is not None and people_score is not None:
+            labelled.append(
+                LabelledScore(_hash(key_of(item.sample)), judge_score, people_score, item.weight)
+            )
     return tuple(labelled)
 
 
@@ -334,9 +339,9 @@ def read_card(path: Path) -> Card:
         raise InputFileError(
             f"it is damaged, or was changed: its digest does not fit. {_HOW_TO_WRITE_AGAIN}"
         )
-    fewest = min(counts, default=0)
-    if fewest < MIN_LABELS:
+    min_count = min(counts, default=0)
+    if min_count < MIN_LABELS:
         raise InputFileError(
-            f"it rests on {fewest} labelled samples, too few. Label {MIN_LABELS} or more."
+            f"it rests on {min_count} labelled samples, too few. Label {MIN_LABELS} or more."
         )
     return card

@@ -69,39 +69,45 @@ def correct_mean(
         apart: Whether the samples without labels are the samples of another run, and its mean is computed; there must be at
             least two.
     """
-    people: list[float] = []
-    judge: list[float] = []
+    people_scores: list[float] = []
+    judge_scores: list[float] = []
     weights: list[float] = []
     unlabelled_values: list[float] = []
     groups: list[str | None] = []
     unlabelled_groups: list[str | None] = []
     for value, label_value, weight, group in rows:
         if value is not None and label_value is not None:
-            people.append(label_value)
-            judge.append(value)
+            people_scores.append(label_value)
+            judge_scores.append(value)
             weights.append(weight)
             groups.append(group)
         elif value is not None:
             unlabelled_values.append(value)
             unlabelled_groups.append(group)
-    if len(people) < 2 or (apart and len(unlabelled_values) < 2):  # noqa: PLR2004 - a variance needs two
+    if len(people_scores) < 2 or (apart and len(unlabelled_values) < 2):  # noqa: PLR2004 - a variance needs two
         return None
     clusters = None if None in groups else [*groups, *unlabelled_groups]
     if clusters and len(set(groups)) < 2:  # noqa: PLR2004 - so do clusters
         return None
     mean, interval = corrected_mean(
-        people, judge, unlabelled_values, weights=weights, clusters=clusters, scale=scale, apart=apart
+        people_scores,
+        judge_scores,
+        unlabelled_values,
+        weights=weights,
+        clusters=clusters,
+        scale=scale,
+        apart=apart,
     )
-    run = unlabelled_values if apart else [*judge, *unlabelled_values]
+    run = unlabelled_values if apart else [*judge_scores, *unlabelled_values]
     return Correction(
         metric=name,
         samples=len(run),
-        labelled=len(people),
+        labelled=len(people_scores),
         judge_mean=math.fsum(run) / len(run),
-        people_mean=weighted_mean(weights, people),
+        people_mean=weighted_mean(weights, people_scores),
         mean=mean,
         interval=interval,
-        judge_labelled=weighted_mean(weights, judge),
+        judge_labelled=weighted_mean(weights, judge_scores),
     )
 
 

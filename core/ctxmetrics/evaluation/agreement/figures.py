@@ -134,14 +134,14 @@ class Agreement:
         Source: J. Cohen, Educational and Psychological Measurement 20 (1960) 37.
         """
         # All shares are multiplied by n * n, so that whole numbers are computed with to the last step.
-        n = self.answers
-        equal_answers = n * (self.both + self.neither)
+        answer_count = self.answers
+        equal_answers = answer_count * (self.both + self.neither)
         yes_by_chance = (self.both + self.people_only) * (self.both + self.judge_only)
         no_by_chance = (self.neither + self.judge_only) * (self.neither + self.people_only)
         by_chance = yes_by_chance + no_by_chance
-        if n * n <= by_chance:
+        if answer_count * answer_count <= by_chance:
             return None
-        return (equal_answers - by_chance) / (n * n - by_chance)
+        return (equal_answers - by_chance) / (answer_count * answer_count - by_chance)
 
     @property
     def conclusion(self) -> str:
@@ -185,7 +185,7 @@ def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
             sample_count += 1
             group = index if item.group is None else item.group
             counter = counters.setdefault(group, Counter())
-            counter.update((people, verdict.value) for people, verdict in pairs)
+            counter.update((people_answer, verdict.value) for people_answer, verdict in pairs)
     tables = [tuple(counter[kind] for kind in KINDS_OF_PAIR) for counter in counters.values()]
     totals = [sum(counter[kind] for counter in counters.values()) for kind in KINDS_OF_PAIR]
     agreement = Agreement(label, sample_count, *totals)
@@ -220,16 +220,16 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     import numpy as np
 
     intervals: dict[str, tuple[float, float] | None] = dict.fromkeys(_FIGURES_WITH_INTERVAL)
-    size = len(tables)
-    if size < 2:  # noqa: PLR2004 - one sample says nothing about the spread
+    table_count = len(tables)
+    if table_count < 2:  # noqa: PLR2004 - one sample says nothing about the spread
         return intervals
     counts = np.array(tables, dtype=float)
     totals = counts.sum(axis=0)
-    shares = draw_shares(totals * size / totals.sum())
+    shares = draw_shares(totals * table_count / totals.sum())
     # The sets of draws, the preferred one first.
     sets_of_draws = [_make_tables(shares * totals.sum())]
-    if size >= MIN_LABELS:
-        resampled = [drawn @ counts for drawn in draw_samples([1] * size)]
+    if table_count >= MIN_LABELS:
+        resampled = [drawn @ counts for drawn in draw_samples([1] * table_count)]
         sets_of_draws.insert(0, _make_tables(np.vstack(resampled)))
     agreement = Agreement("", 0, *totals.tolist())
     for name in _FIGURES_WITH_INTERVAL:
@@ -382,8 +382,8 @@ def pair_answers(first: Sequence[Compared], second: Sequence[Compared]) -> list[
         cluster = first_sample.group
         if cluster is None:
             cluster = first_sample.sample_id
-        people = first_sample.people or ()
-        answers = zip(people, first_sample.verdicts, second_sample.verdicts, strict=True)
+        people_answers = first_sample.people or ()
+        answers = zip(people_answers, first_sample.verdicts, second_sample.verdicts, strict=True)
         for label, first_verdict, second_verdict in answers:
             if None in (label, first_verdict.value, second_verdict.value):
                 continue
@@ -453,7 +453,9 @@ def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
         annotators = sorted(set(chain.from_iterable(shared)))
         # Each pair in both orders: each person is once the one whose answers are taken for right.
         pairs = permutations(annotators, 2)
-        agreements = [_count_pair(shared, first, second) for first, second in pairs]
+        agreements = [
+            _count_pair(shared, first_person, second_person) for first_person, second_person in pairs
+        ]
         figures.append(
             PeopleAgreement(
                 label=label,

@@ -272,9 +272,9 @@ def _describe_spans(spans: Sequence[Span]) -> str:
     """Describe where a quote stands in the sources."""
     if not spans:
         return "not found"
-    first = ", ".join(write_span(*span) for span in spans[:_MAX_PLACES_SHOWN])
+    first_spans = ", ".join(write_span(*span) for span in spans[:_MAX_PLACES_SHOWN])
     ending = f" and {len(spans) - _MAX_PLACES_SHOWN} more" if len(spans) > _MAX_PLACES_SHOWN else ""
-    return f"stands in {first}{ending}"
+    return f"stands in {first_spans}{ending}"
 
 
 def _find_source(id_: str | None, names: Sequence[str]) -> str | None:

@@ -453,8 +453,8 @@ class AnthropicBatches(BatchProvider):
         if not batch.results_url:
             return True
         with closing(self.batches.results(batch.id)) as results:
-            first = next(iter(results), None)
-        return first is not None and journal.is_waiting(first.custom_id)
+            first_result = next(iter(results), None)
+        return first_result is not None and journal.is_waiting(first_result.custom_id)
 
     def read_state(self, batch: Any) -> BatchState:
         """See `BatchProvider`."""
@@ -496,7 +496,7 @@ def _to_completion(message: Any) -> object:
     What is no message is returned as it is, and is refused where it is read.
     """
     try:
-        texts = [piece["text"] for piece in message["content"] if piece["type"] == "text"]
+        texts = [block["text"] for block in message["content"] if block["type"] == "text"]
         counts = message["usage"]
         sent_tokens = counts["input_tokens"]
         sent_tokens += counts.get("cache_read_input_tokens") or 0

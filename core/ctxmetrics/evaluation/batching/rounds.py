@@ -174,11 +174,11 @@ class BatchRounds:
             if intent.batch is None:
                 self._find_submitted(intent)
             if intent.batch is not None:
-                state = self._provider.call_if_there(self._provider.fetch_state, intent)
-                if state is None:
-                    state = _BATCH_GONE
-                if state.ended:
-                    self._collect_batch(intent, state)
+                batch_state = self._provider.call_if_there(self._provider.fetch_state, intent)
+                if batch_state is None:
+                    batch_state = _BATCH_GONE
+                if batch_state.ended:
+                    self._collect_batch(intent, batch_state)
         for intent in self.journal.intents:
             if intent.ended is not None and not intent.deleted:
                 self._delete(intent)

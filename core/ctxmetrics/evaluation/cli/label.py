@@ -212,8 +212,8 @@ def _continue_draw(
                 answers.begin(new_draw)
     drawn = count(answers.draw) if answers.draw else 0
     if n is not None and drawn != n:
-        why = "there are no more that can be labelled" if drawn < n else "an earlier draw goes on"
-        message(f"note: {plural(drawn, 'sample', 'is', 'are')} drawn, not {n}: {why}")
+        reason = "there are no more that can be labelled" if drawn < n else "an earlier draw goes on"
+        message(f"note: {plural(drawn, 'sample', 'is', 'are')} drawn, not {n}: {reason}")
 
 
 def _check_option(option: str, value: object, earlier: object, path: Path) -> None:

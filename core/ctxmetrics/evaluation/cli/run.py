@@ -346,15 +346,15 @@ def _check_margins(
     from ctxmetrics.evaluation.runs.gates import check_difference
 
     runs = {} if comparison.comparisons is None else comparison.comparisons.runs
-    first = comparison.retrieved[0]
-    if setting == first:
+    first_setting = comparison.retrieved[0]
+    if setting == first_setting:
         return
     for option, name, margin in margins:
         if setting in runs:
             yield check_difference(runs[setting], option, name, margin)
         else:
             problem = "it cannot be compared with the first"
-            yield Outcome(f"{option} {name}={margin:g}", problem, bar=margin, against=first)
+            yield Outcome(f"{option} {name}={margin:g}", problem, bar=margin, against=first_setting)
 
 
 def _check_errors(

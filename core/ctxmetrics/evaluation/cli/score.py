@@ -425,16 +425,16 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
     from ctxmetrics.evaluation.runs.gates import find_worse  # most runs write none
     from ctxmetrics.evaluation.runs.results import Results
 
-    best = results
+    best_results = results
     if path != output.write_baseline and path.exists():
         earlier = Results.from_jsonl(path)
         problem = find_worse(earlier, results)
         if problem is not None:
             message(f"note: {path} stays: {problem}")
-            best = earlier
-    if best is results:
+            best_results = earlier
+    if best_results is results:
         results.to_baseline(path)
-    summary = best.summary()
+    summary = best_results.summary()
     for gate in gates:
         if gate.name not in summary:
             continue

@@ -63,10 +63,13 @@ class Changes:
 
     def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:
         """Note the contradictions that the embedded judge found in one of the runs only."""
-        first = _read_contradictions(before[metric].verdicts)
-        second = _read_contradictions(after[metric].verdicts)
+        first_contradictions = _read_contradictions(before[metric].verdicts)
+        second_contradictions = _read_contradictions(after[metric].verdicts)
         sample = clean(before.name, TEXT)
-        for run, texts, texts_of_other_run in (("first", first, second), ("second", second, first)):
+        for run, texts, texts_of_other_run in (
+            ("first", first_contradictions, second_contradictions),
+            ("second", second_contradictions, first_contradictions),
+        ):
             for id_, text in texts.items():
                 if texts_of_other_run.get(id_) != text:
                     self._contradictions.setdefault(
@@ -106,15 +109,17 @@ class Changes:
 
 def has_same_contexts(before: Row, after: Row) -> bool | None:
     """Tell whether both runs asked the same about the same texts, or ids, in the same order. Return None if that is not known."""
-    first = before.record or EMPTY
-    second = after.record or EMPTY
-    first_retrieved = _get_retrieved(first)
-    second_retrieved = _get_retrieved(second)
-    if first_retrieved is None or second_retrieved is None or first.get("hash") is None:
+    first_record = before.record or EMPTY
+    second_record = after.record or EMPTY
+    first_retrieved = _get_retrieved(first_record)
+    second_retrieved = _get_retrieved(second_record)
+    if first_retrieved is None or second_retrieved is None or first_record.get("hash") is None:
         return None
-    if first["hash"] != second.get("hash"):  # another question or reference
+    if first_record["hash"] != second_record.get("hash"):  # another question or reference
         return False
-    return first_retrieved == second_retrieved and _get_stages(first) == _get_stages(second)
+    return first_retrieved == second_retrieved and _get_stages(first_record) == _get_stages(
+        second_record
+    )
 
 
 def _get_stages(record: Mapping[str, Any]) -> object:

@@ -140,8 +140,8 @@ def compare_all(
 
 def _is_baseline(rows: Iterable[Row]) -> bool:
     """Tell whether rows come from a baseline, whose hashes are short."""
-    first = next(iter(rows), None)
-    return first is not None and "key" in (first.record or EMPTY)
+    first_row = next(iter(rows), None)
+    return first_row is not None and "key" in (first_row.record or EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ class _SharedSamples:
 
 
 def _read_both(
-    first: _RunReader, second: _RunReader, options: _Options, *, by_id: bool
+    first_reader: _RunReader, second_reader: _RunReader, options: _Options, *, by_id: bool
 ) -> _SharedSamples:
     """Read two runs side by side; see `join_runs`.
 
@@ -319,15 +319,15 @@ def _read_both(
         ParameterError: No sample is in both runs.
     """
     shared = None
-    for position, before, after in join_runs(first.read(), second.read(), by_id=by_id):
+    for position, before, after in join_runs(first_reader.read(), second_reader.read(), by_id=by_id):
         if before is not None and after is not None:
             if shared is None:
                 shared = _SharedSamples(before, after, options)
             shared.add(position, before, after)
         elif before is not None:
-            first.only_here.append(before.name)
+            first_reader.only_here.append(before.name)
         elif after is not None:
-            second.only_here.append(after.name)
+            second_reader.only_here.append(after.name)
     if shared is None:
         identity = "id" if by_id else "question with its reference"
         raise ParameterError(
@@ -338,12 +338,12 @@ def _read_both(
 
 def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
     """Compare two runs; the p values of primary metrics are not adjusted yet."""
-    first, second = (_RunReader(*item, shorten=options.shorten) for item in inputs)
+    first_reader, second_reader = (_RunReader(*item, shorten=options.shorten) for item in inputs)
     try:
-        shared = _read_both(first, second, options, by_id=True)
+        shared = _read_both(first_reader, second_reader, options, by_id=True)
     except MissingIdError:
-        first, second = (_RunReader(*item, shorten=options.shorten) for item in inputs)
-        shared = _read_both(first, second, options, by_id=False)
+        first_reader, second_reader = (_RunReader(*item, shorten=options.shorten) for item in inputs)
+        shared = _read_both(first_reader, second_reader, options, by_id=False)
     notes = shared.comparability.describe()
     if shared.metrics_of_one_run:
         notes.append(f"in one run only, not compared: {', '.join(shared.metrics_of_one_run)}")
@@ -366,19 +366,19 @@ def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
     names_without_values = [name for name in shared.columns if name not in names_with_values]
     if names_without_values:
         notes.append(f"no sample has a value in both runs: {', '.join(names_without_values)}")
-    index_sentences, one_index = index_notes(first.index, second.index)
+    index_sentences, one_index = index_notes(first_reader.index, second_reader.index)
     changes = shared.changes
     notes += [*changes.list_contradictions(), *index_sentences]
-    lost, won = changes.list_units(one_index=one_index)
+    lost_units, won_units = changes.list_units(one_index=one_index)
     return Comparison(
-        origins=(first.find_origin(), second.find_origin()),
+        origins=(first_reader.find_origin(), second_reader.find_origin()),
         samples=len(order),
-        only_before=tuple(first.only_here),
-        only_after=tuple(second.only_here),
+        only_before=tuple(first_reader.only_here),
+        only_after=tuple(second_reader.only_here),
         metrics=differences,
         groups={} if options.by is None else _compare_groups(test, order, shared.groups),
-        lost=lost,
-        won=won,
+        lost=lost_units,
+        won=won_units,
         worst=tuple(changes.list_worst(one_index=one_index)),
         notes=tuple(notes),
         stages=shared.compare_stages(),

@@ -143,21 +143,21 @@ def _compare_stage(
     in_both_runs = [pair for pair in recall_pairs if None not in pair]
     differences: list[float] = []
     difference_clusters: list[object] = []
-    for (first, second), cluster in zip(recall_pairs, clusters, strict=True):
-        if first is not None and second is not None:
-            differences.append(second - first)
+    for (first_recall, second_recall), cluster in zip(recall_pairs, clusters, strict=True):
+        if first_recall is not None and second_recall is not None:
+            differences.append(second_recall - first_recall)
             difference_clusters.append(cluster)
     # How often the stage selected from the contexts of a stage before it, in both runs.
     pool_count = 0
     different_count = 0
-    lost: list[Lost] = []
+    lost_units: list[Lost] = []
     for pair in pairs:
         selection = _compare_selection(pair, metric, name)
         if selection is not None:
             pool_count += 1
             if selection.different:
                 different_count += 1
-            lost += selection.lost
+            lost_units += selection.lost
     in_any_run = [pair for pair in recall_pairs if pair != (None, None)]
     shown_pairs = in_both_runs or in_any_run
     return ComparedStage(
@@ -168,7 +168,7 @@ def _compare_stage(
         interval=paired_mean(differences, difference_clusters).interval if differences else None,
         pools=pool_count,
         different=different_count,
-        lost=tuple(lost),
+        lost=tuple(lost_units),
     )
 
 
@@ -195,14 +195,14 @@ def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection
     position = names.index(name) - 1
     other_position = other_names.index(name) - 1
     kept_texts = {text_hash(unit.text) for unit in units if unit.weight and _stays(unit, position)}
-    lost = []
+    lost_units = []
     for unit in other_units:
         before, after = unit.details["stages"][other_position : other_position + 2]
         if before["value"] and after["value"] is False and text_hash(unit.text) in kept_texts:
-            lost.append(locate_loss(pair[0].name, unit, other_position))
+            lost_units.append(locate_loss(pair[0].name, unit, other_position))
     pool = read_stage_sizes(pair[0])[names[position]]
     other_pool = read_stage_sizes(pair[1])[other_names[other_position]]
-    return _StageSelection(pool["hash"] != other_pool["hash"], lost)
+    return _StageSelection(pool["hash"] != other_pool["hash"], lost_units)
 
 
 def _list_stages(unit: Verdict) -> list[str]:

@@ -146,8 +146,8 @@ class PairedTest:
         for name in self.columns:
             difference = self._compare_metric(name, positions)
             if difference is not None and name in self.primary:
-                p = choose_p(difference.difference, difference.p, difference.corrected)
-                difference = replace(difference, p_adjusted=p)
+                deciding_p = choose_p(difference.difference, difference.p, difference.corrected)
+                difference = replace(difference, p_adjusted=deciding_p)
             if difference is not None:
                 differences.append(difference)
         return tuple(differences)
@@ -156,8 +156,8 @@ class PairedTest:
         """Return the figures of one metric. Return None if no sample has a value in both runs."""
         column = self.columns[name]
         values = _read_values(column, positions, self.clusters)
-        size = len(values.positions)
-        if column.first is None or not size:
+        sample_count = len(values.positions)
+        if column.first is None or not sample_count:
             return None
         scale = _find_scale(name, column.first)
         differences = values.differences
@@ -167,18 +167,18 @@ class PairedTest:
         corrected = self._correct(name, values, column.first[0].provenance.convention, scale)
         return Difference(
             name=name,
-            samples=size,
-            unpaired=len(positions) - size,
+            samples=sample_count,
+            unpaired=len(positions) - sample_count,
             values_lost=values.lost,
-            before=math.fsum(values.before) / size,
-            after=math.fsum(values.after) / size,
+            before=math.fsum(values.before) / sample_count,
+            after=math.fsum(values.after) / sample_count,
             difference=mean.mean,
             interval=mean.interval,
             p=mean.p,
             p_adjusted=None,
             better=better,
             worse=worse,
-            equal=size - better - worse,
+            equal=sample_count - better - worse,
             detectable=find_detectable_loss(mean, corrected),
             corrected=corrected,
             scale=scale,
@@ -194,28 +194,28 @@ class PairedTest:
         differences = values.differences
         by_audit = bool(self.audited) and counts_gold(metric)
         if by_audit:
-            people = self._score_audited(metric, values)
-            weights = [1.0] * len(people)
+            people_values = self._score_audited(metric, values)
+            weights = [1.0] * len(people_values)
         else:
-            people, weights = self._score_labelled(metric, name, values)
-        unlabelled = [index for index in range(len(differences)) if index not in people]
-        order = [*people, *unlabelled]  # the labelled samples come first
+            people_values, weights = self._score_labelled(metric, name, values)
+        unlabelled = [index for index in range(len(differences)) if index not in people_values]
+        order = [*people_values, *unlabelled]  # the labelled samples come first
         clusters = None
         if values.clusters is not None:
             clusters = [values.clusters[index] for index in order]
-        labelled_clusters = set((clusters or order)[: len(people)])
+        labelled_clusters = set((clusters or order)[: len(people_values)])
         if len(labelled_clusters) < 2:  # noqa: PLR2004 - a variance needs two
             return None
         difference = labelled_difference(
-            [*people.values()],
-            [differences[index] for index in people],
+            [*people_values.values()],
+            [differences[index] for index in people_values],
             [differences[index] for index in unlabelled],
             weights=weights,
             clusters=clusters,
             scale=scale,
         )
         return Corrected(
-            people=weighted_mean(weights, [*people.values()]),
+            people=weighted_mean(weights, [*people_values.values()]),
             by_audit=by_audit,
             **asdict(difference),
         )
@@ -235,24 +235,24 @@ class PairedTest:
         # If both runs have the same labels, these were made from the contexts of one run only.
         if not self.by_file and any(values.differences) and _shares_labels(pairs.values(), label):
             return {}, []
-        people: dict[int, float] = {}
+        people_values: dict[int, float] = {}
         for index, pair in pairs.items():
             before, after = (_read_people_value(row, metric, name, label) for row in pair)
             if before is not None and after is not None:
-                people[index] = after - before
-        return people, [_read_weight(*pairs[index]) for index in people]
+                people_values[index] = after - before
+        return people_values, [_read_weight(*pairs[index]) for index in people_values]
 
     def _score_audited(self, metric: Metric, values: _Values) -> dict[int, float]:
         """Compute the differences by the gold that people wrote in an audit, by the index of the sample."""
-        people: dict[int, float] = {}
+        people_values: dict[int, float] = {}
         for index, position in enumerate(values.positions):
             if position not in self.audited:
                 continue
             pair, gold = self.audited[position]
             before, after = (score_by_people(metric, row, gold) for row in pair)
             if before is not None and after is not None:
-                people[index] = after - before
-        return people
+                people_values[index] = after - before
+        return people_values
 
 
 def _count_passed(column: PairedColumn, values: _Values) -> tuple[int, int] | None:

@@ -70,21 +70,21 @@ def join_runs(
     waiting_after: dict[str, tuple[int, Row]] = {}
     names_before: dict[str, str] = {}
     names_after: dict[str, str] = {}
-    for position, (first, second) in enumerate(zip_longest(before, after)):
-        if first is not None:
-            key = _find_key(first, names_before, by_id=by_id)
+    for position, (first_row, second_row) in enumerate(zip_longest(before, after)):
+        if first_row is not None:
+            key = _find_key(first_row, names_before, by_id=by_id)
             if key in waiting_after:
                 _, partner = waiting_after.pop(key)
-                yield position, first, partner
+                yield position, first_row, partner
             else:
-                waiting_before[key] = (position, first)
-        if second is not None:
-            key = _find_key(second, names_after, by_id=by_id)
+                waiting_before[key] = (position, first_row)
+        if second_row is not None:
+            key = _find_key(second_row, names_after, by_id=by_id)
             if key in waiting_before:
                 first_position, partner = waiting_before.pop(key)
-                yield first_position, partner, second
+                yield first_position, partner, second_row
             else:
-                waiting_after[key] = (position, second)
+                waiting_after[key] = (position, second_row)
     for position, row in waiting_before.values():
         yield position, row, None
     for position, row in waiting_after.values():
@@ -160,12 +160,16 @@ def find_differences(
         after: Those of the second run.
     """
     comparisons: list[list[list[OriginDifference]]] = []
-    for first in before:
-        counterparts = _find_counterparts(first, after)
-        comparisons.append([_compare_origins(first, second) for second in counterparts])
-    for second in after:
-        counterparts = _find_counterparts(second, before)
-        comparisons.append([_compare_origins(first, second) for first in counterparts])
+    for first_score in before:
+        counterparts = _find_counterparts(first_score, after)
+        comparisons.append(
+            [_compare_origins(first_score, second_score) for second_score in counterparts]
+        )
+    for second_score in after:
+        counterparts = _find_counterparts(second_score, before)
+        comparisons.append(
+            [_compare_origins(first_score, second_score) for first_score in counterparts]
+        )
     for differences in comparisons:
         if differences and all(differences):
             return min(differences, key=len)
@@ -183,14 +187,14 @@ def _compare_origins(before: ScoreOrigin, after: ScoreOrigin) -> list[OriginDiff
     differences: list[OriginDifference] = []
     judged = before.judged and after.judged
     for name, field in _ORIGIN_FIELDS.items():
-        first = getattr(before.provenance, field)
-        second = getattr(after.provenance, field)
-        if name == "judge" and first == second and judged:
-            first = _add_version(before.provenance, after.provenance)
-            second = _add_version(after.provenance, before.provenance)
+        first_value = getattr(before.provenance, field)
+        second_value = getattr(after.provenance, field)
+        if name == "judge" and first_value == second_value and judged:
+            first_value = _add_version(before.provenance, after.provenance)
+            second_value = _add_version(after.provenance, before.provenance)
         is_compared = judged or name != "prompt"  # without a request there is no prompt
-        if first != second and is_compared:
-            differences.append(OriginDifference(name, first, second))
+        if first_value != second_value and is_compared:
+            differences.append(OriginDifference(name, first_value, second_value))
     return differences
 
 
@@ -226,13 +230,17 @@ class Comparability:
         if first_hash is not None and second_hash is not None and first_hash != second_hash:
             self._different["question"][before.name, after.name] += 1
         for metric in self._metrics:
-            first = before[metric]
-            second = after[metric]
-            for item in _find_score_differences(first, second):
+            first_score = before[metric]
+            second_score = after[metric]
+            for item in _find_score_differences(first_score, second_score):
                 self._different[item.field][str(item.before), str(item.after)] += 1
-            if None in (first.value, second.value) or not first.verdicts or not second.verdicts:
+            if (
+                None in (first_score.value, second_score.value)
+                or not first_score.verdicts
+                or not second_score.verdicts
+            ):
                 continue
-            if bool(first.provenance.served_model) != bool(second.provenance.served_model):
+            if bool(first_score.provenance.served_model) != bool(second_score.provenance.served_model):
                 self._unknown += 1
 
     def describe(self) -> list[str]:
@@ -288,8 +296,8 @@ def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> s
     shown = list(counts.items())[:_MAX_DIFFERENCES_SHOWN]
     if name == "question":
         names = ", ".join(visible(before)[:40] for (before, _), _ in shown)
-        more = " .." if len(counts) > _MAX_DIFFERENCES_SHOWN else ""
-        return f"question or reference of {plural(len(counts), 'sample')}: {names}{more}"
+        ending = " .." if len(counts) > _MAX_DIFFERENCES_SHOWN else ""
+        return f"question or reference of {plural(len(counts), 'sample')}: {names}{ending}"
     return ", ".join(
         f"{visible(before)[:80]} and {visible(after)[:80]}, {plural(number, 'score')}"
         for (before, after), number in shown

@@ -177,8 +177,8 @@ class Difference(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        more = {"verdict": self.verdict, "decides": self.decides, "survives": self.survives}
-        return {**Plain.to_dict(self), **more}
+        properties = {"verdict": self.verdict, "decides": self.decides, "survives": self.survives}
+        return {**Plain.to_dict(self), **properties}
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,10 +510,10 @@ def _describe_causes(causes: Causes) -> Iterator[str]:
     """Yield how many changes have other contexts, and how often the judge changed and nothing else did."""
     changed = causes.other_contexts + causes.same_contexts
     if changed:
-        judge = ": the judge" if causes.same_contexts else ""
+        cause = ": the judge" if causes.same_contexts else ""
         yield (
             f"{causes.other_contexts} of {plural(changed, 'change')} with other contexts, "
-            f"{causes.same_contexts} with the same{judge}"
+            f"{causes.same_contexts} with the same{cause}"
         )
     if causes.different:
         yield (
@@ -603,9 +603,9 @@ def unit_lines(unit: ChangedUnit) -> Iterator[str]:
     """Yield the question of a unit, and what supported it."""
     if unit.user_input:
         yield f"question: {clean(unit.user_input, MAX_TEXT_CHARACTERS)}"
-    for held in unit.contexts:
-        quote = f': "{clean(held.quote, MAX_TEXT_CHARACTERS)}"' if held.quote else ""
-        yield f"context {held.rank} {describe_other_run(held)}{quote}"
+    for held_context in unit.contexts:
+        quote = f': "{clean(held_context.quote, MAX_TEXT_CHARACTERS)}"' if held_context.quote else ""
+        yield f"context {held_context.rank} {describe_other_run(held_context)}{quote}"
 
 
 def describe_other_run(held: Held, there: str = "by the other run") -> str:

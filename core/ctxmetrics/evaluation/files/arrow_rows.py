@@ -109,8 +109,8 @@ def _list_shards(folder: Path, file: Path) -> list[Path]:
         InputFileError: There are no names, or a file is outside of the folder.
     """
     try:
-        state = json.loads(file.read_text(encoding="utf-8"))
-        names = [item["filename"] for item in state["_data_files"]]
+        dataset_state = json.loads(file.read_text(encoding="utf-8"))
+        names = [item["filename"] for item in dataset_state["_data_files"]]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         names = []
     if not names or not all(isinstance(name, str) for name in names):

@@ -109,14 +109,14 @@ def _split_further(ids: list[str]) -> list[str]:
     """Split ids at commas too, if every piece is a word with a digit: ``d1, d2; d3``. Names have commas, but no digits."""
     if any(SPAN_MARK in id_ or is_grouped(id_) for id_ in ids):
         return ids
-    pieces: list[str] = []
+    split_cells: list[str] = []
     for id_ in ids:
-        pieces += [piece.strip() for piece in id_.split(",")]
-    for piece in pieces:
-        is_word = len(piece.split()) == 1
-        if not is_word or not any(map(str.isdigit, piece)):
+        split_cells += [part.strip() for part in id_.split(",")]
+    for part in split_cells:
+        is_word = len(part.split()) == 1
+        if not is_word or not any(map(str.isdigit, part)):
             return ids
-    return pieces
+    return split_cells
 
 
 # An id behind its number in a list, or behind the mark of an item: 1. d4, - d4.
@@ -219,12 +219,12 @@ def find_rare_separator(cells: Collection[str]) -> str | None:
         single_ids: set[str] = set()
         joined_ids: set[str] = set()
         for cell in cells:
-            pieces = split_at_rare(cell, separator)
-            forms.update(_DIGITS.sub("0", piece) for piece in pieces)
-            if len(pieces) == 1:
-                single_ids.update(pieces)
+            parts = split_at_rare(cell, separator)
+            forms.update(_DIGITS.sub("0", part) for part in parts)
+            if len(parts) == 1:
+                single_ids.update(parts)
             else:
-                joined_ids.update(pieces)
+                joined_ids.update(parts)
         has_one_form = len(forms) == 1 and all(map(_LETTERS_AND_NUMBER.fullmatch, forms))
         if has_one_form and not joined_ids.isdisjoint(single_ids):
             return separator

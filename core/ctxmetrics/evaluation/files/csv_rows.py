@@ -55,10 +55,10 @@ def cell_rows(
     """
     csv.field_size_limit(_MAX_CELL_CHARACTERS)
     with open_text(file, encoding) as text:
-        first, named, lines_before = _read_first(text)
+        first_line, named_delimiter, lines_before = _read_first(text)
         delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
-        delimiter = _find_delimiter(first, named or delimiters)
-        reader = csv.reader(chain([first], text), delimiter=delimiter, strict=True)
+        delimiter = _find_delimiter(first_line, named_delimiter or delimiters)
+        reader = csv.reader(chain([first_line], text), delimiter=delimiter, strict=True)
         try:
             numbered = ((reader.line_num + lines_before, cells) for cells in reader)
             above = [*islice(numbered, 1)]
@@ -70,8 +70,8 @@ def cell_rows(
             for line, cells in chain(above, numbered):
                 if not any(cells) or cells == names:  # tables were put one below the other
                     continue
-                where = f"line {line}"
-                yield where, read_gaps(make_row(names, cells, file, where))
+                place = f"line {line}"
+                yield place, read_gaps(make_row(names, cells, file, place))
         except csv.Error as error:
             raise InputFileError(
                 f"{file}, line {reader.line_num + lines_before}: not valid CSV: {error}."
@@ -111,13 +111,13 @@ def drop_title(rows: list[tuple[int, list[str]]], file: Path) -> list[tuple[int,
         rows: The number and the cells of each row.
         file: The file, for the note.
     """
-    for place, (number, cells) in enumerate(rows):
+    for index, (number, cells) in enumerate(rows):
         if count_known(cells) >= MIN_KNOWN_NAMES:
-            if place:
+            if index:
                 logging.getLogger("ctxmetrics").warning(
                     "%s: row %d is the header; not read: the rows above it", file, number
                 )
-            return rows[place:]
+            return rows[index:]
     return rows
 
 

@@ -104,11 +104,11 @@ def _holds_mapped_path(reading: Reading, path: str, value: Any, name: str) -> bo
 def _keep_text_locations(reading: Reading, locations: list[Location], name: str) -> list[Location]:
     """Keep the locations that may hold a text. If there are none, keep all locations except the sides of the schema."""
     text_locations: list[Location] = []
-    for place, item in locations:
-        path = place
+    for location_path, item in locations:
+        path = location_path
         value = item
-        if place not in reading.schema.sides:
-            path, value = text_within(place, item, name)
+        if location_path not in reading.schema.sides:
+            path, value = text_within(location_path, item, name)
         may_be_list = name == "reference" and path not in reading.schema.sides
         is_list = isinstance(value, (list, tuple))
         is_object = hasattr(value, "items")

@@ -25,10 +25,10 @@ class ParsedRows:
         self._parsed: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        for place, row in enumerate(self._rows):
-            if place == len(self._parsed):
+        for index, row in enumerate(self._rows):
+            if index == len(self._parsed):
                 self._parsed.append(parse_cells(self._reading, row))
-            yield self._parsed[place]
+            yield self._parsed[index]
 
 
 def merge_rows(rows: list[Mapping[str, Any]]) -> dict[str, Any]:

@@ -173,13 +173,13 @@ def _find_tuple_columns(items: list[Any], path: str) -> dict[str, str]:
     text_places: list[int] = []
     score_places: list[int] = []
     id_places: list[int] = []
-    for place, column in enumerate(columns):
+    for index, column in enumerate(columns):
         if all(map(_is_prose, column)):
-            text_places.append(place)
+            text_places.append(index)
         elif all(type(value) is float for value in column):
-            score_places.append(place)
+            score_places.append(index)
         elif all(map(_is_id, column)) and len({*column}) == len(items):
-            id_places.append(place)
+            id_places.append(index)
     if len(text_places) != 1 or len(score_places) != 1:
         return {}
     fields = {f"{path}[][{text_places[0]}]": "retrieved_contexts"}

@@ -132,15 +132,17 @@ def find_numbered_columns(
             continue
         if NAMES_OF_NOT_RETRIEVED.search(column):
             continue
-        parts = match.groupdict()
+        match_groups = match.groupdict()
         name = normalized_key(match["name"])
-        number = ord(match["letter"]) if "letter" in parts else int(match["number"])
+        number = ord(match["letter"]) if "letter" in match_groups else int(match["number"])
         if name in _letters_of_passages() and number not in numbers.get(name, ()):
             numbers.setdefault(name, {})[number] = column
     named_runs: list[tuple[str, dict[int, str]]] = []
     for name, run in numbers.items():
-        fewest = _MIN_LETTERED_COLUMNS if min(run) >= ord("A") else _MIN_NUMBERED_COLUMNS
-        if len(run) >= fewest and (_are_prose(row, run) or (has_expected_ids and _are_ids(row, run))):
+        min_columns = _MIN_LETTERED_COLUMNS if min(run) >= ord("A") else _MIN_NUMBERED_COLUMNS
+        if len(run) >= min_columns and (
+            _are_prose(row, run) or (has_expected_ids and _are_ids(row, run))
+        ):
             named_runs.append((name, run))
     runs = [run for _, run in named_runs]
     if len(runs) > 1:  # one of them may be the places of the other

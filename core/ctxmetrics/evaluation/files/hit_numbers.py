@@ -336,10 +336,12 @@ def read_numbers_of_objects(beside: Mapping[str, Any], hits: Sequence[Any]) -> I
 
 def holds_numbered_objects(cell: Any) -> bool:
     """Tell whether a cell is a list of objects with ranks or scores."""
-    first = cell[0] if isinstance(cell, list) and cell else None
-    if isinstance(first, list) and len(cell) == 1 and first:
-        first = first[0]
-    return type(first) is dict and any(kind is not None for _, kind in _find_order_keys(tuple(first)))
+    first_item = cell[0] if isinstance(cell, list) and cell else None
+    if isinstance(first_item, list) and len(cell) == 1 and first_item:
+        first_item = first_item[0]
+    return type(first_item) is dict and any(
+        kind is not None for _, kind in _find_order_keys(tuple(first_item))
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -350,12 +352,14 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
         match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None
         if match is not None and find_list_kind(match["name"]) is not None:
             columns.setdefault(match["name"], {})[int(match["number"])] = key
-    found: list[tuple[str, str, tuple[str, ...]]] = []
+    numbered_columns: list[tuple[str, str, tuple[str, ...]]] = []
     for name, numbered in columns.items():
         kind = find_list_kind(name)
         if kind is not None and len(numbered) > 1:
-            found.append((name, kind, tuple(numbered[number] for number in sorted(numbered))))
-    return tuple(found)
+            numbered_columns.append(
+                (name, kind, tuple(numbered[number] for number in sorted(numbered)))
+            )
+    return tuple(numbered_columns)
 
 
 @lru_cache(maxsize=4096)
@@ -450,8 +454,8 @@ def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
         cell = numbers if len(numbers) == len(hits) else cell.strip().split(",")
     if hasattr(cell, "items"):
         ids = hits if all(isinstance(hit, str) for hit in hits) else ids_of(hits) or ()
-        first = 0 if "0" in cell else 1
-        counts = [str(place) for place in range(first, first + len(hits))]
+        first_place = 0 if "0" in cell else 1
+        counts = [str(place) for place in range(first_place, first_place + len(hits))]
         names = [str(id_) for id_ in ids]
         if not names or not cell.keys() >= {*names}:
             names = counts

@@ -190,15 +190,17 @@ def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) ->
     for numbers in deciding:
         if numbers.agrees_with_list:
             return HitOrder(scores=numbers.values if numbers.kind in _SCORE_KINDS else None)
-    first = deciding[0]
-    places = first.places
+    first_number = deciding[0]
+    places = first_number.places
     if any(numbers.places != places for numbers in deciding[1:]):
         names = " and ".join(sorted({numbers.name for numbers in deciding}))
         return HitOrder(unclear=f"{names} (they differ)")
-    if _is_contradicted(first, all_numbers):
-        return HitOrder(unclear=f"{first.name} (the scores say otherwise)")
+    if _is_contradicted(first_number, all_numbers):
+        return HitOrder(unclear=f"{first_number.name} (the scores say otherwise)")
     return HitOrder(
-        places, first.describe(), scores=first.values if first.kind in _SCORE_KINDS else None
+        places,
+        first_number.describe(),
+        scores=first_number.values if first_number.kind in _SCORE_KINDS else None,
     )
 
 
@@ -225,9 +227,9 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
     if numbers.kind == "rank":
         is_unclear = not are_whole
     elif numbers.kind == "position":
-        first = min(values)
-        counted = [first + step for step in range(len(values))]
-        is_unclear = first not in (0, 1) or sorted(values) != counted
+        lowest = min(values)
+        counted = [lowest + step for step in range(len(values))]
+        is_unclear = lowest not in (0, 1) or sorted(values) != counted
     elif numbers.kind == "score" and are_whole and len(set(values)) > 1:
         highest_grade = _MAX_GRADE if last_letters(numbers.name) in GRADE_NAMES else 1
         is_unclear = max(values) <= highest_grade
@@ -353,8 +355,8 @@ def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) ->
     Returns:
         The numbers of the first key with a number for each item of each group; empty if there is none.
     """
-    first = groups[0] if hasattr(groups[0], "items") else {}
-    for key in first:
+    first_group = groups[0] if hasattr(groups[0], "items") else {}
+    for key in first_group:
         numbers: list[Any] = []
         for group in groups:
             items = look_up(group, list_name)

@@ -162,11 +162,11 @@ class Record(NamedTuple):
 
 def _find_heading(separator: str) -> re.Pattern[str] | None:
     """Return the form of the headings that a separator stands for, such as ``[Chunk 1]``. Return None for any other separator."""
-    named = _NAMED_SEPARATOR.fullmatch(separator)
-    form = _HEADING_PATTERNS.get(separator)
-    if named and named[1].capitalize() in _PASSAGE_WORDS["names"]:
-        name = named[1]
-        form = "|".join(
+    named_separator = _NAMED_SEPARATOR.fullmatch(separator)
+    heading_pattern = _HEADING_PATTERNS.get(separator)
+    if named_separator and named_separator[1].capitalize() in _PASSAGE_WORDS["names"]:
+        name = named_separator[1]
+        heading_pattern = "|".join(
             (
                 rf"^{_MARKS_BEFORE_NAME}{name}[ #№\[]*(?:({_NUMBER_OR_ID})\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*",
                 rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # within a line
@@ -175,7 +175,7 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
                 rf"(?<=\s){name}[ #№]*(\d+)[:：]",
             )
         )
-    return re.compile(form, re.MULTILINE | re.IGNORECASE) if form else None
+    return re.compile(heading_pattern, re.MULTILINE | re.IGNORECASE) if heading_pattern else None
 
 
 def find_data_header(names: Iterable[str]) -> str | None:
@@ -226,8 +226,10 @@ def find_separator(text: str) -> str | None:
     if len(_parse_text_list(stripped)) >= _MIN_COUNT:
         return "list"
     for mark, pattern in (("|", r"\|+"), ("\\t", r"\t+")):
-        pieces = re.split(pattern, stripped)
-        is_joined = len(pieces) >= _MIN_COUNT and min(map(_count_words, pieces)) >= _MIN_SENTENCE_WORDS
+        passages = re.split(pattern, stripped)
+        is_joined = (
+            len(passages) >= _MIN_COUNT and min(map(_count_words, passages)) >= _MIN_SENTENCE_WORDS
+        )
         if is_joined and not _MARKDOWN_TABLE.search(stripped):
             return mark
     return None
@@ -235,8 +237,8 @@ def find_separator(text: str) -> str | None:
 
 def _find_numbered_heading(text: str) -> str | None:
     """Find the form of the numbered headings with which a text and its passages begin, such as ``[Chunk 1]``; None without."""
-    named = _PASSAGE_NAME.match(text)
-    for separator in [f"[{named[1]} 1]"] if named else _HEADING_PATTERNS:
+    name_match = _PASSAGE_NAME.match(text)
+    for separator in [f"[{name_match[1]} 1]"] if name_match else _HEADING_PATTERNS:
         heading = _find_heading(separator)
         matches = [*heading.finditer(text)] if heading and heading.match(text) else []
         numbers = [match[match.lastindex or 0] for match in matches]
@@ -542,7 +544,7 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
 def _describe_interleaved(records: Sequence[Record]) -> str:
     """Say that rows may be several runs, where other questions stand between the rows of one; empty text else."""
     questions = [record.question for record in records if record.question]
-    changes = sum(1 for first, second in pairwise(questions) if first != second)
+    changes = sum(1 for question, next_question in pairwise(questions) if question != next_question)
     is_interleaved = changes >= len({*questions})
     return " If the file holds several runs, score them one by one." if is_interleaved else ""
 

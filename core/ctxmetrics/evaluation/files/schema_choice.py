@@ -140,9 +140,9 @@ def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit |
     """Measure how well the schema of a reading fits the first rows. Return None if it does not fit."""
     if not has_marks(reading.schema, parsed_row):
         return None
-    places = get_first_locations(find_all_locations(reading, parsed_row))
+    first_locations = get_first_locations(find_all_locations(reading, parsed_row))
     paths: dict[str, str] = {}
-    for name, (path, value) in places.items():
+    for name, (path, value) in first_locations.items():
         if name in OPTIONS and _may_hold(name, value):
             paths[name] = path
     sides = reading.schema.sides
@@ -152,7 +152,7 @@ def _try_schema(reading: Reading, parsed_row: Mapping[str, Any]) -> _SchemaFit |
     if names_of_schema == ["context"]:  # this name has another meaning in other systems
         return None
     # A second column for a field counts as a column that is not read.
-    rest = without_paths(parsed_row, {path for path, _ in places.values()})
+    rest = without_paths(parsed_row, {path for path, _ in first_locations.values()})
     return _SchemaFit((len(paths), bool(reading.schema.marks), -len(rest)), reading, paths, rest)
 
 
@@ -181,27 +181,29 @@ def _add_columns(
     """
     mapped = fit.reading.columns
     columns = dict(mapped)
-    taken = {**fit.paths, **{field: column for column, field in mapped.items()}}
+    path_by_field = {**fit.paths, **{field: column for column, field in mapped.items()}}
     for key, value in fit.rest.items():
         if key in mapped or key in _NAMES_NEVER_ALONE:
             continue
         fields = _find_meanings(fit.reading.original(key), key, value, parsed_row)
         # An object under the name of a text is the answer of a store. For an object under the name of a list, a later check
         # raises an error that says what is wrong.
-        free = [
-            field for field in fields - taken.keys() if field not in TEXTS or _may_hold(field, value)
+        free_fields = [
+            field
+            for field in fields - path_by_field.keys()
+            if field not in TEXTS or _may_hold(field, value)
         ]
-        if len(fields) == len(free) == 1:
-            columns[key] = free[0]
-            taken[free[0]] = key
+        if len(fields) == len(free_fields) == 1:
+            columns[key] = free_fields[0]
+            path_by_field[free_fields[0]] = key
         elif key not in _GENERAL_NAMES:
-            for field in sorted(fields & taken.keys()):
+            for field in sorted(fields & path_by_field.keys()):
                 is_mapped = field in mapped.values()
-                read_value = look_up(parsed_row, taken[field])
+                read_value = look_up(parsed_row, path_by_field[field])
                 if not is_mapped and _is_second_value(field, value, read_value):
                     original = fit.reading.original
                     ambiguous_columns.append(
-                        (f"{original(taken[field])}={field}", f"{original(key)}={field}")
+                        (f"{original(path_by_field[field])}={field}", f"{original(key)}={field}")
                     )
     return columns
 

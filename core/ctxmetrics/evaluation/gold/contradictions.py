@@ -395,8 +395,8 @@ def _find_name_between(
             continue
         count_before = _count_equal(before, others[:place][::-1])
         longest = _count_names(others[place : place + _MAX_NAME_WORDS], names)
-        ends = range(place + 1, place + longest + 1)
-        for end in ends if words_after else ends[-1:]:
+        name_ends = range(place + 1, place + longest + 1)
+        for end in name_ends if words_after else name_ends[-1:]:
             name = others[place:end]
             count_after = _count_equal(words_after, others[end:])
             if count_after == 0 and words_after:

@@ -97,32 +97,32 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
     findings: dict[int, Finding] = {}
     sorts_gold = _sorts_gold(questions)
     for name, results_by_question in runs.items():
-        equal: list[tuple[Question, Sequence[str]]] = []
-        usable = 0
+        equal_questions: list[tuple[Question, Sequence[str]]] = []
+        usable_count = 0
         for question, results in zip(questions, results_by_question, strict=True):
             gold = {*question.gold_keys}
             if not gold or results is None or len(results) < len(gold):
                 continue
-            usable += 1
-            first = results[: len(gold)]
-            if gold == {*first}:
-                equal.append((question, first))
+            usable_count += 1
+            first_results = results[: len(gold)]
+            if gold == {*first_results}:
+                equal_questions.append((question, first_results))
             elif _is_nearly_first(gold, results):
                 count_first = f"{len(gold) - 1} of the {len(gold)} gold passages"
                 evidence = (
                     f"{count_first} are among the first {len(gold) + 1} results of the run {name!r}"
                 )
                 like_run.setdefault(question.number, LikeRun(name, evidence))
-        most = max((len(first) for _, first in equal), default=0)
-        count = RunGold(run=name, questions=usable, equal=len(equal), most=most)
+        max_gold = max((len(first_results) for _, first_results in equal_questions), default=0)
+        count = RunGold(run=name, questions=usable_count, equal=len(equal_questions), most=max_gold)
         counts.append(count)
-        for question, ranks in equal:
-            like_run[question.number] = LikeRun(name, describe_first_results(len(ranks), name))
+        for question, run_results in equal_questions:
+            like_run[question.number] = LikeRun(name, describe_first_results(len(run_results), name))
             evidence = _find_evidence(
-                question, ranks, name, made_by_it=count.is_made_by_it, sorts_gold=sorts_gold
+                question, run_results, name, made_by_it=count.is_made_by_it, sorts_gold=sorts_gold
             )
             if evidence:
-                finding = question.make_finding("first_results", evidence, (name, *ranks))
+                finding = question.make_finding("first_results", evidence, (name, *run_results))
                 findings.setdefault(question.number, finding)
     undecided = {number: like for number, like in like_run.items() if number not in findings}
     return RunChecks(counts, [*findings.values()], undecided)
@@ -130,8 +130,10 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
 
 def _is_nearly_first(gold: set[str], results: Sequence[str]) -> bool:
     """Tell whether all gold passages except one are among the first results."""
-    first = results[: len(gold) + 1]
-    return len(gold) >= _MIN_GOLD_IN_RANK_ORDER and len(gold.intersection(first)) >= len(gold) - 1
+    first_results = results[: len(gold) + 1]
+    return (
+        len(gold) >= _MIN_GOLD_IN_RANK_ORDER and len(gold.intersection(first_results)) >= len(gold) - 1
+    )
 
 
 def list_run_results(
@@ -186,10 +188,10 @@ def list_run_notes(
             if sample is None or not question.gold or results is not None:
                 continue
             counts["ids" if question.has_ids else "texts"] += 1
-        for form, count in counts.items():
+        for key_kind, count in counts.items():
             if count:
                 yield (
-                    f"{name}: {plural(count, 'question')} not compared: the gold has {form}, and the run has none for them"
+                    f"{name}: {plural(count, 'question')} not compared: the gold has {key_kind}, and the run has none for them"
                 )
 
 
@@ -205,18 +207,18 @@ def _sorts_gold(questions: Sequence[Question]) -> bool:
 
 
 def _find_evidence(
-    question: Question, first: Sequence[str], run: str, *, made_by_it: bool, sorts_gold: bool
+    question: Question, first_results: Sequence[str], run: str, *, made_by_it: bool, sorts_gold: bool
 ) -> str:
     """Describe why the gold seems to be copied from the run. Return an empty text if the run may have found the right gold.
 
     Args:
         question: The question.
-        first: The first results of the run, which are its gold.
+        first_results: The first results of the run, which are its gold.
         run: The name of the run.
         made_by_it: Whether the gold of nearly all questions is the first results of this run.
         sorts_gold: Whether the file sorts the gold by id. By chance this may be the order of the ranks.
     """
-    count = len(first)
+    count = len(first_results)
     text = describe_first_results(count, run)
     useless = [
         passage.id or "a passage"
@@ -227,7 +229,7 @@ def _find_evidence(
         return f"{text}, and {useless[0]!r} has next to no word of the reference"
     gold = [*question.gold_keys]
     may_be_chance = sorts_gold and gold == sorted(gold)
-    if count >= _MIN_GOLD_IN_RANK_ORDER and gold == [*first] and not may_be_chance:
+    if count >= _MIN_GOLD_IN_RANK_ORDER and gold == [*first_results] and not may_be_chance:
         return f"{text}, in their order"
     return f"{text}, as that of nearly all questions" if made_by_it else ""
 

@@ -130,7 +130,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
     passages_by_text = _PassagesByText()
     gold: dict[str, None] = {}
     retrieved: dict[str, None] = {}
-    first: set[str] = set()
+    first_keys: set[str] = set()
     for passage in question.gold:
         if passage.text:
             key = normalise(passage.text)
@@ -162,7 +162,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             passages_by_text.add(key, id_, text)
             ranked[key] = None
         retrieved |= ranked
-        first.update([*ranked][:_FIRST_RESULT_COUNT])
+        first_keys.update([*ranked][:_FIRST_RESULT_COUNT])
     for place in _search(question, passages):
         chunk = passages.chunks[place]
         passages_by_text.add(normalise(chunk.text), chunk.id, chunk.text)
@@ -173,7 +173,7 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
         ids=tuple(passages_by_text.ids.values()),
         gold=tuple(order[key] for key in gold),
         retrieved=tuple(order[key] for key in retrieved),
-        first=frozenset(order[key] for key in first),
+        first=frozenset(order[key] for key in first_keys),
     )
 
 
@@ -209,10 +209,10 @@ def _find_useless(sample: Sample) -> frozenset[str]:
 def _search(question: Question, passages: Passages) -> Sequence[int]:
     """Search the passages for the sentences of the reference that the gold passages do not have."""
     places: dict[int, None] = {}
-    held = frozenset[str]().union(*question.gold_content)
+    gold_words = frozenset[str]().union(*question.gold_content)
     for sentence in split_sentences(question.reference):
         content = find_content(sentence)
-        if question.gold and len(content & held) >= _MIN_STATED_SHARE * len(content):
+        if question.gold and len(content & gold_words) >= _MIN_STATED_SHARE * len(content):
             continue
         for place in passages.search(content, _PASSAGES_PER_SENTENCE):
             places[place] = None
@@ -300,10 +300,10 @@ class PoolFindings:
             elif unit.value is False and self._is_unstated(unit.text):
                 unstated.append(unit)
         if unstated:
-            where = "nothing that was retrieved or is gold"
+            scope = "nothing that was retrieved or is gold"
             if self._passages.is_corpus:
-                where = "no passage of the corpus"
-            evidence = f"{where} states {shorten(unstated[0].text)!r}"
+                scope = "no passage of the corpus"
+            evidence = f"{scope} states {shorten(unstated[0].text)!r}"
             if unstated[0].reason:
                 evidence += f" ({shorten(unstated[0].reason, 120)})"
             yield self._question.make_finding("unstated", evidence, (unit.text for unit in unstated))
@@ -336,9 +336,9 @@ class PoolFindings:
             return False
         gold = self._unite_gold()
         for words in self._words:
-            held = content & (gold | words)
-            has_words = len(held) >= _MAX_UNSTATED_WORD_SHARE * len(content)
-            if has_words or self._weigh(held, content) >= _MAX_UNSTATED_WEIGHT_SHARE:
+            shared_words = content & (gold | words)
+            has_words = len(shared_words) >= _MAX_UNSTATED_WORD_SHARE * len(content)
+            if has_words or self._weigh(shared_words, content) >= _MAX_UNSTATED_WEIGHT_SHARE:
                 return False
         return True
 
@@ -461,13 +461,13 @@ class PoolFindings:
         is_near = share_of_question >= _MIN_QUESTION_SHARE_IN_HOLE or place in self._pool.first
         return is_evidence and is_near
 
-    def _is_nearer_than_gold(self, place: int, text: str, ahead: float) -> bool:
+    def _is_nearer_than_gold(self, place: int, text: str, min_lead: float) -> bool:
         """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage.
 
         Args:
             place: The place of the passage.
             text: The sentence.
-            ahead: How much more, as a share of the sentence.
+            min_lead: How much more, as a share of the sentence.
         """
         content = find_content(text)
         if len(content) < _MIN_SENTENCE_WORDS:
@@ -476,7 +476,7 @@ class PoolFindings:
         if share < _MIN_SENTENCE_SHARE_IN_HOLE:
             return False
         gold_shares = (self._measure_nearest(content, gold) for gold in self._pool.gold)
-        return share >= max(gold_shares, default=0.0) + ahead
+        return share >= max(gold_shares, default=0.0) + min_lead
 
     def _measure_nearest(self, content: frozenset[str], place: int) -> float:
         """Measure the share of some words that the two nearest sentences of a passage have together."""

@@ -81,9 +81,9 @@ _COLON = re.compile(r"[:：]")
 
 def check_texts(questions: Sequence[Question]) -> Iterator[Finding]:
     """Yield what is wrong with the questions and their references."""
-    asked = frozenset(_fold_words(question.text) for question in questions)
+    folded_questions = frozenset(_fold_words(question.text) for question in questions)
     for question in questions:
-        yield from _check_reference(question, asked)
+        yield from _check_reference(question, folded_questions)
         yield from _check_answer_in_question(question)
         yield from _check_id_in_question(question)
     yield from _check_repeated_questions(questions)
@@ -209,7 +209,7 @@ def _begins_as_question(text: str) -> bool:
     return has_verb and words[0] in _read_folded_words("asking")
 
 
-def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Finding]:
+def _check_reference(question: Question, folded_questions: frozenset[str]) -> Iterator[Finding]:
     """Find a reference that is no answer; some are one of the questions that are asked."""
     text = question.reference
     if question.sample.reference is None and not text:
@@ -224,7 +224,7 @@ def _check_reference(question: Question, asked: frozenset[str]) -> Iterator[Find
             yield question.make_finding("refusal", f"{evidence}: no answer")
     elif _is_placeholder(text) or _may_be_placeholder(question):
         yield question.make_finding("placeholder", f"{evidence}: the answer is missing")
-    elif _fold_words(text) in asked or _asks(text):
+    elif _fold_words(text) in folded_questions or _asks(text):
         yield question.make_finding("asks", f"{evidence}: a question, no answer")
 
 
@@ -375,8 +375,8 @@ def _check_repeated_questions(questions: Sequence[Question]) -> Iterator[Finding
     polite = _read_polite_words()
     for question in questions:
         keys = [word.key for word in question.words]
-        asked = tuple(key for key in keys if key not in polite)
-        groups.setdefault(asked or tuple(keys), []).append(question)
+        question_key = tuple(key for key in keys if key not in polite)
+        groups.setdefault(question_key or tuple(keys), []).append(question)
     for words, group in groups.items():
         if not words or not any(_differ(group[0], other) for other in group[1:]):
             continue

@@ -121,18 +121,18 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
     reference_names = find_names(reference) - question.word_keys
     if not values and not reference_names:
         return
-    asked = find_content(question.text)
+    question_keys = find_content(question.text)
     for place in sorted(question.gold_places):
-        asked_here = asked & _read_passage_words(passages, place)
+        question_keys_of_passage = question_keys & _read_passage_words(passages, place)
         for sentence in _read_sentences(passages.chunks[place].text):
             if len(sentence.content) < _MIN_SHARED_WORDS:
                 continue
             for word in sentence.words:
                 if not values.isdisjoint(list_values([word])):
-                    yield _Answer(place, word, frozenset(), sentence, asked_here)
+                    yield _Answer(place, word, frozenset(), sentence, question_keys_of_passage)
             names = sentence.names & reference_names
             if 0 < len(names) <= MAX_NAMES:
-                yield _Answer(place, None, names, sentence, asked_here)
+                yield _Answer(place, None, names, sentence, question_keys_of_passage)
 
 
 def _read_sentences(text: str) -> Iterator[_Sentence]:
@@ -175,9 +175,9 @@ def _find_other_reading(question: Question, answer: _Answer, passages: Passages)
             rival = answer.find_rival(sentence, gold_words)
             if not rival:
                 continue
-            own = passages.name(answer.place)
-            other = passages.name(place)
+            gold_name = passages.name(answer.place)
+            other_name = passages.name(place)
             quote = shorten(" ".join(word.spelling for word in sentence.words), 120)
-            evidence = f"{own!r} is gold and says {answer.spelling!r}; {other!r} says {rival!r} in the same words: {quote!r}"
-            return question.make_finding("two_readings", evidence, (own, other))
+            evidence = f"{gold_name!r} is gold and says {answer.spelling!r}; {other_name!r} says {rival!r} in the same words: {quote!r}"
+            return question.make_finding("two_readings", evidence, (gold_name, other_name))
     return None

@@ -174,12 +174,12 @@ def may_be_rounded(words: Sequence[Token], place: int, other: Token) -> bool:
     before = {word.folded for word in words[max(0, place - 2) : place]}
     if before.isdisjoint(_read_words("rounding")):
         return False
-    first = _LEADING_NUMBER.match(words[place].key)
-    second = _LEADING_NUMBER.match(other.key)
-    if first is None or second is None:
+    number_match = _LEADING_NUMBER.match(words[place].key)
+    other_match = _LEADING_NUMBER.match(other.key)
+    if number_match is None or other_match is None:
         return False
-    smaller, larger = sorted((float(first[0]), float(second[0])))
-    is_rounder = _count_digits(first[0]) < _count_digits(second[0])
+    smaller, larger = sorted((float(number_match[0]), float(other_match[0])))
+    is_rounder = _count_digits(number_match[0]) < _count_digits(other_match[0])
     return is_rounder and smaller >= _MIN_ROUNDED_RATIO * larger
 
 
@@ -292,9 +292,9 @@ def _read_opposites() -> Mapping[str, Sequence[str]]:
     """Read the opposites of each word that has some."""
     opposites: dict[str, list[str]] = {}
     for pair in read_data("evaluation.gold", "words.json")["opposites"]:
-        first, second = map(fold, pair)
-        opposites.setdefault(first, []).append(second)
-        opposites.setdefault(second, []).append(first)
+        word, opposite = map(fold, pair)
+        opposites.setdefault(word, []).append(opposite)
+        opposites.setdefault(opposite, []).append(word)
     return opposites
 
 

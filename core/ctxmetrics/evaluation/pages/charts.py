@@ -93,11 +93,13 @@ class Chart:
 
     def place_names(self) -> dict[str, float]:
         """Return the height of each name: beside the end of its line, and apart where ends are close."""
-        ends = {line.name: self.find_y(line.points[-1][1]) for line in self.lines if line.name}
+        height_by_name = {
+            line.name: self.find_y(line.points[-1][1]) for line in self.lines if line.name
+        }
         heights: dict[str, float] = {}
         lowest_free = 0.0
-        for name in sorted(ends, key=ends.__getitem__):
-            heights[name] = max(ends[name] + _HALF_LETTER_HEIGHT, lowest_free)
+        for name in sorted(height_by_name, key=height_by_name.__getitem__):
+            heights[name] = max(height_by_name[name] + _HALF_LETTER_HEIGHT, lowest_free)
             lowest_free = heights[name] + _TEXT_HEIGHT
         return heights
 
@@ -109,18 +111,20 @@ def draw_over_k(title: str, lines: Mapping[str, Sequence[float]]) -> Chart:
         title: The title of the chart.
         lines: By the name of a line, its values from k = 1 on.
     """
-    most = max(len(values) for values in lines.values())
-    step = 1 / max(1, most - 1)
-    numbered: Sequence[int] = range(1, most + 1)
-    if most > _MAX_NUMBERED_POINTS:
-        numbered = [1, *range(_NUMBER_STEP, most + 1, _NUMBER_STEP)]
+    max_points = max(len(values) for values in lines.values())
+    step = 1 / max(1, max_points - 1)
+    numbered: Sequence[int] = range(1, max_points + 1)
+    if max_points > _MAX_NUMBERED_POINTS:
+        numbered = [1, *range(_NUMBER_STEP, max_points + 1, _NUMBER_STEP)]
     numbers = tuple(((k - 1) * step, str(k)) for k in numbered)
     drawn: list[Line] = []
     for name, values in lines.items():
         points = tuple((index * step, value) for index, value in enumerate(values))
         drawn.append(Line(points, name))
-    ends = ", ".join(f"{name} {values[-1]:.2f}" for name, values in lines.items())
-    return Chart(title=title, lines=tuple(drawn), summary=f"k = {most}: {ends}", numbers=numbers)
+    last_values = ", ".join(f"{name} {values[-1]:.2f}" for name, values in lines.items())
+    return Chart(
+        title=title, lines=tuple(drawn), summary=f"k = {max_points}: {last_values}", numbers=numbers
+    )
 
 
 def list_over_k(lines: Mapping[str, Sequence[float]]) -> Table:

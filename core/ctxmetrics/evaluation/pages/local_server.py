@@ -77,8 +77,8 @@ class LocalHandler(BaseHTTPRequestHandler):
         """Return what is asked for behind the token, and what the question mark names; each None after a refusal."""
         match = self.target.fullmatch(self.path)
         token, *words = match.groups(None) if match else ("", *[None] * (self.target.groups - 1))
-        right = secrets.compare_digest((token or "").encode(), self.server.token.encode())
-        if not right or self.headers.get_all("Host") != [self.server.host]:
+        is_right = secrets.compare_digest((token or "").encode(), self.server.token.encode())
+        if not is_right or self.headers.get_all("Host") != [self.server.host]:
             self.refuse(HTTPStatus.FORBIDDEN)
             return [None] * len(words)
         return words

@@ -139,8 +139,11 @@ def compute_page_curves(
 def find_smallest_k(metric: str, scores: Iterable[Score], keep: float) -> SmallestK:
     """Find a metric's smallest k; see `Results.smallest_k`."""
     attributions = _list_attributions(metric, scores)
-    most = max((len(attribution.context_lengths) for attribution in attributions), default=0)
-    rows = [[attribution.recall(k) or 0.0 for k in range(1, most + 1)] for attribution in attributions]
+    max_contexts = max((len(attribution.context_lengths) for attribution in attributions), default=0)
+    rows = [
+        [attribution.recall(k) or 0.0 for k in range(1, max_contexts + 1)]
+        for attribution in attributions
+    ]
     means = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
     return SmallestK(
         metric=metric,

@@ -296,7 +296,7 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
     render_sample = get_macro("sample.html", "sample_of")
     rows = _choose_rows(report)
     heads = [_render_head(report, row) for row in rows]
-    size = sum(len(head.encode()) for head in heads)
+    page_bytes = sum(len(head.encode()) for head in heads)
     details: list[str] = []
     # The size of the page up to each sample's details.
     sizes_so_far: list[int] = []
@@ -304,12 +304,12 @@ def _render_samples(report: Report) -> tuple[list[Any], int]:
         view = build_sample_view(row.sample, row)
         detail = render_sample(view, f"n{row.index}", report.language)
         details.append(detail)
-        size += len(detail.encode())
-        sizes_so_far.append(size)
-        if size > MAX_PAGE_BYTES:
+        page_bytes += len(detail.encode())
+        sizes_so_far.append(page_bytes)
+        if page_bytes > MAX_PAGE_BYTES:
             break
     complete_count = len(heads)
-    if size > MAX_PAGE_BYTES:
+    if page_bytes > MAX_PAGE_BYTES:
         complete_count = bisect(sizes_so_far, MAX_KEPT_BYTES)  # as many as fit into a smaller page
     absent = get_macro("line.html", "absent")(report.language)
     details[complete_count:] = [absent] * (len(heads) - complete_count)
@@ -320,15 +320,15 @@ def _choose_rows(report: Report) -> Sequence[Row]:
     """Choose the rows that the page has room for: the worst, and every this number of the others."""
     if len(report.rows) <= _MEASURED_LINE_COUNT:
         return report.rows
-    measured = report.rows[:: len(report.rows) // _MEASURED_LINE_COUNT + 1]
-    size = sum(len(_render_head(report, row).encode()) for row in measured)
-    most_rows = MAX_LINES_BYTES * len(measured) // size
-    if len(report.rows) <= most_rows:
+    measured_rows = report.rows[:: len(report.rows) // _MEASURED_LINE_COUNT + 1]
+    measured_bytes = sum(len(_render_head(report, row).encode()) for row in measured_rows)
+    max_rows = MAX_LINES_BYTES * len(measured_rows) // measured_bytes
+    if len(report.rows) <= max_rows:
         return report.rows
-    worst = report.rows[: most_rows // 2]
-    others = report.rows[most_rows // 2 :]
-    step = math.ceil(2 * len(others) / most_rows)
-    return [*worst, *others[::step]]
+    worst_rows = report.rows[: max_rows // 2]
+    other_rows = report.rows[max_rows // 2 :]
+    step = math.ceil(2 * len(other_rows) / max_rows)
+    return [*worst_rows, *other_rows[::step]]
 
 
 def _render_head(report: Report, row: Row) -> Any:

@@ -150,7 +150,7 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
     samples: list[SampleSearches] = []
     searches_of_samples: list[list[StageMeans]] = []
     recalls: list[float | None] = []
-    lost: list[Lost] = []
+    lost_units: list[Lost] = []
     judged_count = 0
     for row in rows:
         units = stage_means.read_staged_units(row, metric)
@@ -168,7 +168,7 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
             if unit.value is not None:
                 judged_count += 1
             if unit.value is False:
-                lost.append(Lost(row.name, unit.id, unit.text))
+                lost_units.append(Lost(row.name, unit.id, unit.text))
     most_searches = max(map(len, searches_of_samples), default=0)
     means = [_average_searches(index, samples, searches_of_samples) for index in range(most_searches)]
     return Searches(
@@ -177,7 +177,7 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
         samples=tuple(samples),
         recall=mean_known(recalls),
         units=judged_count,
-        lost=tuple(lost),
+        lost=tuple(lost_units),
     )
 
 
@@ -195,10 +195,10 @@ def _summarize_sample(
     new_units: list[list[str]] = [[] for _ in alone]
     for unit in units:
         values_after = [stage["so_far"] for stage in unit.details["stages"]]
-        first = values_after.index(True) if True in values_after else None
+        first_index = values_after.index(True) if True in values_after else None
         # The stage after the stages of the searches has all searches together.
-        if first is not None and first < len(new_units):
-            new_units[first].append(unit.id)
+        if first_index is not None and first_index < len(new_units):
+            new_units[first_index].append(unit.id)
     recalls_after = [stage.recall for stage in after]
     queries = [search.query for search in row.fields.searches or ()] or [None] * len(alone)
     return SampleSearches(

@@ -106,7 +106,7 @@ class Stages(Plain):
     @property
     def causes(self) -> dict[str, int]:
         """How many units were never found, and how many each stage dropped."""
-        counts = Counter(lost.cause for lost in self.lost)
+        counts = Counter(lost_unit.cause for lost_unit in self.lost)
         order = [NEVER_FOUND, *(f"dropped by {stage.name}" for stage in self.stages)]
         return {cause: counts[cause] for cause in order if counts[cause]}
 
@@ -196,22 +196,22 @@ def _judge_ids(row: Row, metric: str) -> Sequence[Verdict]:
 
 def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     """Read the sizes of the stages. If the metric judges only the first k contexts, the last stage has only these."""
-    sizes = dict(read_stage_sizes(row))
+    size_by_stage = dict(read_stage_sizes(row))
     k = parse_call(metric)[1].get("top_k")
-    if k is None or not sizes:
-        return sizes
-    last_stage = list(sizes)[-1]
-    ids = sizes[last_stage]["ids"]
+    if k is None or not size_by_stage:
+        return size_by_stage
+    last_stage = list(size_by_stage)[-1]
+    ids = size_by_stage[last_stage]["ids"]
     hashes = (build_record(row) or {}).get("context_hashes") or ()
     # The length of each of the first k contexts, by id and hash. A repeated context counts once.
     first_contexts = [*zip_longest(ids or (), hashes)][:k]
     lengths = dict(zip_longest(first_contexts, row[metric].context_lengths or (), fillvalue=0))
-    sizes[last_stage] = {
+    size_by_stage[last_stage] = {
         "contexts": len(lengths),
         "characters": sum(lengths.values()),
         "ids": ids and ids[:k],
     }
-    return sizes
+    return size_by_stage
 
 
 def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = False) -> Stages:
@@ -309,16 +309,16 @@ def measure_stages(
         value_key: ``"value"``: each stage counts alone. ``"so_far"``: it counts with all stages before it.
     """
     score = row[metric]
-    sizes = _read_judged_sizes(row, metric)
+    size_by_stage = _read_judged_sizes(row, metric)
     if score.share is None:
         return
-    names = [stage["name"] for stage in units[0].details["stages"]] if units else [*sizes]
+    names = [stage["name"] for stage in units[0].details["stages"]] if units else [*size_by_stage]
     # The length of each context is not needed here. The pool of all stages has at most this number of contexts.
-    context_count = sum(size["contexts"] for size in sizes.values())
+    context_count = sum(size["contexts"] for size in size_by_stage.values())
     lengths = (0,) * context_count
     for index, name in enumerate(names):
-        contexts = sizes[name]["contexts"]
-        characters = sizes[name]["characters"]
+        contexts = size_by_stage[name]["contexts"]
+        characters = size_by_stage[name]["characters"]
         verdicts = tuple(_judge_stage(unit, index, value_key) for unit in units)
         attribution = Attribution(verdicts, lengths)
         recall = attribution.recall() if units else score.share

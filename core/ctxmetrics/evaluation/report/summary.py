@@ -74,7 +74,9 @@ class Controls(Plain):
     @property
     def lowest(self) -> float:
         """The share of right verdicts about sentences, or about contexts, whichever is lower."""
-        return min(right / total for name, (right, total) in self.parts.items() if "," not in name)
+        return min(
+            right_count / total for name, (right_count, total) in self.parts.items() if "," not in name
+        )
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -87,12 +89,12 @@ class Controls(Plain):
         - in one of 100,000 runs, for a group of verdicts, such as ``later contexts``.
         """
         failed = []
-        for name, (right, total) in self.parts.items():
+        for name, (right_count, verdict_count) in self.parts.items():
             _, _, group = name.partition(", ")
             max_chance = _MAX_CHANCE_OF_GROUPS if group else _MAX_CHANCE
             if group in _HALF_NAMES:
                 max_chance = _MAX_CHANCE_OF_HALVES
-            if upper_share(right, total, max_chance) < _HONEST_RIGHT_SHARE:
+            if upper_share(right_count, verdict_count, max_chance) < _HONEST_RIGHT_SHARE:
                 failed.append(name)
         return tuple(failed)
 
@@ -100,18 +102,18 @@ class Controls(Plain):
         """Describe the controls in one line: the count of right verdicts, its interval, the wrong kinds of samples and the cost."""
         count = f"{self.right} {say('of', language)} {self.verdicts} {say('verdicts right', language)}"
         low, high = self.interval
-        parts = [f"{say('controls', language)}: {count} ({low:.2f} {say('to', language)} {high:.2f})"]
+        clauses = [f"{say('controls', language)}: {count} ({low:.2f} {say('to', language)} {high:.2f})"]
         for name in self.failed:
-            right, total = self.parts[name]
+            right_count, total = self.parts[name]
             words = ", ".join(say(word, language) for word in name.split(", "))
-            few = f"{say('too few right about', language)} {words}"
-            parts.append(f"{few}: {right} {say('of', language)} {total}")
+            too_few = f"{say('too few right about', language)} {words}"
+            clauses.append(f"{too_few}: {right_count} {say('of', language)} {total}")
         if self.right < self.verdicts:
-            parts.append(f"{say('wrong', language)}: {join_counts(self.wrong)}")
+            clauses.append(f"{say('wrong', language)}: {join_counts(self.wrong)}")
         cost = describe_usage(self.usage, language)
         if cost:
-            parts.append(cost)
-        return "; ".join(parts)
+            clauses.append(cost)
+        return "; ".join(clauses)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

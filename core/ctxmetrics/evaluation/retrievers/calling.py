@@ -111,9 +111,9 @@ def _component_inputs(retriever: Any, name: str, question: str) -> Mapping[str, 
     question_name = next((candidate for candidate in _QUESTION_INPUTS if candidate in parameters), None)
     other_required = [other for other in required if other != question_name]
     if question_name is None or other_required:
-        taken = other_required or required or [*parameters] or ["nothing"]
+        parameter_names = other_required or required or [*parameters] or ["nothing"]
         raise ParameterError(
-            f"compare_retrievers: run of {name!r} takes {', '.join(taken)}, not a question alone. Give a pipeline that begins "
+            f"compare_retrievers: run of {name!r} takes {', '.join(parameter_names)}, not a question alone. Give a pipeline that begins "
             "with the question, or a function."
         )
     return {question_name: question}

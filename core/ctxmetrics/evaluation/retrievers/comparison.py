@@ -251,9 +251,11 @@ class RetrieverFigures:
         metric = self._find_counting_metric()
         by_setting: dict[str, ReturnedNothing] = {}
         for name, setting in self.settings.items():
-            figures = find_nothing(setting.results, setting.scores, setting.relevance, metric, keep)
-            if figures is not None:
-                by_setting[name] = figures
+            returned_nothing = find_nothing(
+                setting.results, setting.scores, setting.relevance, metric, keep
+            )
+            if returned_nothing is not None:
+                by_setting[name] = returned_nothing
         return by_setting
 
     def list_questions(self) -> list[QuestionAcross]:

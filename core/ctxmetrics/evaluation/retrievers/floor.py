@@ -90,8 +90,8 @@ class BM25:
         scores: NDArray[np.float64] = self._index.get_scores(tokens)  # one a chunk
         # Python's sort keeps the order of equal scores.
         by_score = sorted(range(len(scores)), key=lambda index: -scores[index])
-        best = [index for index in by_score[: self._k] if scores[index] > 0]
-        return [_to_document(self._chunks[index], float(scores[index])) for index in best]
+        best_indexes = [index for index in by_score[: self._k] if scores[index] > 0]
+        return [_to_document(self._chunks[index], float(scores[index])) for index in best_indexes]
 
     def _tokenize(self, text: str) -> list[str]:
         """Split a text into stemmed words; in scripts without spaces, into pairs of characters."""
@@ -103,7 +103,7 @@ class BM25:
             elif len(word) == 1:
                 tokens.append(word)
             else:
-                tokens += [first + second for first, second in pairwise(word)]
+                tokens += [letter + next_letter for letter, next_letter in pairwise(word)]
         return tokens
 
 

@@ -196,8 +196,8 @@ class RetrieverRun:
         deadline = self._options["deadline"]
         with ExitStack() as stack:
             if deadline is not None:
-                why = f"the deadline of {deadline:g} s was reached"
-                timer = asyncio.get_running_loop().call_later(deadline, self.stop, why)
+                reason = f"the deadline of {deadline:g} s was reached"
+                timer = asyncio.get_running_loop().call_later(deadline, self.stop, reason)
                 stack.callback(timer.cancel)
             retrieved = await self._retrieve(stack)
             _warn_of_errors(retrieved)
@@ -585,14 +585,14 @@ def _match_scores(retrieval: Retrieval | None, sample: Sample | None) -> tuple[f
 def _warn_of_errors(retrieved: Mapping[str, Sequence[Retrieval | None]]) -> None:
     """Log how often each retriever failed, with the first error."""
     for name, retrievals in retrieved.items():
-        figures = summarize_calls(retrievals)
-        if figures.errors:
-            who, error = figures.first_errors[0]
+        calls = summarize_calls(retrievals)
+        if calls.errors:
+            question_name, error = calls.first_errors[0]
             _log.warning(
                 "%s: %d of %d calls failed; question %s: %s",
                 name,
-                figures.errors,
-                figures.calls,
-                who,
+                calls.errors,
+                calls.calls,
+                question_name,
                 error,
             )

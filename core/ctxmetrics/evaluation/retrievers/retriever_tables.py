@@ -27,10 +27,10 @@ _MAX_TEXT_CHARACTERS = 80
 
 def heading(comparison: RetrieverFigures) -> str:
     """Return what was compared, in a line."""
-    first = next(iter(comparison.settings))
+    first_setting = next(iter(comparison.settings))
     text = f"{plural(comparison.questions, 'question')}, the first {comparison.k} contexts"
     if len(comparison.settings) > 1:
-        text += f"; differences are those to {clean(first, _MAX_TEXT_CHARACTERS)}"
+        text += f"; differences are those to {clean(first_setting, _MAX_TEXT_CHARACTERS)}"
     return text
 
 
@@ -206,8 +206,8 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
                 f"{clean(setting.name, _MAX_TEXT_CHARACTERS)}: in {count} calls the scores say another order; that of the list counts"
             )
         sentences += [
-            f"{clean(setting.name, _MAX_TEXT_CHARACTERS)} failed, question {clean(who, _MAX_TEXT_CHARACTERS)}: {clean(error, 2 * _MAX_TEXT_CHARACTERS)}"
-            for who, error in setting.calls.first_errors
+            f"{clean(setting.name, _MAX_TEXT_CHARACTERS)} failed, question {clean(question_name, _MAX_TEXT_CHARACTERS)}: {clean(error, 2 * _MAX_TEXT_CHARACTERS)}"
+            for question_name, error in setting.calls.first_errors
         ]
     sentences += comparison.notes
     for name, run in runs.items():

@@ -114,12 +114,14 @@ class MetricSummary:
 
         Of at least 20 where most of the contexts that are called useful are named by no unit's evidence.
         """
-        most = max(self.said)
+        most_frequent_count = max(self.said)
         judged = sum(self.said)
-        least = _MIN_CONTEXTS_FOR_NOTE if 2 * self.unnamed > self.said[0] else _MIN_VERDICTS_FOR_NOTE
-        if judged < least or most <= _MAX_EQUAL_SHARE * judged:
+        min_verdicts = (
+            _MIN_CONTEXTS_FOR_NOTE if 2 * self.unnamed > self.said[0] else _MIN_VERDICTS_FOR_NOTE
+        )
+        if judged < min_verdicts or most_frequent_count <= _MAX_EQUAL_SHARE * judged:
             return None
-        return "yes" if most == self.said[0] else "no"
+        return "yes" if most_frequent_count == self.said[0] else "no"
 
     @property
     def pass_rate(self) -> float | None:

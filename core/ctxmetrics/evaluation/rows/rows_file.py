@@ -223,8 +223,8 @@ def _group_lines(lines: Iterable[bytes], name: str, reader: LineReader) -> Itera
 
 def _belongs(line: Line, group: Sequence[Line]) -> bool:
     """Tell whether a line is about the sample of the lines before it, and a metric that these lack."""
-    first = group[0]
-    if line.sample_id != first.sample_id or line.record != first.record:
+    first_score = group[0]
+    if line.sample_id != first_score.sample_id or line.record != first_score.record:
         return False
     return line.score.metric not in [other.score.metric for other in group]
 

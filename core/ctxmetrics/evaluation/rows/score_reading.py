@@ -76,10 +76,10 @@ def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
     try:
         return form.validate_json(with_whole_characters(text))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        path = ".".join(map(str, first["loc"]))
+        first_error = error.errors(include_url=False, include_input=False)[0]
+        path = ".".join(map(str, first_error["loc"]))
         field = visible(path)[:_MAX_FIELD_CHARACTERS]
-        raise InputFileError(f"{field or 'the line'}: {first['msg']}.") from None
+        raise InputFileError(f"{field or 'the line'}: {first_error['msg']}.") from None
 
 
 def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:

@@ -223,9 +223,11 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     served_model = score.provenance.served_model
     by_model = f" by {served_model}" if served_model else ""
     yield Finding(name="answer", told=f"in {_measure_seconds(run, began):.2g} s{by_model}")
-    form = _CHECK_TEXTS["forms"].get(getattr(judge.model, "form", ""), "asked for as its client does")
+    reply_format = _CHECK_TEXTS["forms"].get(
+        getattr(judge.model, "form", ""), "asked for as its client does"
+    )
     beginnings = {
-        "form": f"{form}; ",
+        "form": f"{reply_format}; ",
         "usage": f"{usage.prompt_tokens} + {usage.completion_tokens} tokens",
     }
     code = _TEXT_BY_CODE.get(stated_verdict.code or "")
@@ -259,11 +261,11 @@ async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
     (request_part,) = split_request(
         request, "joint", per_context=False, limit=judge.max_characters, most_ids=len(request.units)
     )
-    state, questions = replace(judge, layout="sample", together=False).write(request_part)
+    judge_state, questions = replace(judge, layout="sample", together=False).write(request_part)
 
     async def ask(questions: Mapping[str, str]) -> DecisionExchange:
         """Ask questions about the state in an exchange of its own."""
-        exchange = DecisionExchange(judge.model, get_pack("en").versions["decision"], state)
+        exchange = DecisionExchange(judge.model, get_pack("en").versions["decision"], judge_state)
         await exchange.ask(questions, most_questions)
         return exchange
 

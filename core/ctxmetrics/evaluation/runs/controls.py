@@ -264,12 +264,12 @@ class ControlRun:
         verdicts = sum(self._verdicts[subject] for subject in _SUBJECT_BY_LETTER.values())
         if not verdicts:
             return None
-        right = verdicts - self._wrong.total()
+        right_count = verdicts - self._wrong.total()
         return Controls(
             samples=self._judged,
             verdicts=verdicts,
-            right=right,
-            interval=wilson(right / verdicts, self._judged),
+            right=right_count,
+            interval=wilson(right_count / verdicts, self._judged),
             wrong=FrozenDict({kind: count for kind, count in self._wrong.most_common() if count}),
             usage=self._usage,
             parts=FrozenDict(

@@ -234,8 +234,10 @@ class Evaluation:
         with ExitStack() as stack:
             deadline = self._options["deadline"]
             if deadline is not None:
-                why = f"the deadline of {deadline:g} s was reached"
-                stack.callback(asyncio.get_running_loop().call_later(deadline, self.stop, why).cancel)
+                reason = f"the deadline of {deadline:g} s was reached"
+                stack.callback(
+                    asyncio.get_running_loop().call_later(deadline, self.stop, reason).cancel
+                )
             if self._rounds is None:
                 return await self._score_all()
             return await self._go_in_rounds(self._rounds)
@@ -426,7 +428,7 @@ class Evaluation:
 
     async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
         """Start a sample, and wait until there is room for the next one."""
-        most = self._run.max_concurrency
+        max_concurrency = self._run.max_concurrency
         if not job.known and self._stopped is None:
             # Without batches no request is put off.
             scope = nullcontext() if self._rounds is None else setting(waits_for, job.waits_for)
@@ -447,8 +449,8 @@ class Evaluation:
                 await asyncio.sleep(0)
                 self._paused = asyncio.get_running_loop().time()
         while self._stopped is None and (
-            self._running >= SAMPLES_PER_REQUEST * most
-            or len(self._jobs) >= BUFFERED_SAMPLES_PER_REQUEST * most
+            self._running >= SAMPLES_PER_REQUEST * max_concurrency
+            or len(self._jobs) >= BUFFERED_SAMPLES_PER_REQUEST * max_concurrency
         ):
             self._changed.clear()
             await self._changed.wait()
@@ -494,8 +496,8 @@ class Evaluation:
             except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
                 score = None
             if score is None:
-                why = f"not scored: {self._stopped or 'cancelled'}"
-                score = metric.make_score(job.sample, None, reason_code="cancelled", message=why)
+                reason = f"not scored: {self._stopped or 'cancelled'}"
+                score = metric.make_score(job.sample, None, reason_code="cancelled", message=reason)
             scores.append(score)
         if not job.waits_for and not has_pending(scores):
             return scores

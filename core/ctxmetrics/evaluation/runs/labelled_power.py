@@ -66,15 +66,17 @@ class LabelledGate:
         decided_without = 0
         decided_with_labels = 0
         for _ in range(_SIMULATION_COUNT):
-            people, values = _draw_differences(source, changes, judge, self.samples)
+            people_differences, values = _draw_differences(source, changes, judge, self.samples)
             judged = paired_mean(values.tolist(), scale=self.scale)
-            labels = self._label(source, people, values)
+            labels = self._label(source, people_differences, values)
             if self.option == "--max-drop":
                 alone = judged.p <= SIGNIFICANCE_LEVEL and decide_loss(
                     judged.interval, None, self.margin
                 )
-                p = choose_p(judged.mean, judged.p, labels)
-                decision = p <= SIGNIFICANCE_LEVEL and decide_loss(judged.interval, labels, self.margin)
+                deciding_p = choose_p(judged.mean, judged.p, labels)
+                decision = deciding_p <= SIGNIFICANCE_LEVEL and decide_loss(
+                    judged.interval, labels, self.margin
+                )
             else:
                 alone = decide_no_loss(judged.interval, None, self.margin)
                 decision = decide_no_loss(judged.interval, labels, self.margin)

@@ -126,18 +126,18 @@ class Range:
     part: str
 
     def __str__(self) -> str:
-        figures = sorted(figure for figure in (self.parts, self.samples) if figure is not None)
-        texts = [f"{figure:.3g}" for figure in figures]
+        losses = sorted(loss for loss in (self.parts, self.samples) if loss is not None)
+        texts = [f"{loss:.3g}" for loss in losses]
         all_equal = len(set(texts)) == 1
         return texts[0] if all_equal else " to ".join(texts)
 
     def explain(self, verb: str, short: str) -> str:
         """Explain what the ends stand for. The result is empty if both are equal."""
-        parts = "none" if self.parts is None else f"{self.parts:.3g}"
+        loss_of_parts = "none" if self.parts is None else f"{self.parts:.3g}"
         samples = "none" if self.samples is None else f"{self.samples:.3g}"
-        if parts == samples:
+        if loss_of_parts == samples:
             return ""
-        return f": {parts} if single {self.part}s {verb}, {samples} if whole samples {short}"
+        return f": {loss_of_parts} if single {self.part}s {verb}, {samples} if whole samples {short}"
 
 
 def describe_gate(
@@ -159,7 +159,7 @@ def describe_gate(
         ParameterError: The run has no such metric.
     """
     run = read_values(results, choose_metric(results.metrics, name, option))
-    size = plural(len(run.samples), "sample")
+    sample_count = plural(len(run.samples), "sample")
     if GATES[option] is not None:
         text = _describe_margin(run, option, bar, changed)
     elif bar <= 0:
@@ -167,7 +167,7 @@ def describe_gate(
     else:
         low, high = mean_interval(run.values, scale=run.scale) or (0.0, run.scale)
         text = (
-            f"the mean of {size} is known to +- {(high - low) / 2:.3g}: a true mean so near the bar passes or "
+            f"the mean of {sample_count} is known to +- {(high - low) / 2:.3g}: a true mean so near the bar passes or "
             "fails by chance"
         )
     return f"{option} {name}={bar:g}: {text}"
@@ -175,7 +175,7 @@ def describe_gate(
 
 def _describe_margin(run: RunValues, option: str, margin: float, changed: float | None) -> str:
     """Describe which loss a gate of a comparison finds."""
-    size = plural(len(run.samples), "sample")
+    sample_count = plural(len(run.samples), "sample")
     end = GATES[option]
     # The worst that can happen: every sample loses its whole value.
     worst_differences = [-value for value in run.values]
@@ -183,18 +183,18 @@ def _describe_margin(run: RunValues, option: str, margin: float, changed: float 
     if worst_differences:
         worst_interval = paired_mean(worst_differences, scale=run.scale).interval
     if worst_interval is None or worst_interval[end or 0] >= -margin:
-        return f"cannot fail with {size}, even if every value falls to 0"
+        return f"cannot fail with {sample_count}, even if every value falls to 0"
     if option == "--max-drop":
         losses = find_losses(run, margin, changed)
         if losses is None:
-            return f"{size} show no larger loss in 4 of 5 comparisons"
-        return f"{describe_power(str(losses))} comparisons of {size}{losses.explain('are lost', 'are')}"
+            return f"{sample_count} show no larger loss in 4 of 5 comparisons"
+        return f"{describe_power(str(losses))} comparisons of {sample_count}{losses.explain('are lost', 'are')}"
     if len(set(run.values)) == 1:
-        return f"all values of {size} are equal: they do not say what changes without a true difference"
+        return f"all values of {sample_count} are equal: they do not say what changes without a true difference"
     share = DEFAULT_CHANGED_SHARE if changed is None else changed
     margins = find_margins(run, share)
     return (
-        f"without a true difference 4 of 5 comparisons of {size}, of which {100 * share:g} % change, pass from a margin of "
+        f"without a true difference 4 of 5 comparisons of {sample_count}, of which {100 * share:g} % change, pass from a margin of "
         f"{margins}{margins.explain('change', 'do')}"
     )
 
@@ -218,9 +218,11 @@ def find_losses(run: RunValues, margin: float, changed: float | None = None) -> 
             return None
         return find_first(is_seen, margin, largest_loss, halvings=_BISECTION_STEPS)
 
-    parts = find(False)
+    loss_of_parts = find(False)
     samples = find(True)
-    return None if parts is None and samples is None else Range(parts, samples, run.part)
+    return (
+        None if loss_of_parts is None and samples is None else Range(loss_of_parts, samples, run.part)
+    )
 
 
 def find_margins(run: RunValues, changed: float) -> Range:

@@ -132,14 +132,14 @@ def _bar(total: int | None, what: str, finished: str) -> Iterator[Callable[[Prog
 
 def describe_progress(progress: Progress, finished: str = "judged") -> str:
     """Describe how far a run is: ``12/30, 9 s left, 11 judged, 1 failed, 12 calls, 34,567 tokens``; of a stream ``12/?``."""
-    parts = [f"{progress.done}/{'?' if progress.total is None else progress.total}"]
+    clauses = [f"{progress.done}/{'?' if progress.total is None else progress.total}"]
     if progress.seconds_left is not None:
-        parts.append(f"{progress.seconds_left:,.0f} s left")
-    parts += [f"{progress.judged} {finished}", f"{progress.failed} failed"]
+        clauses.append(f"{progress.seconds_left:,.0f} s left")
+    clauses += [f"{progress.judged} {finished}", f"{progress.failed} failed"]
     if progress.calls:
-        parts.append(plural(progress.calls, "call"))
+        clauses.append(plural(progress.calls, "call"))
     if progress.tokens:
-        parts.append(f"{progress.tokens:,} tokens")
+        clauses.append(f"{progress.tokens:,} tokens")
     if progress.cost is not None:
-        parts.append(f"${progress.cost:,.4f}")
-    return ", ".join(parts)
+        clauses.append(f"${progress.cost:,.4f}")
+    return ", ".join(clauses)

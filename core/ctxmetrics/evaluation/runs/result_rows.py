@@ -143,12 +143,12 @@ class ResultRows(Sequence[Row]):
                 cancelled += 1
             elif not FAILURES.isdisjoint(codes):
                 failed += 1
-        parts = [f"{len(self) - failed - cancelled} of {self.total or '?'} judged"]
+        clauses = [f"{len(self) - failed - cancelled} of {self.total or '?'} judged"]
         if failed:
-            parts.append(f"{failed} failed")
+            clauses.append(f"{failed} failed")
         if self.total is not None:
-            parts.append(f"{cancelled + max(0, self.total - len(self))} left")
-        return ", ".join(parts)
+            clauses.append(f"{cancelled + max(0, self.total - len(self))} left")
+        return ", ".join(clauses)
 
     @property
     def failure(self) -> tuple[str, str] | None:

@@ -208,7 +208,7 @@ class RunPages:
             CtxMetricsError: A run cannot be read.
         """
         render_sample = get_macro("sample.html", "sample_of")
-        parts = []
+        rendered_rows = []
         run_rows: list[RunRow] = []
         for row_or_error in rows:
             if isinstance(row_or_error, CtxMetricsError):
@@ -216,13 +216,13 @@ class RunPages:
             run, row = row_or_error
             run_rows.append(row_or_error)
             view = build_sample_view(row.sample, row)
-            parts.append((run, row, render_sample(view, f"r{run.id}-{row.index}", "en")))
+            rendered_rows.append((run, row, render_sample(view, f"r{run.id}-{row.index}", "en")))
         # A baseline has no texts, so that the first row may have none.
         names = [row.fields.user_input or row.name for _, row in run_rows]
         first_name = next((name for name in names if name), "")
         title = f"{clean(first_name, TEXT)}: all runs"
         table = Table.build(_QUESTION_COLUMNS, run_rows)
-        return render("question.html", title=title, table=table, parts=parts, link=self._link)
+        return render("question.html", title=title, table=table, parts=rendered_rows, link=self._link)
 
     def report(self, run: RunFile) -> str:
         """Return the report of a run."""

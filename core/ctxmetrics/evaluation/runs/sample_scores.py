@@ -60,10 +60,10 @@ def raise_failure(row: Row) -> None:
     for score in row.scores:
         if score.reason_code in FAILURES:
             codes = [verdict.code for verdict in score.verdicts if verdict.code]
-            who = f"sample {score.sample_id!r}"
+            sample_name = f"sample {score.sample_id!r}"
             if score.sample_id is None:
-                who = f"sample {row.index + 1}"
+                sample_name = f"sample {row.index + 1}"
             raise JudgeError(
-                f"{who}: {score.metric}: {score.message}",
+                f"{sample_name}: {score.metric}: {score.message}",
                 reason_code=codes[0] if codes else str(score.reason_code),
             )

@@ -370,10 +370,10 @@ def check_id(sample: Sample, number: int, numbers_by_id: dict[str, int]) -> None
     """
     if sample.id is None:
         return
-    first = numbers_by_id.setdefault(sample.id, number)
-    if first != number:
+    first_number = numbers_by_id.setdefault(sample.id, number)
+    if first_number != number:
         raise SampleError(
-            f"Samples {first} and {number} have the same id {sample.id[:80]!r}. Give each sample an id of its own, or none."
+            f"Samples {first_number} and {number} have the same id {sample.id[:80]!r}. Give each sample an id of its own, or none."
         )
 
 

@@ -31,10 +31,10 @@ def draw_samples(times: Sequence[int], draws: int = BOOTSTRAP_DRAWS) -> Iterator
     import numpy as np
 
     source = np.random.default_rng(RANDOM_SEED)
-    size = sum(times)
-    shares = np.array(times) / size
+    sample_count = sum(times)
+    shares = np.array(times) / sample_count
     for _ in range(draws // _DRAWS_IN_MEMORY):
-        yield source.multinomial(size, shares, size=_DRAWS_IN_MEMORY)
+        yield source.multinomial(sample_count, shares, size=_DRAWS_IN_MEMORY)
 
 
 def draw_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:

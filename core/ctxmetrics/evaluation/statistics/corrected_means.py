@@ -98,18 +98,18 @@ def corrected(
     labels = np.asarray(people, dtype=float)
     judge_labelled = np.asarray(judge, dtype=float)
     judge_others = np.asarray(others, dtype=float)
-    n = len(labels)
+    label_count = len(labels)
     everyone = np.concatenate([judge_labelled, judge_others])
     weighted = _is_weighted(weights)
-    sizes = weights if weights is not None and weighted else np.ones(n)
+    sizes = weights if weights is not None and weighted else np.ones(label_count)
     shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
     # The samples whose mean by the judge is taken.
     pool = everyone if weighted and not apart else judge_others
     # What each sample adds to the error of people's mean, and to that of the judge's difference.
     people_terms = np.zeros(len(everyone))
     judge_terms = np.zeros(len(everyone))
-    people_terms[:n] = shares * (labels - shares @ labels)
-    judge_terms[:n] = shares * (judge_labelled - shares @ judge_labelled)
+    people_terms[:label_count] = shares * (labels - shares @ labels)
+    judge_terms[:label_count] = shares * (judge_labelled - shares @ judge_labelled)
     if len(pool):
         judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
     if clusters is not None:
@@ -130,18 +130,18 @@ def corrected(
     mean = float(shares @ errors)
     if trust:
         mean += trust * float(pool.mean())
-    size = 1 / float((shares**2).sum())
+    effective_labels = 1 / float((shares**2).sum())
     if apart:
-        size = min(size, len(judge_others))
+        effective_labels = min(effective_labels, len(judge_others))
     if clusters is None and not weighted:
         pool_variance = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
-        variance = float(errors.var(ddof=1)) / n + trust**2 * pool_variance
+        variance = float(errors.var(ddof=1)) / label_count + trust**2 * pool_variance
     else:
-        labelled = n if clusters is None else len(set(clusters[:n]))
-        size = min(size, float(labelled))
+        labelled = label_count if clusters is None else len(set(clusters[:label_count]))
+        effective_labels = min(effective_labels, float(labelled))
         squares = (people_terms - trust * judge_terms) ** 2
         variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
-    return CorrectedMean(mean, math.sqrt(variance), round(size, 9), trust)
+    return CorrectedMean(mean, math.sqrt(variance), round(effective_labels, 9), trust)
 
 
 def _is_weighted(weights: Sequence[float] | None) -> bool:
@@ -219,8 +219,8 @@ def corrected_mean(
     """
     _check_lengths(people, judge, others, weights, clusters)
     mean_interval([*people, *judge, *others], confidence, scale=scale)  # are they in range?
-    n = len(people)
-    trust = None if n >= MIN_LABELS else 0.0
+    label_count = len(people)
+    trust = None if label_count >= MIN_LABELS else 0.0
     result = corrected(
         people, judge, others, weights=weights, clusters=clusters, trust=trust, apart=apart
     )
@@ -231,19 +231,19 @@ def corrected_mean(
         unseen = 0.0  # people's mean alone, of samples that were drawn equally often
     labels = result.size
     if apart:  # the run may have fewer samples than there are labels
-        sizes = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
-        labels = float(sizes.sum() ** 2 / (sizes**2).sum())
+        sample_weights = np.ones(label_count) if weights is None else np.asarray(weights, dtype=float)
+        labels = float(sample_weights.sum() ** 2 / (sample_weights**2).sum())
     error = math.hypot(result.error / scale, unseen / labels)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     quantile = student_quantile((1 + confidence) / 2, result.degrees)
     half_width = quantile * error
-    size = result.size
+    effective_size = result.size
     if clusters is not None:
-        size *= (z / quantile) ** 2
+        effective_size *= (z / quantile) ** 2
     mean = min(max(result.mean / scale, 0.0), 1.0)
     if result.error > ROUNDING_ERROR * scale:
-        size = max(size, mean * (1 - mean) * (z / half_width) ** 2)
-    low, high = wilson(mean, size, z)
+        effective_size = max(effective_size, mean * (1 - mean) * (z / half_width) ** 2)
+    low, high = wilson(mean, effective_size, z)
     if apart:
         low = min(low, max(result.mean / scale - half_width, 0.0))
         high = max(high, min(result.mean / scale + half_width, 1.0))
@@ -258,18 +258,18 @@ def _check_lengths(
     clusters: Sequence[object] | None,
 ) -> None:
     """Check that the arguments of `corrected_mean` are about the same samples, and that weights are above 0."""
-    n = len(people)
-    if n < 2 or len(judge) != n:  # noqa: PLR2004 - a variance needs two
+    label_count = len(people)
+    if label_count < 2 or len(judge) != label_count:  # noqa: PLR2004 - a variance needs two
         raise ParameterError(
             "corrected_mean: people and judge must be scores of the same two or more samples."
         )
     if weights is not None:
         are_positive = all(0 < weight < math.inf for weight in weights)
-        if len(weights) != n or not are_positive:
+        if len(weights) != label_count or not are_positive:
             raise ParameterError(
                 "corrected_mean: weights must be numbers above 0, one for each sample of people."
             )
-    if clusters is not None and len(clusters) != n + len(others):
+    if clusters is not None and len(clusters) != label_count + len(others):
         raise ParameterError(
             "corrected_mean: clusters must be one for each sample of people and of others."
         )

@@ -72,12 +72,14 @@ def mean_interval(
     p = min(mean, 1.0)
     tail = (1 + confidence) / 2
     z = NormalDist().inv_cdf(tail)
-    size = n
+    effective_size = n
     if highest - lowest > _ROUNDING_ERROR * scale:
         spread = math.fsum(weight * (value / scale - p) ** 2 for weight, value in pairs)
         variance = spread / (total * (n - 1) / n)
-        size = max(size, p * (1 - p) * n / variance * (z / student_quantile(tail, int(n) - 1)) ** 2)
-    low, high = wilson(p, size, z)
+        effective_size = max(
+            effective_size, p * (1 - p) * n / variance * (z / student_quantile(tail, int(n) - 1)) ** 2
+        )
+    low, high = wilson(p, effective_size, z)
     return low * scale, high * scale
 
 

@@ -20,7 +20,7 @@ def share_out_labels(labels: int, changed: int, unchanged: int) -> tuple[int, in
     if not samples:
         return 0, 0
     share = max(-(-labels // _LABELS_PER_CHANGED_LABEL), -(-labels * changed // samples))
-    first = min(share, changed)
-    if 1 < labels == first and unchanged:
-        first -= 1
-    return first, labels - first
+    changed_labels = min(share, changed)
+    if 1 < labels == changed_labels and unchanged:
+        changed_labels -= 1
+    return changed_labels, labels - changed_labels

@@ -153,11 +153,11 @@ class LabelledDifference:
             return self.show_no_loss(margin)
         changed_correction = self.correction - self.unchanged_correction
         changed_variance = max(self.label_error**2 - self.unchanged_error**2, 0.0)
-        part = 0.0
+        kept_share = 0.0
         if abs(changed_correction) > ROUNDING_ERROR:
-            part = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / changed_correction**2)
-        correction = self.unchanged_correction + part * changed_correction
-        label_error = math.hypot(self.unchanged_error, part * math.sqrt(changed_variance))
+            kept_share = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / changed_correction**2)
+        correction = self.unchanged_correction + kept_share * changed_correction
+        label_error = math.hypot(self.unchanged_error, kept_share * math.sqrt(changed_variance))
         difference = self.difference - self.correction + correction
         weight = min(1.0, MIN_PASS_PART + self.labelled / LABELS_PER_PASS_PART)
         half = weight * self.quantile * math.hypot(label_error, self.sample_error)
@@ -249,8 +249,8 @@ def labelled_difference(
     if not len(others):
         estimate = paired_mean(people, clusters, scale=scale)
         return _from_paired(estimate, labelled_by_judge, int(cluster_numbers.max()))
-    sizes = [1.0] * len(people) if weights is None else weights
-    samples = _Samples(labels, all_by_judge, np.asarray(sizes, float), cluster_numbers, scale)
+    sample_weights = [1.0] * len(people) if weights is None else weights
+    samples = _Samples(labels, all_by_judge, np.asarray(sample_weights, float), cluster_numbers, scale)
     strata = samples.list_strata()
     difference = math.fsum(stratum.mean for stratum in strata)
     correction = math.fsum(stratum.correction for stratum in strata)
@@ -273,16 +273,16 @@ def labelled_difference(
     error = math.hypot(label_error, sample_error, unseen_error)
     half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
     interval = difference - half_width, difference + half_width
-    p = mean_p(difference, error, degrees)
+    p_value = mean_p(difference, error, degrees)
     changed = int((np.abs(best_known) > ROUNDING_ERROR).sum())
     if changed < MIN_CHANGED_SAMPLES:
         sums = np.bincount(cluster_numbers, best_known).astype(float)
-        interval, p = reach_unseen_changes(difference, interval, p, sums, scale=scale)
+        interval, p_value = reach_unseen_changes(difference, interval, p_value, sums, scale=scale)
     low, high = interval
     return LabelledDifference(
         difference=difference,
         interval=(max(low, -scale), min(high, scale)),
-        p=p,
+        p=p_value,
         labelled=len(people),
         size=effective_labels,
         changed=changed,
@@ -397,26 +397,26 @@ class _Samples:
                 unseen=unseen_error,
                 size=0.0,
             )
-        people = self.people[labelled_rows]
-        judge = self.judge[labelled_rows]
+        people_differences = self.people[labelled_rows]
+        judge_differences = self.judge[labelled_rows]
         weights = self.sizes[labelled_rows] / self.sizes[labelled_rows].sum()
-        trust = _trust(people, judge, weights)
-        errors = people - trust * judge
+        trust = _trust(people_differences, judge_differences, weights)
+        errors = people_differences - trust * judge_differences
         error = float(weights @ errors)
-        square += float(weights @ (people**2 - judge**2))
+        square += float(weights @ (people_differences**2 - judge_differences**2))
         deviations = errors - error
         clusters = len(set(self.cluster_numbers[labelled_rows].tolist()))
         if clusters > 1:
             deviations *= math.sqrt(clusters / (clusters - 1))
         else:  # one draw says nothing about a spread
-            deviations = people - judge
+            deviations = people_differences - judge_differences
         # A labelled sample that stands for itself alone adds no error.
         unlabelled = np.maximum(1 - 1 / (weights * len(values)), 0.0)
         terms[labelled_rows] = share * weights * np.sqrt(unlabelled) * deviations
-        size = min(1 / float((weights**2).sum()), float(clusters))
+        independent_labels = min(1 / float((weights**2).sum()), float(clusters))
         unlabelled_share = 1 - len(labelled_rows) / len(values)
         unseen_error *= min(1.0, MIN_UNLABELLED_PART * unlabelled_share)
-        unseen_error *= len(labelled_rows) / size  # dependent labels show less
+        unseen_error *= len(labelled_rows) / independent_labels  # dependent labels show less
         return _Stratum(
             changed=changed,
             mean=share * (error + trust * mean),
@@ -424,7 +424,7 @@ class _Samples:
             square=share * square,
             terms=terms,
             unseen=unseen_error,
-            size=size,
+            size=independent_labels,
         )
 
     def compare_changed(self) -> tuple[float, float]:
@@ -451,8 +451,8 @@ class _Samples:
 
         Fewer labels by chance do not lower it: up to `MAX_CHANCE_DEVIATIONS` standard deviations count as chance.
         """
-        sizes = self.sizes[labelled_rows] if len(labelled_rows) else self.sizes
-        expected = size / float(sizes.mean()) * float(self.sizes.sum()) / len(self.judge)
+        represented_counts = self.sizes[labelled_rows] if len(labelled_rows) else self.sizes
+        expected = size / float(represented_counts.mean()) * float(self.sizes.sum()) / len(self.judge)
         if len(labelled_rows) < expected - MAX_CHANCE_DEVIATIONS * math.sqrt(expected):
             expected = float(len(labelled_rows))
         return max(expected, 1.0)
@@ -573,7 +573,7 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
     alone = judge.detectable or 0.0
     power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
     needed = alone * (labels.quantile + power) / power_multiple(labels.degrees)
-    own = (
+    labels_detectable = (
         student_quantile(TEST_POWER, labels.degrees) + MIN_HALF_INTERVAL_PART * labels.quantile
     ) * labels.error
-    return max(alone, min(needed, own))
+    return max(alone, min(needed, labels_detectable))

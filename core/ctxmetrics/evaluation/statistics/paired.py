@@ -76,29 +76,31 @@ def paired_mean(
     data = np.asarray(differences, dtype=float)
     cluster_numbers = number_clusters(clusters, len(data))
     mean = math.fsum(differences) / len(data)
-    size = int(cluster_numbers.max()) + 1
+    cluster_count = int(cluster_numbers.max()) + 1
     changed = int((np.abs(data) > ROUNDING_ERROR).sum())
-    if size < 2:  # noqa: PLR2004 - one says nothing about the spread
+    if cluster_count < 2:  # noqa: PLR2004 - one says nothing about the spread
         return PairedMean(mean, None, 1.0, None, changed)
     error = cluster_error(data, cluster_numbers, mean)
-    detectable = power_multiple(size - 1) * error
+    detectable = power_multiple(cluster_count - 1) * error
     if not changed:
         return PairedMean(mean, None, 1.0, detectable, changed)
-    half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, size - 1) * error
-    p = mean_p(mean, error, size - 1)
-    interval = mean - half, mean + half
+    half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, cluster_count - 1) * error
+    p_value = mean_p(mean, error, cluster_count - 1)
+    interval = mean - half_width, mean + half_width
     if changed < MIN_CHANGED_SAMPLES:
         sums = np.bincount(cluster_numbers, data).astype(float)
-        interval, p = reach_unseen_changes(mean, interval, p, sums, scale=scale)
-    return PairedMean(mean, interval, p, detectable, changed)
+        interval, p_value = reach_unseen_changes(mean, interval, p_value, sums, scale=scale)
+    return PairedMean(mean, interval, p_value, detectable, changed)
 
 
 def cluster_error(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], mean: float) -> float:
     """Return the standard error of a mean by clusters, two at least; see `paired_mean`."""
     sums = np.bincount(cluster_numbers, data)
     counts = np.bincount(cluster_numbers)
-    size = len(sums)
-    error = math.sqrt(size / (size - 1) * float(((sums - mean * counts) ** 2).sum())) / len(data)
+    cluster_count = len(sums)
+    error = math.sqrt(
+        cluster_count / (cluster_count - 1) * float(((sums - mean * counts) ** 2).sum())
+    ) / len(data)
     return 0.0 if error < ROUNDING_ERROR * max(abs(mean), 1e-6) else error
 
 
@@ -153,10 +155,10 @@ def samples_needed(difference: float, spread: float, changed: float = 1.0) -> in
     # A lower bound: Student's quantiles are larger than those of the normal distribution.
     n_by_normal = math.ceil((normal_multiple * spread / difference) ** 2)
     n_by_changed = math.ceil(MIN_CHANGED_SAMPLES / changed - ROUNDING_ERROR)
-    n = max(2, n_by_normal, n_by_changed)
-    while power_multiple(n - 1) * spread > difference * math.sqrt(n):
-        n += 1
-    return n
+    sample_count = max(2, n_by_normal, n_by_changed)
+    while power_multiple(sample_count - 1) * spread > difference * math.sqrt(sample_count):
+        sample_count += 1
+    return sample_count
 
 
 def power_multiple(degrees: int) -> float:

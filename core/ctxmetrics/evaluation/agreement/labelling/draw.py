@@ -135,9 +135,9 @@ def choose_samples(
     drawn: list[Drawn] = []
     for key in chosen:
         stratum = strata[key]
-        size = stratum_sizes[stratum]
-        weight = size / chosen_counts[stratum]
-        drawn.append(Drawn(key, stratum, weight, None if stratum is None else size))
+        stratum_size = stratum_sizes[stratum]
+        weight = stratum_size / chosen_counts[stratum]
+        drawn.append(Drawn(key, stratum, weight, None if stratum is None else stratum_size))
     return drawn
 
 

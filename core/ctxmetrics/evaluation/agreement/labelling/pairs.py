@@ -116,8 +116,8 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
     """
     if n < 1:
         raise ParameterError(f"label: n={n} must be 1 or more.")
-    sizes = Counter(pairs.strata.values())
-    changed, unchanged = share_out_labels(n, sizes[CHANGED], sizes[UNCHANGED])
+    stratum_sizes = Counter(pairs.strata.values())
+    changed, unchanged = share_out_labels(n, stratum_sizes[CHANGED], stratum_sizes[UNCHANGED])
     counts: Counter[str | None] = Counter({CHANGED: changed, UNCHANGED: unchanged})
     earlier_keys = [] if earlier is None else list_first_keys(earlier, pairs)
     drawn: list[Drawn] = []
@@ -133,7 +133,7 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
 
 def list_first_keys(draw: Draw, pairs: RunPairs) -> list[QuestionKey]:
     """List the samples of a draw by their keys in the first run, each once, in the order of the draw."""
-    first_of_second = {second: first for first, second in pairs.partners.items()}
+    first_of_second = {second_key: first_key for first_key, second_key in pairs.partners.items()}
     first_keys: dict[QuestionKey, None] = {}
     for item in draw.drawn:
         key = item.key
@@ -229,12 +229,12 @@ def _row_holds_texts(row: Row) -> bool:
 
 def describe_draw(draw: Draw, pairs: RunPairs) -> str:
     """Describe how many samples changed and how many of each stratum are drawn."""
-    sizes = Counter(pairs.strata.values())
+    stratum_sizes = Counter(pairs.strata.values())
     drawn = Counter(pairs.strata[key] for key in list_first_keys(draw, pairs))
     text = (
-        f"{sizes[CHANGED]} of {plural(sizes.total(), 'sample')} changed; {drawn[CHANGED]} of these and "
+        f"{stratum_sizes[CHANGED]} of {plural(stratum_sizes.total(), 'sample')} changed; {drawn[CHANGED]} of these and "
         f"{drawn[UNCHANGED]} of the others are drawn"
     )
-    if not sizes[CHANGED]:
+    if not stratum_sizes[CHANGED]:
         text += ": labels can only show what the judge missed"
     return text
