@@ -39,26 +39,26 @@ from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
 TOLERANCE = 1e-12
-"""How far a value may be from the decimal that is written in a case. Runners among themselves use ``==``."""
+"""The maximum difference of a value from the decimal in a case. Values of two runners are compared by ``==``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One golden case, as it stands in its file.
+    """One golden case, with the fields of its file.
 
     Attributes:
         metric: The metric's name.
         id: The case's name, unique over all files and never used again for another case.
-        description: What it shows.
-        sample: The fields of the sample; where an error is expected they may be of any form.
-        expected: What must come out; see the README.
-        source: Where the expected values come from.
-        params: The metric's parameters that are not its defaults.
-        judge: Recorded replies by step; empty if the judge must not be asked; None if the metric has none, or
-            the embedded one.
-        refused_by: Runners or frameworks whose own types do not let the sample in.
-        comment: What a reader should know besides.
-        tags: Groups the case belongs to.
+        description: What the case shows.
+        sample: The fields of the sample. If the case expects an error, they may have any form.
+        expected: The expected result: see the README.
+        source: The source of the expected values.
+        params: The metric's parameters that differ from the defaults.
+        judge: Recorded replies by step. Empty if the judge must not be asked. None if the metric has no judge, or the embedded
+            judge.
+        refused_by: Runners or frameworks whose own types do not accept the sample.
+        comment: A further note for readers.
+        tags: The groups of the case.
     """
 
     metric: str
@@ -75,12 +75,12 @@ class Case:
 
     @property
     def error(self) -> str | None:
-        """The code of the error that is expected, or None if a score is."""
+        """The code of the expected error; None if a score is expected."""
         return self.expected.get("error")
 
     @property
     def score(self) -> float | None:
-        """The value that is expected; None if it is undefined, or where an error is expected."""
+        """The expected value; None if it is undefined, or if an error is expected."""
         return self.expected.get("score")
 
     def is_refused_by(self, runner: str) -> bool:
@@ -91,7 +91,7 @@ class Case:
         return self.id
 
 
-# Where the library's own cases are: in an installed wheel, in a checkout.
+# The directory of the library's own cases: in an installed wheel, and in a checkout.
 _SHIPPED = (
     Path(__file__).parent / "cases" / "v1",
     Path(__file__).parents[3] / "tests" / "golden" / "v1",
@@ -99,10 +99,10 @@ _SHIPPED = (
 
 
 def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
-    """Read all cases of a directory: of every ``.json`` file in it, in the order of the files' names.
+    """Read all cases of every ``.json`` file in a directory, in the order of the file names.
 
     Args:
-        directory: The directory; None: that of the cases that come with the library.
+        directory: The directory; None: the directory of the cases that come with the library.
 
     Raises:
         InputFileError: The directory holds no such file, or a file is not what the README describes. The schema
@@ -119,7 +119,7 @@ def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
 
 
 def make_metric(case: Case) -> Metric:
-    """Build the case's metric, with a judge of recorded replies, or recorded probabilities, if the case has them.
+    """Build the case's metric. If the case has recorded replies or probabilities, its judge repeats them.
 
     Raises:
         ParameterError: A parameter is refused, which may be what the case expects.
@@ -140,7 +140,7 @@ def _make_judge(case: Case) -> DecisionJudge | ScriptedJudge:
 
 @dataclass(frozen=True, slots=True)
 class _RecordedDecisions:
-    """A decision model that gives recorded probabilities; a question that is repeated has the answer of the first one."""
+    """A decision model that gives recorded probabilities. The control question repeats the first question and has its answer."""
 
     probabilities: Mapping[str, object]
     identity: str
@@ -163,7 +163,7 @@ def make_sample(case: Case) -> Sample:
 
 
 def run(case: Case) -> Score | CtxMetricsError:
-    """Score the case with the core; an error of this library is returned instead of raised."""
+    """Score the case with the core. An error of this library is returned, not raised."""
     try:
         return make_metric(case).score(make_sample(case))
     except CtxMetricsError as error:
@@ -171,15 +171,15 @@ def run(case: Case) -> Score | CtxMetricsError:
 
 
 def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
-    """Compare what came out with what the case expects.
+    """Compare the outcome of a case with the outcome that the case expects.
 
     Args:
         case: The case.
         outcome: The score, or the error that was raised instead.
 
     Returns:
-        One line a difference; empty when there is none. What a case does not mention is not compared, except that a
-        value if none is expected, and the other way round, is always a difference.
+        One line for each difference. Fields that the case does not mention are not compared, with one exception: a value that
+        is missing or that is not expected is always a difference.
     """
     if isinstance(outcome, CtxMetricsError):
         if case.error == outcome.code:
@@ -202,12 +202,12 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
 
 
 def _list_spans(verdict: Verdict) -> list[list[int]]:
-    """List the evidence of a verdict as numbers."""
+    """List the evidence of a verdict: for each span, the index of the context, the start and the end."""
     return [[span.context, span.start, span.end] for span in verdict.evidence]
 
 
 def check_value(case: Case, value: float | None) -> list[str]:
-    """Compare a bare value, for runners that have nothing else; arguments and result are those of `check`."""
+    """Compare a bare value, for runners that return nothing else. It has the result of `check`."""
     if case.error is not None:
         return [f"{case.id}: {_describe(case)} expected, but the score is {value!r}"]
     return _differences(f"{case.id}: score", case.score, value)
@@ -218,17 +218,21 @@ def _describe(case: Case) -> str:
     return f"the error {case.error}" if case.error is not None else f"a score of {case.score!r}"
 
 
-def _differences(where: str, wanted: Any, actual: Any, *, contained: bool = False) -> list[str]:
-    """Compare JSON values: numbers within the tolerance, texts equal or contained, the rest equal, of one type."""
+def _differences(path: str, wanted: Any, actual: Any, *, contained: bool = False) -> list[str]:
+    """Compare JSON values.
+
+    Numbers may differ by the tolerance. Texts must be equal or, with ``contained``, contain the expected text. All other values
+    must be equal and of one type.
+    """
     if isinstance(wanted, dict) and isinstance(actual, dict) and wanted.keys() == actual.keys():
-        parts = [(f"{where}.{key}", wanted[key], actual[key]) for key in wanted]
+        parts = [(f"{path}.{key}", wanted[key], actual[key]) for key in wanted]
     elif isinstance(wanted, list) and isinstance(actual, list) and len(wanted) == len(actual):
         pairs = enumerate(zip(wanted, actual, strict=True))
-        parts = [(f"{where}[{index}]", *pair) for index, pair in pairs]
+        parts = [(f"{path}[{index}]", *pair) for index, pair in pairs]
     elif _same(wanted, actual, contained=contained):
         return []
     else:
-        return [f"{where} is {actual!r}, expected {wanted!r}"]
+        return [f"{path} is {actual!r}, expected {wanted!r}"]
     lines = []
     for part in parts:
         lines += _differences(*part, contained=contained)
@@ -276,7 +280,7 @@ class Batch:
     Attributes:
         metric: The metric. Its judge, if it has one, gives each sample the replies of its own case.
         cases: The cases.
-        samples: Their samples, in the same order. Where two differ in their replies only, a question tells them apart.
+        samples: The samples of the cases, in the same order. If two cases differ only in their replies, a question tells them apart.
     """
 
     metric: Metric
@@ -289,7 +293,7 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
 
     Args:
         runner: The runner.
-        cases: The cases; None: those that come with the library.
+        cases: The cases; None: the cases that come with the library.
 
     Returns:
         One line a difference.
@@ -315,7 +319,7 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
 
 
 def select_cases(runner: Runner, cases: Sequence[Case]) -> list[Case]:
-    """Return the cases that a runner can take in; those that expect an error are the core's alone."""
+    """Return the cases that a runner accepts. Cases that expect an error are only for the core."""
     return [case for case in cases if case.error is None and not case.is_refused_by(runner.name)]
 
 

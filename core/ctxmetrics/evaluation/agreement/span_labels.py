@@ -243,7 +243,7 @@ def _list_contexts(sample: Sample) -> Iterator[tuple[str, Sequence[str], Sequenc
 def _add_found_spans(
     sample: Sample, number: int, places_by_text: Mapping[str, Places], names: Sequence[str]
 ) -> tuple[Sample, list[str]]:
-    """Return the sample with the ids that were found, and what was not found."""
+    """Add the ids of the found spans to a sample. Return it, with a list of problems: chunks that were not found."""
     name = sample.called(f"Sample {number}")
     fields: dict[str, Any] = {}
     problems = []
@@ -298,8 +298,8 @@ class Places(NamedTuple):
     """The span of one chunk in its source.
 
     Attributes:
-        exact: The spans whose text is equal to the chunk; the first two of each source.
-        loose: More spans, whose text differs from the chunk in white space or case.
+        exact: The spans whose text is equal to the chunk: at most two of each source.
+        loose: Further spans whose text differs from the chunk only in white space or case.
     """
 
     exact: list[Span]

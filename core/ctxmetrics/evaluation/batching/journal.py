@@ -55,7 +55,7 @@ class Intent:
 
 
 class Outcome(NamedTuple):
-    """What became of a request: the body of its answer, or how it failed.
+    """The outcome of a request: the body of its answer, or its failure.
 
     Attributes:
         body: A chat completion as JSON text; None if the request failed.

@@ -323,12 +323,12 @@ def _refuse_card(options: Gates, error: InputFileError) -> str:
 
 
 def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, junit: Path | None) -> bool:
-    """Print what failed, and tell the CI system.
+    """Print the failed gates, and report all gates to the CI system. Return whether a gate failed.
 
     Args:
-        outcomes: Of all gates.
+        outcomes: The outcomes of all gates.
         suite: The name of the test suite in the JUnit file.
-        summary: What the run found, as Markdown.
+        summary: The results of the run, as Markdown.
         junit: The JUnit file, or None.
 
     Returns:

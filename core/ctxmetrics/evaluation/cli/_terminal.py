@@ -29,7 +29,7 @@ BAD_INPUT = 2
 STOPPED = 3
 PENDING = 4
 INTERRUPTED = 130
-# Added to the number of another signal that ended a command.
+# The exit status of a command that another signal ended: this plus the number of the signal.
 SIGNALLED = 128
 
 
@@ -52,7 +52,7 @@ def print_result(text: str | None) -> None:
 
 
 def print_in_format(result: Any, form: str, **more: Any) -> None:
-    """Print a result as text, as Markdown, or as JSON with more entries; raises as `print_result`."""
+    """Print a result as text, as Markdown, or as JSON with more entries. It raises the errors of `print_result`."""
     if form == "json":
         print_result(json.dumps({**result.to_dict(), **more}, indent=1))
     else:

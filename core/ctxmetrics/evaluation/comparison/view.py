@@ -186,13 +186,16 @@ class Held(Plain):
     """A context that supported a unit.
 
     Attributes:
-        rank: Its rank in the run that supported the unit, from 1.
-        quote: The words that support it.
-        hash: The context's hash, if it is known.
-        text: The whole context, if the run kept the texts.
-        retrieved_by_both: Whether the other run retrieved it too; None if that is not known.
-        unknown: Why it is not known: ``"hashes"``: a run kept none; ``"text"``: under the same id the other run retrieved
-            another text; ``"index"``: the runs have other ids. None if it is known.
+        rank: The rank of the context in the run that supported the unit, from 1.
+        quote: The words of the context that support the unit.
+        hash: The hash of the context; None if it is not known.
+        text: The whole context; None if the run did not keep the texts.
+        retrieved_by_both: Whether the other run retrieved the context too; None if that is not known.
+        unknown: Why ``retrieved_by_both`` is not known; None if it is known:
+
+            - ``"hashes"``: a run kept no hashes;
+            - ``"text"``: the other run retrieved another text under the same id;
+            - ``"index"``: the runs have different ids.
     """
 
     rank: int

@@ -24,23 +24,24 @@ _NUMBERED_HEADER = re.compile(
     r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})(?:[\W_]+(?:text|content))?\W*",
     re.DOTALL | re.IGNORECASE,
 )
-# The same with the number first: 1. Chunk, 2nd result.
+# A numbered header with the number first: 1. Chunk, 2nd result.
 _HEADER_WITH_LEADING_NUMBER = re.compile(
     r"\W*(?P<number>\d{1,3})(?:st|nd|rd|th)?[\W_]+(?P<name>.*[^\W\d_])\W*", re.DOTALL | re.IGNORECASE
 )
-# The same with a letter: Chunk A.
+# A header with a letter instead of a number: Chunk A.
 _LETTERED_HEADER = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]+(?P<letter>[A-Z])\W*", re.DOTALL)
-# The minimum number of such columns that are passages: two may be what two systems retrieved.
+# The minimum number of lettered columns that are passages. Two such columns may hold the results of two systems.
 _MIN_LETTERED_COLUMNS = 3
-# A number, which is no id of a passage in a column of its own.
+# A value that is only a number, and so no id of a passage.
 _NUMBER_ONLY = re.compile(r"\W*[\d.,]+\W*")
-# What stands around a header and is no part of it: its number, a star, how many there are, a language.
+# Additions to a header that are no part of the name: its number, a star, the number of passages, a language.
 _HEADER_ADDITION = re.compile(
     r"""
-    ^\s*\d+[.):]\s+
-    | [\s(\[]* \b(?:top|k|n)[\s=@-]*\d+ [)\]\s]*$
+    ^\s*\d+[.):]\s+                                  # 1. Question
+    | [\s(\[]* \b(?:top|k|n)[\s=@-]*\d+ [)\]\s]*$     # Contexts (top 5), Chunks k=3
+    # Context(s), Question (EN), Answer [optional]
     | \s*[(\[] (?:s|[a-z]{2}|english|german|french|spanish|optional|required|text|texts|list) [)\]]\s*$
-    | [\s*:]+$
+    | [\s*:]+$                                      # Question*, Answer:
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -50,13 +51,13 @@ _MIN_NUMBERED_COLUMNS = 2
 _MAX_HEADER_CHARACTERS = 80
 
 
-# Each pass drops one of them: a number, a star, how many there are, a language.
+# The maximum number of additions to a header. Each pass drops one: a number, a star, the number of passages, a language.
 _MAX_ADDITIONS = 3
 
 
 @lru_cache(maxsize=4096)
 def strip_header(header: str) -> str:
-    """Return a header without its number, a star, how many there are, or a language: ``1. Question (EN)*``."""
+    """Return a header without additions: its number, a star, the number of passages, a language (``1. Question (EN)*``)."""
     stripped = header
     for _ in range(_MAX_ADDITIONS):
         stripped = _HEADER_ADDITION.sub("", stripped)

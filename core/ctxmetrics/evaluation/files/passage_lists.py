@@ -51,16 +51,17 @@ _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")[
 _MARKS_AROUND_NAME = "\"'<>[]{}() "
 # The marks that stand between several names.
 _NAME_SEPARATOR = re.compile(r"\s*[,;()]\s*")
-# A line break: that of any system, or its code.
+# A line break of any system, or its code as two characters.
 _LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
-# What may stand before each of several passages. Key: what a user writes for --split; value: the pattern that finds it.
+# The headings that may stand before each of several passages. Key: the text that a user writes for --split. Value: the pattern
+# of the heading.
 _HEADING_PATTERNS: Mapping[str, str] = {
-    "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",
+    "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",  # [1] text, [1]: text
     "(1)": r"(?:^|(?<=\s))\((\d+)\)(?=\s)",
     "{1}": r"(?:^|(?<=\s))\{(\d+)\}(?=\s)",
     "【1】": r"【(\d+)】",
     "①": r"^[^\S\n]*([①-⑳❶-❿])",
-    "1.": r"^[^\S\n]*(\d+)[.):](?=[^\S\n])",
+    "1.": r"^[^\S\n]*(\d+)[.):](?=[^\S\n])",  # 1. text, 1) text, 1: text
 }
 # The pattern of numbers after a sentence. They may be the steps of one passage, so they split a text only if the user asks.
 _NUMBER_WITHIN_LINE = r"|(?<=[.!?。]\s)(\d+)[.)>](?=\s)|^(\d+)>(?=\s)"
@@ -76,25 +77,26 @@ _MARKS_BEFORE_NAME = r"[ \t\[(【（*\#]*"
 _PASSAGE_NAME = re.compile(
     rf"{_MARKS_BEFORE_NAME}({'|'.join(_PASSAGE_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE
 )
-# What divides two passages: a line of one repeated mark (``-----``), or a token of a language model's input (``[SEP]``).
+# A divider of two passages: a line of one repeated mark (``-----``), or a token of a language model's input (``[SEP]``).
 _DIVIDING_LINE = re.compile(
     r"""
-    (?:^|(?<=\s)) (?:-{3,}|={3,}|\*{3,}) (?=\s|$)
-    | ^[^\S\n]* ([\#~_+—─━═])\1{2,} [^\S\n]*$                       # a line of one mark
-    | <\|?\w*(?:sep|eod|eos|end_?of|split|delim)\w*\|?>             # tokens of models
-    | \[sep\]
+    (?:^|(?<=\s)) (?:-{3,}|={3,}|\*{3,}) (?=\s|$)                  # ---, ===, ***
+    | ^[^\S\n]* ([\#~_+—─━═])\1{2,} [^\S\n]*$                       # a line of one mark: ~~~~
+    | <\|?\w*(?:sep|eod|eos|end_?of|split|delim)\w*\|?>             # tokens of models: <|endoftext|>
+    | \[sep\]                                                       # [SEP]
     | </s>
-    | \f
-    | (?:\\n){2,}                                                   # line breaks, written as their code
-    | (?<=\S\x20) (?:/{3,}|\#{2,}|~{2,}|@{2,}|§{2,}|;{2,}) (?=\x20\S)  # marks between two words
-    | (?<=[.!?。]\x20) (?://|[•·¶^~]) (?=\x20\S)                     # a mark between two sentences
-    | [\x1d-\x1f] | <hr\s*/?>
+    | \f                                                            # a page break
+    | (?:\\n){2,}                                                   # line breaks, written as their code: \n\n
+    | (?<=\S\x20) (?:/{3,}|\#{2,}|~{2,}|@{2,}|§{2,}|;{2,}) (?=\x20\S)  # marks between two words: one /// two
+    | (?<=[.!?。]\x20) (?://|[•·¶^~]) (?=\x20\S)                     # a mark between two sentences: One. // Two.
+    | [\x1d-\x1f]                                                   # separators of groups, records and units
+    | <hr\s*/?>
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 # The marks that a dividing line repeats.
 _DIVIDER_MARKS = frozenset("-=*#~_+—─━═")
-# What to write for separators that cannot be seen.
+# Visible codes of separators that cannot be seen.
 _VISIBLE_CODES = {
     "\f": "\\f",
     "\t": "\\t",
@@ -103,7 +105,7 @@ _VISIBLE_CODES = {
     "\x1f": "\\x1f",
     "\n": "\\n",
 }
-# Separators that stand between blanks: they may be a part of an address or a word.
+# Separators that count only between blanks, since they may be a part of an address or a word.
 _SPACED_SEPARATORS = frozenset({"//", "^", "•", "·", "¶"})
 # The label or tag before each passage, as prompts have it: Source: guide.md, <document index="1">, also in one tag around all.
 _PASSAGE_LABEL = re.compile(
@@ -111,14 +113,14 @@ _PASSAGE_LABEL = re.compile(
     (?:<\w+>\s*)?                                       # a tag around all
     {_MARKS_BEFORE_NAME}
     (
-        (?:{"|".join(_PASSAGE_WORDS["labels"])})[ \t]*[:：=]
-      | BEGIN[ _]\w+
-      | <(?:{"|".join(_PASSAGE_WORDS["tags"])})\b
+        (?:{"|".join(_PASSAGE_WORDS["labels"])})[ \t]*[:：=]    # Source: guide.md
+      | BEGIN[ _]\w+                                     # BEGIN DOCUMENT
+      | <(?:{"|".join(_PASSAGE_WORDS["tags"])})\b          # <document index="1">
     )
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# An address; among a few words that are no sentence it is that of a page.
+# The address of a page.
 _ADDRESS = re.compile(r"https?://\S+")
 # The maximum number of words of the title of a page.
 _MAX_TITLE_WORDS = 12

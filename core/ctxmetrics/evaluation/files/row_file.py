@@ -283,10 +283,12 @@ class RowFile(Iterator[T], Generic[T]):
         return columns
 
     def count(self) -> int | None:
-        """Count the samples of the file; lines of JSON are not parsed.
+        """Count the samples of the file. Lines of JSON are counted without parsing them.
 
-        None if samples are not known without reading (options choose or join rows, or a row holds several samples), or if the file
-        cannot be read twice.
+        Return None in two cases:
+
+        - the number is not known without reading: options choose or join rows, or a row holds several samples;
+        - the file cannot be read twice.
 
         Raises:
             InputFileError: As reading raises.

@@ -68,14 +68,14 @@ class RunnerDifference:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """What a comparison found.
+    """The result of comparing runners with the core.
 
     Attributes:
-        runners: Names, the core first.
-        metrics: Names.
-        compared: Number of values compared with the core's.
-        differences: Values that are not equal under ``==``; a runner that failed differs in every sample.
-        absent: Adapters whose framework is not installed, and why.
+        runners: The names of the runners, the core first.
+        metrics: The names of the metrics.
+        compared: The number of values that were compared with the core's.
+        differences: The values that are not equal under ``==``. A runner that failed differs in every sample.
+        absent: By the name of an adapter that did not run: why not.
         values: The core's values, by metric and sample.
     """
 

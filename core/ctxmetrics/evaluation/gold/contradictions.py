@@ -199,12 +199,12 @@ class GoldTexts:
         """Describe names that no passage has, and other names between the same words."""
         unknown_names = find_names_in(words, language) - self._known_keys
         for start, end in _find_runs(words, unknown_names):
-            own = " ".join(word.spelling for word in words[start:end])
-            for others in self._words:
-                names = find_names_in(others, language)
-                rival = _find_name_between(words[:start], words[end:], others, names)
-                if rival and not has_initials(own, rival):
-                    return f"{own!r} against {rival!r}"
+            name = " ".join(word.spelling for word in words[start:end])
+            for gold_words in self._words:
+                gold_names = find_names_in(gold_words, language)
+                gold_name = _find_name_between(words[:start], words[end:], gold_words, gold_names)
+                if gold_name and not has_initials(name, gold_name):
+                    return f"{name!r} against {gold_name!r}"
         return ""
 
     # --- nearly the same statement ---

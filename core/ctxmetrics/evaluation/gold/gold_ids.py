@@ -48,12 +48,12 @@ _MAX_IDS_IN_EVIDENCE = 3
 # The end of an id that names a part of a source in words: page 3, chunk 12 of 40, 3. Seite, 第3页.
 _NAMED_PART_ENDING = re.compile(
     r"""
-      [-_:./, (]+
+      [-_:./, (]+                                                  # guide, page 3; doc_chunk_12 of 40
       (?: page | pg | chunk | part | passage | segment | section | sect | para | row | line | node | split | seite | s\. | kapitel
         | abschnitt | página | pagina | pág\. | стр\. | p | c | s | t | l )
       [-_:./ =]* \d+ (?: [-_:./ ]* (?: of | von | de | - | / ) [-_:./ ]* l? \d+ )? \)? $
-    | [-_:./, ]+ \d+ \. [ ] (?: seite | kapitel | abschnitt ) $
-    | [-_:./, ]* 第? \d+ [页頁章节節块塊] $
+    | [-_:./, ]+ \d+ \. [ ] (?: seite | kapitel | abschnitt ) $     # doc, 3. Seite
+    | [-_:./, ]* 第? \d+ [页頁章节節块塊] $                           # doc第3页
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -65,7 +65,7 @@ _PART_ENDING = re.compile(
     | [-_:./ @~|]+ \d+ (?: [-_/] \d+ )? [a-z]? $                   # doc:3, doc_10-20, doc@3, doc-3/10, doc_3a
     | \[ \d+ \] $                                                 # doc[3]
     | \( \d+ \) $                                                 # doc(3)
-    | [?&] (?: page | chunk | start ) = \d+ $
+    | [?&] (?: page | chunk | start ) = \d+ $                      # doc?page=3
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -210,7 +210,12 @@ def _begins_as_question(text: str) -> bool:
 
 
 def _check_reference(question: Question, folded_questions: frozenset[str]) -> Iterator[Finding]:
-    """Find a reference that is no answer; some are one of the questions that are asked."""
+    """Find a reference that is no answer, such as one that repeats a question.
+
+    Args:
+        question: The question with its reference.
+        folded_questions: The folded texts of all questions.
+    """
     text = question.reference
     if question.sample.reference is None and not text:
         return

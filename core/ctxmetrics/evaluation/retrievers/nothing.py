@@ -195,17 +195,17 @@ def find_nothing(
 
 
 class _Curve:
-    """What a setting would return if contexts with scores below a threshold were left out, for each threshold.
+    """The curve over a threshold: the recall and the empty results of a setting without the contexts below the threshold.
 
     Args:
-        results: The setting's scores.
-        scores: For each question the scores of its contexts.
-        unanswerable: The indices of the questions without an answer.
-        answerable: The indices of the others.
+        results: The results of the setting.
+        scores: For each question, the scores of its contexts.
+        unanswerable: The indexes of the questions without an answer.
+        answerable: The indexes of the questions with an answer.
         metric: The recall.
 
     Attributes:
-        sign: -1 if the scores are distances, where less is better; else 1.
+        sign: -1 if the scores are distances, so that a lower score is better; else 1.
     """
 
     def __init__(

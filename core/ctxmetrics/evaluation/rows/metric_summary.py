@@ -110,9 +110,9 @@ class MetricSummary:
 
     @property
     def alike(self) -> str | None:
-        """``yes`` or ``no``, if the judge says that to more than 95 % of at least 60 verdicts; else None.
+        """``yes`` or ``no`` if more than 95 % of the verdicts are this; else None.
 
-        Of at least 20 where most of the contexts that are called useful are named by no unit's evidence.
+        At least 60 verdicts are needed. 20 are enough if no unit's evidence names most of the contexts that are called useful.
         """
         most_frequent_count = max(self.said)
         judged = sum(self.said)

@@ -83,7 +83,7 @@ def write_tables(path: str | os.PathLike[str], rows: Iterable[Row], *, keep_text
 
 
 def write_gates(path: str | os.PathLike[str], outcomes: Iterable[Outcome]) -> None:
-    """Write what became of gates into the first line of a file of results; a table, a device or a pipe is left alone.
+    """Write the outcomes of gates into the first line of a file of results. Tables, devices and pipes are not changed.
 
     Outcomes that the file has already stay, unless they are about a comparison with the same run, or, like these, about none.
 

@@ -31,7 +31,7 @@ from ctxmetrics.scores.score import Provenance, Score
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-# How many characters of a provenance's number a message shows.
+# The maximum number of characters of a provenance's number in a message.
 _MAX_NUMBER_CHARACTERS = 80
 _NO_RESULTS = "this is no line of results"
 _HOW_TO_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."

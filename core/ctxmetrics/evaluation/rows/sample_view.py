@@ -11,7 +11,7 @@ from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
-# Characters of one context that are shown.
+# The maximum number of shown characters of a context.
 _MAX_CONTEXT_CHARACTERS = 20_000
 
 
@@ -43,10 +43,10 @@ def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dic
 def _key_evidence(
     scores: Mapping[str, Score], attribution: Attribution | None
 ) -> list[tuple[Verdict, str]]:
-    """Pair each verdict whose evidence is marked with the key of its unit: ``s1``, ``s2`` .."""
+    """Pair each verdict whose evidence is marked with the key of its unit: ``s1``, ``s2`` and so on."""
     if attribution:
         return [(unit, f"s{number}") for number, unit in enumerate(attribution.units, 1)]
-    # The evidence of other metrics is marked, and tied to nothing.
+    # The evidence of other metrics is marked without a key: it belongs to no unit.
     return [(verdict, "") for score in scores.values() for verdict in score.verdicts]
 
 

@@ -60,10 +60,10 @@ class BatchScorer:
 
     Attributes:
         metrics: The metrics.
-        plan: How the rows are read.
+        plan: The plan that reads the rows.
         judge: As for `ctxmetrics.evaluate`.
         options: As for `ctxmetrics.evaluate`.
-        report: Called with the reason where a metric could score no row of a batch.
+        report: A function that is called with the reason if a metric could score no row of a batch.
 
     Raises:
         ParameterError: A parameter is wrong, or two metrics have one name.
@@ -335,7 +335,7 @@ def _score_rows(
 
 
 def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
-    """Make a sample from the cells of a row; a sample stays as it is."""
+    """Build a sample from the cells of a row. A sample stays as it is."""
     if type(row) is not tuple:
         return row  # type: ignore[no-any-return]  # a sample
     values = dict(zip(fields, row, strict=True))

@@ -80,16 +80,16 @@ _log = logging.getLogger("ctxmetrics")
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """One sample under way.
+    """A sample that is being scored.
 
     Attributes:
-        index: Its position.
+        index: The position of the sample in the run.
         sample: The sample.
-        metrics: What it is scored with.
-        scores: One a metric, or a task where that waits for something; none when the run was stopped before.
-        known: Whether a file that is resumed has its scores.
-        tasks: The tasks that it waits for.
-        control: The true verdicts about it, if it is a control.
+        metrics: The metrics that score the sample.
+        scores: For each metric a score, or a task if the metric waits for something. Empty if the run was stopped before.
+        known: Whether the scores were read from the file of an earlier run.
+        tasks: The tasks that the job waits for.
+        control: The true verdicts of a control sample; None for a sample of the run.
         waits_for: The requests whose batches are not answered yet.
     """
 
@@ -112,12 +112,13 @@ class Evaluation:
         judge: As for `evaluate`.
         controls: As for `evaluate`.
         memo: The store of finished judgements; None: the memory of the process.
-        keep: Whether the results keep whole rows; None: unless there is ``out``.
-        resume: Take over the rows that a run that was stopped left in ``OUT.part``; not with ``keep``.
-        stores: Whether new judgements go into the cache; else this run alone has them.
+        keep: Whether the results keep whole rows. None: they do unless there is ``out``.
+        resume: Whether to take over the rows that a stopped run left in ``OUT.part``. It has no effect with ``keep``.
+        stores: Whether new judgements go into the cache. Else only this run uses them.
         in_caller: Whether the calling thread reads the samples, if they are no list (`run_in_caller`).
         first: The position of the first sample, for messages about samples without an id.
-        again: Opens the samples once more, for a run in batches; None: where they are no iterator, they are read again.
+        again: A function that opens the samples once more, for a run in batches. None: samples that are no iterator are read
+            again.
         **options: As for `evaluate`.
     """
 
@@ -173,7 +174,7 @@ class Evaluation:
                 raise ParameterError(
                     "evaluate: a run in batches scores several times, and sends no events. Leave telemetry (--otel) out."
                 )
-            # Here, since it loads what speaks to providers, which other runs do not need.
+            # Imported here: it loads the clients of providers, which other runs do not need.
             from ctxmetrics.evaluation.batching.rounds import BatchRounds
 
             self._rounds = BatchRounds(batch, self.metrics, out)
@@ -187,13 +188,13 @@ class Evaluation:
         self._out_of_time = False
         self._jobs: deque[_Job] = deque()
         self._running = 0
-        # When other tasks last had a turn.
+        # The time at which other tasks last had a turn.
         self._paused = 0.0
-        # Set when a sample is read, finished or collected, or when the run is stopped.
+        # This event is set when a sample is read, finished or collected, or when the run is stopped.
         self._changed = asyncio.Event()
 
     def _build_run(self) -> Run:
-        """Build the state of the requests, and begin the controls anew."""
+        """Build the state of the requests, and restart the controls."""
         options = self._options
         if self._control_count != 0:
             self._controls = ControlRun(self._control_count, self.metrics, self.source.total)
@@ -214,7 +215,11 @@ class Evaluation:
         return run
 
     def stop(self, why: str) -> None:
-        """Cancel what is under way, in the run's own thread; judges that do not end in time are left behind."""
+        """Cancel the running jobs, in the thread of the run. Judges that do not end in time are abandoned.
+
+        Args:
+            why: The reason, for `Results.stopped`.
+        """
         if self._stopped is None:
             self._stopped = why
             for job in self._jobs:
@@ -225,12 +230,12 @@ class Evaluation:
             self._changed.set()
 
     def _leave_behind(self) -> None:
-        """Stop waiting for what does not end in time."""
+        """Stop waiting for jobs that do not end in time."""
         self._out_of_time = True
         self._changed.set()
 
     async def go(self) -> Results:
-        """Score everything."""
+        """Score all samples within the deadline."""
         with ExitStack() as stack:
             deadline = self._options["deadline"]
             if deadline is not None:
@@ -251,7 +256,7 @@ class Evaluation:
             while True:
                 self.metrics = await rounds.begin(self._run)
                 if "server" in rounds.journal.facts:  # it has answered
-                    # Replies that are bad come without the good ones, which are remembered: they say nothing of the judge.
+                    # Good replies are remembered, and only bad replies come again. So their number says nothing of the judge.
                     self._run.max_failures = sys.maxsize
                 results = await self._score_all()
                 if self._stopped or self._again is None or not await rounds.wait(self._sleep):
@@ -263,7 +268,7 @@ class Evaluation:
             rounds.journal.close()
 
     async def _sleep(self, seconds: float) -> bool:
-        """Sleep, unless the run is stopped; return whether it goes on."""
+        """Sleep until the time is over or the run is stopped. Return whether the run goes on."""
         self._changed.clear()
         if self._stopped is None:
             with suppress(TimeoutError):

@@ -34,9 +34,9 @@ class RunValues:
 
     Attributes:
         metric: The metric's name.
-        scale: Its highest value.
-        samples: What each sample can lose and win.
-        part: What a part of a value is called, such as ``sentence``.
+        scale: The highest value of the metric.
+        samples: The parts of its value that each sample can lose and win.
+        part: The noun for a part of a value, such as ``sentence``.
     """
 
     metric: str

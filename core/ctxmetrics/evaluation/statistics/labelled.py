@@ -111,7 +111,7 @@ class LabelledDifference:
     def allow_change(self, margin: float, sign: int = -1) -> bool:
         """Tell whether the labels allow a change that the judge shows and that is larger than a margin.
 
-        They do not if two things hold, for a gain:
+        For a gain, they do not allow it if both conditions hold:
 
         - they differ from the judge: ``c < -1.4 * s_r``, with c the correction and s_r its error; or, in the samples that changed
           by the judge, ``g < -2 * s_g``, with g the mean of ``d - f`` and s_g its error;
@@ -138,7 +138,7 @@ class LabelledDifference:
     def allow_no_loss(self, margin: float) -> bool:
         """Tell whether the labels allow the judge's conclusion that no loss is larger than a margin.
 
-        They do not if two things hold:
+        They do not allow it if both conditions hold:
 
         - they are below the judge: ``c < 0``;
         - they do not show the same: ``T - min(1, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
@@ -358,9 +358,9 @@ class _Samples:
     """The samples of both runs; the labelled ones are the first.
 
     Attributes:
-        people: The differences by people's labels.
-        judge: The judge's differences of all samples.
-        sizes: How many samples each labelled one stands for.
+        people: The differences of the labelled samples by people's labels.
+        judge: The differences of all samples by the judge.
+        sizes: How many samples each labelled sample stands for.
         cluster_numbers: The number of the cluster of each sample.
         scale: The largest possible difference.
     """
@@ -428,9 +428,10 @@ class _Samples:
         )
 
     def compare_changed(self) -> tuple[float, float]:
-        """Return people's mean less the judge's in the labelled samples that changed by the judge, and its standard error.
+        """Compute people's mean minus the judge's mean, over the labelled samples that changed by the judge.
 
-        People's errors remain where all samples are labelled: the error has no correction for a finite population.
+        Return the difference and its standard error. The error has no correction for a finite population: even if all samples
+        are labelled, people's own errors remain.
         """
         labelled_judge = self.judge[: len(self.people)]
         rows = np.flatnonzero(np.abs(labelled_judge) > ROUNDING_ERROR)
@@ -459,7 +460,7 @@ class _Samples:
 
 
 def _combine_terms(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> float:
-    """Compute the error by samples without labels of some strata."""
+    """Compute the error of some strata that comes from their samples without labels."""
     if not strata:
         return 0.0
     terms = np.sum([stratum.terms for stratum in strata], axis=0)
@@ -467,7 +468,7 @@ def _combine_terms(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> fl
 
 
 def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
-    """Return how much the judge counts in a stratum: the slope of people's values over the judge's, from 0 to 1.
+    """Return how much the judge counts in a stratum, from 0 to 1: the slope of people's values over the judge's values.
 
     Args:
         people: People's values.
@@ -486,7 +487,7 @@ def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
 
 
 def _design_effect(values: _Numbers, cluster_numbers: NDArray[np.intp]) -> float:
-    """Return by how much clusters raise the variance of a mean; 0 if the values do not differ."""
+    """Return the factor by which clusters raise the variance of a mean. It is 0 if all values are equal."""
     spread = float(values.var(ddof=1)) / len(values)
     if spread < ROUNDING_ERROR**2:
         return 0.0
