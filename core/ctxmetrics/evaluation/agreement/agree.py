@@ -89,7 +89,7 @@ _RUN_KEYS = ("run_id", "run", "run_tag")
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport:
-    """What a comparison with people's labels found; as a string, tables.
+    """The results of a comparison with people's labels. As a string, they are tables.
 
     Attributes:
         judge: The judge's name.
@@ -137,7 +137,7 @@ class AgreementReport:
         return render("text.html", text=str(self))
 
     def _sentences(self) -> Iterator[str]:
-        """Yield what the figures mean."""
+        """Yield sentences about the meaning of the figures."""
         people_by_label = {figures.label: figures for figures in self.people}
         for agreement in self.agreements:
             label = agreement.label

@@ -43,14 +43,14 @@ INJECTION = "injection"
 
 # A count, and the number that it is a part of.
 Share = tuple[int, int]
-# The verdicts on one sample, by id; one without a value stands for what is missing.
+# The verdicts on one sample, by id. A missing verdict is there without a value.
 VerdictsById = Mapping[str, Verdict]
 Judged = Sequence[tuple[LabelledSample, VerdictsById]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCheck(Plain):
-    """What `check_judge` found; as a string, a table. All figures but ``changed`` are of the first repetition.
+    """The results of `check_judge`. As a string, they are a table. All figures except ``changed`` are of the first repetition.
 
     Attributes:
         judge: The judge's name.
@@ -216,7 +216,7 @@ def _check_arguments(judge: Judge, repetitions: int, samples: int | None, option
 
 
 def cost_of(judge: Judge, repetitions: int = REPETITION_COUNT, most: int | None = None) -> str:
-    """Return in one line what `check_judge` will cost."""
+    """Describe in one line the cost of `check_judge`."""
     samples = [item.sample for item in labelled_samples()[:most]]
     times = "once" if repetitions == 1 else f"{repetitions} times"
     samples_text = f"{plural(len(samples), 'sample')}, judged {times}"

@@ -1,4 +1,4 @@
-"""What is computed from labels: corrected means (of all samples, by system), and a bar for the embedded judge."""
+"""Figures computed from labels: corrected means of all samples and of each system, and a bar for the embedded judge."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from ctxmetrics.scores.wording import format_verdict, plural
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Verdict
 
-# The kinds of labels: what one answer is about, and the metric whose verdicts it is compared with. A
+# The kinds of labels: the subject of one answer, and the metric with whose verdicts it is compared. A
 # reference counts as supported by the judge when every sentence of it is.
 KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
     CONTEXTS: ("retrieved context", ContextPrecision),
@@ -48,8 +48,8 @@ class Compared:
         label: Which kind.
         sample: The sample.
         sample_id: The sample's id, or its number.
-        people: What people said of each thing, None if they did not; None in all if the sample has no such labels.
-        verdicts: What the judge said.
+        people: The labels of people, None for a question without a label. None instead of all if the sample has no such labels.
+        verdicts: The verdicts of the judge.
         score: The judge's score of the sample.
         group: The cluster that the sample belongs to; None: it is in no cluster with others.
         weight: How many samples it stands for.
@@ -72,7 +72,7 @@ class Compared:
 
     @property
     def pairs(self) -> list[tuple[bool, Verdict]]:
-        """What people say, and the judge's verdict, if there are both."""
+        """Pairs of people's label and the judge's verdict, for questions that have both."""
         pairs = []
         for label, verdict in zip(self.people or (), self.verdicts, strict=True):
             if label is not None and verdict.value is not None:
@@ -132,7 +132,7 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
 
 
 def _count_things(sample: Sample, label: str) -> int:
-    """Count what a sample has to label."""
+    """Count the questions that a sample has for labels."""
     if label == UNITS:
         return len(split_sentences(sample.reference or ""))
     if label == CONTEXTS:

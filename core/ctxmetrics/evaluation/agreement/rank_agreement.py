@@ -93,7 +93,7 @@ class Ranking(Plain):
 
     @property
     def conclusion(self) -> str:
-        """What the figures say, in a sentence."""
+        """The meaning of the figures, in a sentence."""
         low_name, low = self.lowest
         high_name, high = self.highest
         return (

@@ -14,7 +14,7 @@ from ctxmetrics.scores.wording import plural
 from ctxmetrics.verdicts import Usage
 
 BATCH_MODES = ("submit", "wait")
-# What a sample waits for in this run: its replies that are not there add to the list.
+# The requests that a sample waits for in this run. Each missing reply is added to the list.
 waits_for: ContextVar[list[str] | None] = ContextVar("ctxmetrics_waits_for", default=None)
 
 
@@ -28,8 +28,8 @@ class Batch:
     Attributes:
         mode: ``"wait"`` returns when nothing is open; ``"submit"`` returns once the requests are submitted.
         folder: Where the journal and the replies are; None: ``OUT.batch`` beside ``out``.
-        max_requests: The most requests of one batch; None: what the provider takes.
-        max_bytes: The maximum number of bytes of one batch; None: what the provider takes.
+        max_requests: The maximum number of requests of one batch; None: the limit of the provider.
+        max_bytes: The maximum number of bytes of one batch; None: the limit of the provider.
         max_queued_tokens: The most tokens that are submitted and not answered; the rest is submitted later. None: no limit,
             until the provider refuses a batch for it.
         poll: Seconds between two looks at the batches.
@@ -54,15 +54,15 @@ class Batch:
 
 @dataclass(slots=True, kw_only=True)
 class BatchReport:
-    """What became of the batches of a run.
+    """The outcome of the batches of a run.
 
     Attributes:
-        batched: What was paid at the price of batches.
-        online: What was paid at the ordinary price: the first request, which shows what the server takes.
-        price: What a batch costs, as a share of the ordinary price, if the provider says so.
+        batched: The usage that was paid at the price of batches.
+        online: The usage that was paid at the ordinary price: the first request, which shows what the server accepts.
+        price: The price of a batch as a share of the ordinary price; None if the provider does not state it.
         unfinished: The batches that are not answered yet.
         held_back: Requests that wait for room in the provider's queue.
-        notes: What happened to batches that did not end well, a line each.
+        notes: One line for each batch that failed.
     """
 
     batched: Usage
@@ -79,7 +79,7 @@ class BatchReport:
 
     @property
     def paid(self) -> str:
-        """What was paid at which price, in one line."""
+        """The usage at each price, in one line."""
         price = "the server's price of batches"
         if self.price is not None:
             price = f"{self.price:g} of the ordinary price"
@@ -88,12 +88,12 @@ class BatchReport:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What a summary says."""
+        """The lines of a summary."""
         return (self.paid, *self.notes)
 
     @property
     def waiting(self) -> str:
-        """What is open, in one line."""
+        """The open batches, in one line."""
         batch_count = len(self.unfinished)
         batches = "1 batch" if batch_count == 1 else f"{batch_count} batches"
         request_count = sum(intent.requests for intent in self.unfinished)

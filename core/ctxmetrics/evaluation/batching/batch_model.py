@@ -35,12 +35,12 @@ class BatchModel(ReplayingModel):
 
     Args:
         provider: The batches of a model.
-        journal: What is known.
+        journal: The journal of the run: its batches and replies.
         batch: How large they may be.
 
     Attributes:
         drafts: The batches to submit, each with the file of its requests, which is gone when the process ends.
-        held_back: Requests that are not noted until it is known what others cost.
+        held_back: Requests that are not written down until the cost of other requests is known.
     """
 
     times_requests: ClassVar[bool] = True
@@ -69,7 +69,7 @@ class BatchModel(ReplayingModel):
 
     @property
     def most_queued(self) -> float:
-        """The most tokens that may be submitted and not answered; infinite if nothing is known."""
+        """The maximum number of submitted tokens without an answer. It is infinite if no limit is known."""
         limit_of_caller: float = math.inf
         if self.batch.max_queued_tokens is not None:
             limit_of_caller = self.batch.max_queued_tokens
@@ -83,7 +83,7 @@ class BatchModel(ReplayingModel):
     async def recall(
         self, prompt: Prompt, schema: type[BaseModel], ask: Callable[[], Awaitable[Reply]]
     ) -> Reply:
-        """Answer from what is there; the first request of all is asked.
+        """Answer with the reply in the journal. Only the very first request is sent.
 
         Raises:
             JudgeError: The request failed when it was sent; or its reply is not there yet (``pending``).
@@ -129,7 +129,7 @@ class BatchModel(ReplayingModel):
         return reply
 
     def _keep_first(self, key: str, outcome: Outcome, paid: Usage) -> None:
-        """Keep what became of the first request, and what the server refused of it."""
+        """Keep the outcome of the first request, and the settings that the server refused."""
         with self.journal.writing():
             self.journal.put(key, outcome)
             self.journal.add_paid("online", paid)

@@ -32,12 +32,12 @@ class Intent:
     """A batch, from its first request until its input is deleted at the provider.
 
     Attributes:
-        name: Its name at the provider, if the provider stores a name.
+        name: The name of the batch at the provider, if the provider stores a name.
         requests: How many requests it has.
         tokens: The estimated tokens of its requests and replies.
         made: When it was about to be submitted, in seconds since 1970.
         file: The id of its input file at the provider, if there is such a file.
-        batch: Its id at the provider; None until it is submitted.
+        batch: The id of the batch at the provider; None until it is submitted.
         expires: When it ends at the latest, in seconds since 1970; None if that is not known.
         ended: How it ended; None until then.
         deleted: Whether its input is deleted at the provider.
@@ -60,9 +60,9 @@ class Outcome(NamedTuple):
     Attributes:
         body: A chat completion as JSON text; None if the request failed.
         code: The verdict code of the failure.
-        message: What happened.
+        message: A description of the outcome.
         again: Whether the request is to be asked once more.
-        paid: What it cost, unless it was read from the journal, which holds the sum alone.
+        paid: The cost of the request. It is empty if the outcome was read from the journal, which holds only the sum.
     """
 
     body: str | None = None
@@ -123,7 +123,7 @@ class Journal:
             ) from None
 
     def _open(self) -> None:
-        """Open both files, and read what is known."""
+        """Open both files, and read their data."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (JOURNAL_FILE, _REPLIES_FILE):
             (self.folder / name).touch(mode=0o600)
@@ -192,7 +192,7 @@ class Journal:
         self.intents.append(intent)
 
     def note(self, intent: Intent, **news: Any) -> None:
-        """Write what happened to a batch: fields of `Intent`. One that has ended has no open request."""
+        """Write changes of a batch: fields of `Intent`. A batch that has ended has no open request."""
         for name, value in news.items():
             setattr(intent, name, value)
         with self.writing():
@@ -210,16 +210,16 @@ class Journal:
         return self._database.execute(statement, values)
 
     def set_fact(self, name: str, value: object) -> None:
-        """Write what is known. Call it within `writing`."""
+        """Write the known facts. Call it within `writing`."""
         self._set("facts", name, value)
         self.facts[name] = value
 
     def get_paid(self, how: str) -> Usage:
-        """Return what was paid, ``batched`` or ``online``."""
+        """Return the cost so far, of ``batched`` or ``online`` requests."""
         return Usage(**self.facts.get(how, {}))
 
     def add_paid(self, how: str, usage: Usage) -> None:
-        """Write what was paid. Call it within `writing`."""
+        """Write the cost so far. Call it within `writing`."""
         self.set_fact(how, (self.get_paid(how) + usage).to_dict())
 
     def is_waiting(self, key: str) -> bool:

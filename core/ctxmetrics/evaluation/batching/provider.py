@@ -50,8 +50,8 @@ class BatchState(NamedTuple):
     Attributes:
         status: The provider's word.
         ended: Whether it has ended.
-        results: The ids of the files that hold what was answered.
-        problem: What the provider says is wrong with the whole of it; empty if nothing is.
+        results: The ids of the files with the answers.
+        problem: The provider's message about a fault of the whole batch; empty if there is none.
         bad_lines: The numbers of the lines that it refused, from 1.
         queue_full: Whether it was refused for the tokens that are queued.
     """
@@ -71,7 +71,7 @@ _TOO_LONG_OUTCOME = Outcome(
 
 @dataclass(eq=False)
 class BatchProvider(ABC):
-    """The batches of a server. What asks the server blocks, and raises what its client raises.
+    """The batches of a server. Methods that ask the server block, and raise the errors of its client.
 
     Args:
         model: The model.
@@ -90,14 +90,14 @@ class BatchProvider(ABC):
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a method of the provider. Repeat the call while the server has no room, or does not know the object yet.
 
-        After any other failure, what was asked may have been done.
+        After any other failure, the server may have done the work.
 
         Raises:
-            JudgeError: What the client raised.
+            JudgeError: The error of the client.
         """
 
         def wait(state: tenacity.RetryCallState) -> float:
-            """Return the seconds to wait: what the server asked for, else a pause that is doubled with each attempt."""
+            """Return the seconds to wait: as many as the server asked for, else a pause that is doubled with each attempt."""
             problem = None if state.outcome is None else state.outcome.exception()
             seconds = getattr(problem, "retry_after", None)
             if not seconds:
@@ -114,7 +114,7 @@ class BatchProvider(ABC):
         return result
 
     def call_if_there(self, function: Callable[..., T], *arguments: Any) -> T | None:
-        """Return what `call` does. Return None if the server does not have what it is asked about."""
+        """Return the result of `call`. Return None if the server does not have the object of the call."""
         try:
             return self.call(function, *arguments)
         except JudgeError as problem:
@@ -130,7 +130,7 @@ class BatchProvider(ABC):
     @property
     @abstractmethod
     def batches(self) -> Any:
-        """What the client's package has for batches."""
+        """The part of the client's package for batches."""
 
     @abstractmethod
     def build_line(self, key: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -157,7 +157,7 @@ class BatchProvider(ABC):
 
     @abstractmethod
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:
-        """Tell whether a batch of the provider is that of an intent."""
+        """Tell whether a batch of the provider belongs to an intent."""
 
     def fetch_state(self, intent: Intent) -> BatchState:
         """Ask the server how a batch stands."""
@@ -186,16 +186,16 @@ class BatchProvider(ABC):
         """Delete the requests of a batch at the provider."""
 
     def read_results(self, file: IO[bytes]) -> Iterator[tuple[str, Outcome]]:
-        """Yield the key of each line of the results, empty if it has none, and what became of its request."""
+        """Yield the key of each line of the results and the outcome of its request. A line without a key has an empty key."""
         file.seek(0)
-        # What is left of a line that is too long is read as a line without a key.
+        # The rest of a line that is too long is read as a line without a key.
         for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
             match = _KEY_IN_LINE.search(line)
             key = match[1].decode() if match else ""
             yield key, self._read_line(line)
 
     def _read_line(self, line: bytes) -> Outcome:
-        """Read what became of a request from its line of the results."""
+        """Read the outcome of a request from its line of the results."""
         if len(line) == _MAX_LINE_BYTES:
             return _TOO_LONG_OUTCOME
         item = None
@@ -325,7 +325,7 @@ class OpenAIBatches(BatchProvider):
         )
 
     def is_batch(self, batch: Any, intent: Intent, journal: Journal) -> bool:  # noqa: ARG002 - Anthropic's batches have no names
-        """Tell whether a batch has the name of an intent, or its input where the server keeps no metadata."""
+        """Tell whether a batch has the name of an intent. If the server keeps no metadata, compare the input file."""
         metadata = batch.metadata or {}
         has_name = metadata.get(_NAME_KEY) == intent.name
         has_input = batch.input_file_id == intent.file
@@ -493,7 +493,7 @@ class AnthropicBatches(BatchProvider):
 def _to_completion(message: Any) -> object:
     """Return a message in the form of a chat completion.
 
-    What is no message is returned as it is, and is refused where it is read.
+    Other data is returned as it is, and is refused when it is read.
     """
     try:
         texts = [block["text"] for block in message["content"] if block["type"] == "text"]

@@ -1,4 +1,4 @@
-"""The rounds of a run in batches: collect what came, replay the run over it, submit what is open."""
+"""The rounds of a run in batches: collect new replies, replay the run with them, submit open requests."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class BatchRounds:
         out: The file of the results, or None.
 
     Attributes:
-        journal: Their journal, when it is open.
-        report: What became of the batches, when a round has ended.
+        journal: The journal of the batches, while it is open.
+        report: The outcome of the batches, after a round.
         problem: Why the run ends though something is open, or None.
 
     Raises:
@@ -71,7 +71,7 @@ class BatchRounds:
     report: BatchReport = field(init=False)
     problem: str | None = field(init=False, default=None)
     _asking: BatchModel = field(init=False)
-    # What happened to batches, a line each.
+    # One line for each event of a batch.
     _notes: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -113,7 +113,10 @@ class BatchRounds:
                 return False
 
     async def begin(self, run: Run) -> tuple[Metric, ...]:
-        """Collect what is there, and return the metrics of the next round; the limits of ``run`` hold for its requests."""
+        """Collect the results of ended batches, and return the metrics of the next round.
+
+        The limits of ``run`` hold for the requests of the round.
+        """
         await self._collect()
         unanswered = sum(intent.requests for intent in self.journal.unfinished)
         answered = self.journal.get_paid("batched") + self.journal.get_paid("online")
@@ -123,7 +126,10 @@ class BatchRounds:
         return tuple(_give_model(metric, self._asking) for metric in self.metrics)
 
     async def submit(self, *, run_is_whole: bool) -> str | None:
-        """Submit what the round noted, unless the run ended early, and return why the run has not all its values, or None."""
+        """Submit the new requests of the round, unless the run ended early.
+
+        Return why the run does not have all its values, or None if it has them.
+        """
         try:
             if run_is_whole and self.problem is None:
                 await in_thread(self._submit)
@@ -148,7 +154,10 @@ class BatchRounds:
         return self.report.waiting if self.report.is_open else None
 
     async def wait(self, sleep: Sleep) -> bool:
-        """Collect batches until all have ended; one is enough where requests wait for room. False: no round is to follow."""
+        """Collect batches until all have ended. If requests wait for room, one ended batch is enough.
+
+        Return whether another round follows.
+        """
         if self.batch.mode == "submit" or not self.report.is_open:
             return False
         unfinished_before = len(self.journal.unfinished)
@@ -221,7 +230,7 @@ class BatchRounds:
             self._add_note(intent, f"{state.status}: {'; '.join(problems)}")
 
     def _keep_results(self, intent: Intent, file: IO[bytes]) -> Counter[str]:
-        """Keep what the lines of the results say, and count the failures by their codes."""
+        """Store the outcomes in the lines of the results, and count the failures by their codes."""
         failures: Counter[str] = Counter()
         paid = Usage()
         for key, outcome in self._provider.read_results(file):
@@ -238,7 +247,7 @@ class BatchRounds:
         return failures
 
     def _add_note(self, intent: Intent, problem: str) -> None:
-        """Note what happened to a batch, once; a provider's words are untrusted."""
+        """Add a note about a batch, if it is new. The words of a provider are untrusted."""
         note = visible(masked(f"batch {intent.batch or intent.name}: {problem}"))
         if note not in self._notes:
             self._notes.append(note)
@@ -262,7 +271,7 @@ class BatchRounds:
                 self._submit_batch(intent, lines)
 
     def _submit_batch(self, intent: Intent, lines: IO[bytes]) -> None:
-        """Submit a batch. What is about to be done is written before it is done.
+        """Submit a batch. The journal gets each step before the step is done.
 
         Raises:
             JudgeError: It cannot be submitted, or whether it was is not known: the next start looks for it.

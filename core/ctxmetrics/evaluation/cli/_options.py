@@ -39,12 +39,12 @@ _CONVENTION_HELP = f"{', '.join(CONVENTIONS)}. Without it: that of --schema."
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What the help of a command says about an option, and what the option takes.
+    """The help of an option, and the values that the option accepts.
 
     Attributes:
-        text: What it is for.
+        text: The purpose of the option.
         argument: Whether it is given by its place, not by a name.
-        names: What it is called on the command line; by default, as its parameter.
+        names: The names of the option on the command line. By default, it has the name of its parameter.
         lowest: The lowest number that it takes.
         highest: The highest number that it takes.
     """
@@ -231,7 +231,7 @@ class SampleFile(Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFile(Columns):
-    """The questions with what is expected, and how their file is read."""
+    """The questions with the expected items, and how their file is read."""
 
     questions: Annotated[
         Path,
@@ -299,7 +299,7 @@ class Judging(Asking):
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """What must hold of a run, else the exit status is 1."""
+    """The conditions of a run. If one fails, the exit status is 1."""
 
     fail_under: Annotated[
         list[str] | None, Help("NAME=VALUE: exit 1 if that mean is lower. Repeatable.")
@@ -362,7 +362,7 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """What tokens cost."""
+    """The prices of tokens."""
 
     price_in: Annotated[float | None, Help("Dollars for a million tokens that are sent.", lowest=0)] = (
         None
@@ -380,7 +380,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command the form that typer takes: with the options of a group in the place of the group."""
     # By the parameter of a command that takes a group: the class of the group, and the names of its options.
     groups: dict[str, tuple[Any, list[str]]] = {}
-    # What only this command has stands first in its help.
+    # Options that only this command has come first in its help.
     own_options: list[Parameter] = []
     shared_options: list[Parameter] = []
     for name, parameter in signature(function, eval_str=True).parameters.items():
@@ -451,7 +451,7 @@ class GroupedCommand(TyperCommand):
     """A command whose help begins with what it does and an example, and lists the options in their groups."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words behind the command.
+        """Read the words after the command.
 
         Raises:
             ParameterError: There is a word too many; the message says what is meant.
@@ -475,7 +475,7 @@ class GroupedCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the required arguments, then the options of each group under its title. Options of every command come last."""
         required: list[tuple[str, str]] = []
-        # By the title of a section, its lines: the option, and what it is for.
+        # By the title of a section, its lines: the option, and its purpose.
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": required, "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

@@ -17,7 +17,7 @@ _MAX_WAITING_EVENTS = 1_024
 
 @dataclass(slots=True)
 class Delivery:
-    """What was handed to the collector.
+    """The number of events that were sent to the collector.
 
     Attributes:
         provider: The provider of a run; None: nothing is sent.
@@ -69,7 +69,7 @@ def delivering(*, wanted: bool) -> Iterator[Delivery]:
     delivery = Delivery(LoggerProvider())
 
     class CountingExporter(OTLPLogExporter):
-        """Counts what the collector takes."""
+        """Counts the events that the collector accepts."""
 
         def export(self, batch: Any) -> Any:
             """Send a batch of events, and count the events that arrived."""

@@ -119,7 +119,7 @@ def compare(
 
 
 def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]) -> Iterator[Outcome]:
-    """Yield the outcome of each gate; the samples that lost most stand behind a problem."""
+    """Yield the outcome of each gate. A failed gate lists the samples that lost most."""
     from ctxmetrics.evaluation.comparison.view import describe_power, format_number
     from ctxmetrics.evaluation.runs.gates import check_difference, describe_overruled
 

@@ -65,7 +65,7 @@ class Calls:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutput:
-    """What is written, and kept for a later run."""
+    """The files that are written, and the files that are kept for a later run."""
 
     folder: Annotated[
         Path | None,
@@ -87,7 +87,7 @@ class RunOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class RunGates(Gates):
-    """What must hold of each setting, else the exit status is 1."""
+    """The conditions of each setting. If one fails, the exit status is 1."""
 
     primary: Annotated[
         list[str] | None,
@@ -329,7 +329,7 @@ def _read_margins(
 
 
 def _check_left_out(bars: Sequence[Gate], comparison: RetrieverComparison) -> Iterator[Outcome]:
-    """Yield the gates on metrics that were left out, since no retriever returned what they need: each failed."""
+    """Yield a failed outcome for each gate on a metric that was left out: no retriever returned the fields that it needs."""
     from ctxmetrics.evaluation.rows.outcome import Outcome
 
     for bar in bars:

@@ -169,7 +169,7 @@ def score(
 
     cache = _choose_cache(source.file, output, gates, judging.judge)
     judge = build_judge(**vars(judging))
-    # What reads the rows after the run. Without any of it, a long file needs no memory for them.
+    # These options read the rows after the run. Without them, the rows of a long file are not kept in memory.
     readers_of_rows = (
         show,
         output.stages,

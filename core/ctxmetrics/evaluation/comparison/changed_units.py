@@ -28,7 +28,7 @@ class Changes:
     """Collects the changes between two runs. Samples are added in any order and listed in the order of the first run.
 
     Args:
-        metrics: What is compared.
+        metrics: The names of the compared metrics.
     """
 
     def __init__(self, metrics: Iterable[str]) -> None:
@@ -42,7 +42,7 @@ class Changes:
         self._recalls = [name for name in self._worst if get_family(name) == "recall"]
 
     def add(self, position: int, before: Row, after: Row, same_contexts: bool | None) -> None:
-        """Add a sample of both runs; ``same_contexts`` is what `has_same_contexts` says of it."""
+        """Add a sample of both runs. ``same_contexts`` is the result of `has_same_contexts` for it."""
         lost = _find_supported_only_in_first(before, after, before.name, self._recalls)
         if lost:
             self._lost[position] = lost
@@ -123,7 +123,7 @@ def has_same_contexts(before: Row, after: Row) -> bool | None:
 
 
 def _get_stages(record: Mapping[str, Any]) -> object:
-    """Return what the stages of a record are compared by: their hash, or the number of contexts of each."""
+    """Return the key by which the stages of a record are compared: their hash, or the number of contexts of each."""
     return record.get("stages_key", record.get("stage_sizes"))
 
 
@@ -241,7 +241,7 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
     for position, span in first_spans.items():
         hash_ = hashes[position] if position < len(hashes) else None
         in_both: bool | None = None
-        unknown: str | None = "hashes"  # what is missing to know it
+        unknown: str | None = "hashes"  # the missing data
         # If the other run has neither hashes nor ids, it retrieved nothing.
         other_is_known = bool(other_hashes) or not other_ids
         if hash_ is not None and other_is_known:

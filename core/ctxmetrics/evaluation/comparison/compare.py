@@ -113,7 +113,7 @@ def compare_all(
         metrics: As for `compare`, and so are the others.
         by: A key of the metadata.
         cluster: A key of the metadata.
-        accept: What may differ.
+        accept: The allowed differences.
         labels: Files of people's answers.
         audit: A labelled audit of the gold.
 
@@ -151,7 +151,7 @@ class _Options:
     Attributes:
         by_file: The labels come from files.
         shorten: Whether to shorten the hashes of all rows, because one of the runs is a baseline with short hashes.
-        audit: What people said about the gold; None if there is no audit.
+        audit: The answers of people about the gold; None if there is no audit.
     """
 
     metrics: Sequence[str]
@@ -195,15 +195,15 @@ def _open_run(run: RunRows) -> Iterable[Row]:
 
 
 class _RunReader:
-    """Reads the rows of a run, and keeps what they say about the run as a whole.
+    """Reads the rows of a run, and collects the facts about the whole run.
 
     Args:
-        run: What was given: a file, or `Results`.
-        rows: Its rows.
+        run: The run: a file, or `Results`.
+        rows: The rows of the run.
         shorten: Whether to shorten the hashes of the rows as a baseline does.
 
     Attributes:
-        index: What they say about the index.
+        index: The facts about the retrieval index.
         only_here: The names of the samples that the other run does not have.
     """
 
@@ -235,7 +235,7 @@ class _RunReader:
 
 
 class _SharedSamples:
-    """What a comparison keeps of the samples that both runs have, while they are read.
+    """The data that a comparison collects about samples of both runs, while they are read.
 
     Args:
         before: The first of these samples, in the first run.

@@ -52,7 +52,7 @@ class ComparedStage(Plain):
 
     @property
     def said(self) -> str:
-        """What was lost, and whether both runs had the same to select from, if there is a stage before."""
+        """Describe the lost units. If there is an earlier stage, also say whether both runs could select from the same contexts."""
         differ = f"the pools differ in {self.different} of {plural(self.pools, 'sample')}"
         pool = differ if self.different else "from the same contexts"
         return f"{clean(self.name, TEXT)}: lost by the second run, kept by the first, {pool}: {len(self.lost)}"
@@ -185,7 +185,10 @@ class _StageSelection(NamedTuple):
 
 
 def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection | None:
-    """Compare what both runs had before a stage, and find what it lost in the second. Return None if nothing is before it."""
+    """Compare the contexts of both runs before a stage, and find the units that the stage lost in the second run.
+
+    Return None if there is no earlier stage.
+    """
     units = read_staged_units(pair[0], metric)
     other_units = read_staged_units(pair[1], metric)
     names = _list_stages(units[0])

@@ -126,12 +126,12 @@ class ScoreOrigin:
 
 @dataclass(frozen=True, slots=True)
 class OriginDifference:
-    """What differs between the origins of two scores.
+    """A difference between the origins of two scores.
 
     Attributes:
         field: One of `FIELDS`.
-        before: Its value in the first run.
-        after: Its value in the second run.
+        before: The value in the first run.
+        after: The value in the second run.
     """
 
     field: str
@@ -151,7 +151,7 @@ def collect_origins(scores: Iterable[Score]) -> tuple[ScoreOrigin, ...]:
 def find_differences(
     before: Collection[ScoreOrigin], after: Collection[ScoreOrigin]
 ) -> list[OriginDifference]:
-    """Find what keeps the scores of two runs, or two scores, from being compared; nothing if one side has no value.
+    """Find the differences that forbid to compare the scores of two runs. There is none if one side has no value.
 
     Each origin needs one in the other run from which it does not differ: judged scores are compared with judged ones.
 
@@ -183,7 +183,7 @@ def _find_counterparts(origin: ScoreOrigin, others: Collection[ScoreOrigin]) -> 
 
 
 def _compare_origins(before: ScoreOrigin, after: ScoreOrigin) -> list[OriginDifference]:
-    """List what differs between two origins."""
+    """List the differences between two origins."""
     differences: list[OriginDifference] = []
     judged = before.judged and after.judged
     for name, field in _ORIGIN_FIELDS.items():
@@ -199,10 +199,10 @@ def _compare_origins(before: ScoreOrigin, after: ScoreOrigin) -> list[OriginDiff
 
 
 class Comparability:
-    """Whether scores may be compared: counts what differs between them beside what was retrieved.
+    """Decides whether scores may be compared: it counts the differences of their origins.
 
     Args:
-        metrics: What is compared.
+        metrics: The names of the compared metrics.
         allowed: Which of `FIELDS` may differ.
 
     Raises:
@@ -244,10 +244,10 @@ class Comparability:
                 self._unknown += 1
 
     def describe(self) -> list[str]:
-        """Describe what differs with permission, a sentence each.
+        """Describe the allowed differences, one sentence for each.
 
         Raises:
-            ParameterError: They differ in what is not allowed; the message names each field and both values.
+            ParameterError: There is a difference that is not allowed. The message names each field and both values.
         """
         texts = {}
         for name in FIELDS:
@@ -269,7 +269,7 @@ class Comparability:
 
 
 def _find_score_differences(before: Score, after: Score) -> list[OriginDifference]:
-    """Find what differs in the origin of two scores; nothing if one has no value."""
+    """Find the differences in the origins of two scores. There is none if one score has no value."""
     if before.provenance == after.provenance:  # nearly always
         return []
     return find_differences(collect_origins([before]), collect_origins([after]))
@@ -292,7 +292,7 @@ def _add_version(provenance: Provenance, other: Provenance) -> str | None:
 
 
 def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> str:
-    """Describe what differs in a field: the first pairs of values, and how many scores or samples have each."""
+    """Describe the differences in a field: the first pairs of values, and how many scores or samples have each pair."""
     shown = list(counts.items())[:_MAX_DIFFERENCES_SHOWN]
     if name == "question":
         names = ", ".join(visible(before)[:40] for (before, _), _ in shown)

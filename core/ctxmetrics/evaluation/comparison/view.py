@@ -45,7 +45,7 @@ class Corrected(LabelledDifference, Plain):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Two phrases for a sentence: what is corrected, and the reason that decides against it."""
+        """Two phrases for a sentence: the subject that is corrected, and the reason that decides against it."""
         if self.by_audit:
             return "the gold", "the audit speaks"
         return "the judge", "the labels speak"
@@ -53,7 +53,7 @@ class Corrected(LabelledDifference, Plain):
 
 @dataclass(frozen=True, slots=True)
 class Causes(Plain):
-    """What changed between two runs: the retrieved texts, or the judge. Counted are samples with hashes in both runs.
+    """The causes of changes between two runs: the retrieved texts, or the judge. Only samples with hashes in both runs count.
 
     Attributes:
         other_contexts: Changed samples for which the runs retrieved different texts, or the same texts in another order.
@@ -125,7 +125,7 @@ class Difference(Plain):
 
     @property
     def basis(self) -> Difference | Corrected:
-        """What the verdict rests on: the judge's difference, unless the labels speak against it or show more."""
+        """The difference that decides the verdict: the judge's, unless the labels contradict it or show more."""
         labels = self.corrected
         if labels is not None and does_label_decide(self.difference, self.p, labels):
             return labels
@@ -330,7 +330,7 @@ class Comparison(_Shown):
     """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
 
     Attributes:
-        origins: What was compared: file, judge, library and commit of both runs.
+        origins: The origins of both runs: file, judge, library and commit.
         samples: How many samples are in both runs.
         only_before: Names of the samples that only the first run has.
         only_after: Names of the samples that only the second run has.
@@ -340,7 +340,7 @@ class Comparison(_Shown):
         lost: Units that only the first run supports.
         won: Units that only the second run supports.
         worst: Samples whose score fell most, ten a metric at most.
-        notes: What a reader must know: what differs with permission, which metrics only one run has.
+        notes: Notes for the reader: allowed differences, and metrics that only one run has.
         stages: The stages of the retrieval in both runs; None if no sample has stages in both.
     """
 
@@ -603,7 +603,7 @@ def unit_lists(comparison: Comparison) -> tuple[tuple[str, Sequence[ChangedUnit]
 
 
 def unit_lines(unit: ChangedUnit) -> Iterator[str]:
-    """Yield the question of a unit, and what supported it."""
+    """Yield the question of a unit, and the contexts that supported it."""
     if unit.user_input:
         yield f"question: {clean(unit.user_input, MAX_TEXT_CHARACTERS)}"
     for held_context in unit.contexts:
@@ -612,7 +612,7 @@ def unit_lines(unit: ChangedUnit) -> Iterator[str]:
 
 
 def describe_other_run(held: Held, there: str = "by the other run") -> str:
-    """Describe what another run did with a context, in words that follow its rank."""
+    """Say whether the other run retrieved a context, in words that follow its rank."""
     if held.retrieved_by_both:
         return f"was retrieved {there}, too"
     if held.retrieved_by_both is False:

@@ -1,4 +1,4 @@
-"""What the value of a field stands for: numbers for texts, documents that were printed, texts that were joined."""
+"""The meaning of the value of a field: numbers in the place of texts, printed documents, joined texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_text(cell: Any, value: Any, name: str, *, literal: bool = False) -> bool:
 
     Args:
         cell: The cell.
-        value: What can be read from it.
+        value: The value that can be read from the cell.
         name: The field.
         literal: Whether cells of other rows are texts, so that a list of words is one, too: what code prints.
     """
@@ -202,7 +202,7 @@ def without_point(id_: str) -> str:
     return match["digits"] if match else id_
 
 
-# What may stand between ids that have one form, beside what `split_ids` splits at.
+# Rare separators of ids that have one form. `split_ids` splits at the common ones.
 _RARE_SEPARATORS = ("+", "/", " ")
 _DIGITS = re.compile(r"\d+")
 # The form of an id of letters and one number, which is written as 0.

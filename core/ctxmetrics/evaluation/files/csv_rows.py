@@ -22,15 +22,15 @@ MAX_TITLE_ROWS = 10
 MIN_KNOWN_NAMES = 2
 # The maximum number of characters of a cell.
 _MAX_CELL_CHARACTERS = 64 * 1024 * 1024
-# What may separate the cells of a row; the first one is chosen if several fit.
+# The possible separators of the cells of a row. The first one is chosen if several fit.
 _DELIMITERS = ",;\t|"
-# What a line without a text consists of.
+# The characters of a line without a text.
 _CHARACTERS_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
 # Whether a table has a header. A sequence gives the names of the columns instead of a header. None: find out.
 Header = bool | Sequence[str] | None
 # The first line of a file that says what separates its cells.
 _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
-# How a cell begins that a spreadsheet would run, and what is put before it: an apostrophe, as one would type it.
+# A cell that a spreadsheet would run as a formula, after the apostrophe that disarms it.
 ESCAPED_CELL = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas, spreadsheets and databases write them.
 _EMPTY_CELL_TEXTS = frozenset({"", *read_data("samples", "keys.json")["cells"]["gaps"]})

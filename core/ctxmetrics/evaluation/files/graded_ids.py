@@ -23,7 +23,7 @@ _ID_AND_GRADE = (
     re.compile(r"(?P<id>\S(?:.*\S)?)\s*[(\[](?P<grade>\d{1,2})[)\]]"),
     re.compile(r"(?P<grade>\d{1,2})\s*[:=]\s*(?P<id>\S(?:.*\S)?)"),
 )
-# What stands between ids in a cell.
+# The separators between ids in a cell.
 _ID_SEPARATOR = re.compile(r"\s*[,;|\n]\s*")
 
 

@@ -82,7 +82,7 @@ class Numbers(NamedTuple):
 
     Attributes:
         name: The name.
-        kind: What they are.
+        kind: The kind of the numbers.
         values: The numbers; None if a hit has none.
         depth: In how many objects of the hit they stand.
         are_numbers: Whether all of them are numbers.
@@ -258,7 +258,7 @@ def _find_order_keys(
 
 
 def _guess_kind(name: str) -> str | None:
-    """Guess what the numbers of an unknown name are, by its words: a number that may say an order, or that counts the hits."""
+    """Guess the kind of numbers with an unknown name, by its words: they may say an order, or count the hits."""
     words = {word.lower() for word in _NAME_WORD.findall(name)}
     if words == {"index"}:
         return "count"  # the place among the hits, or in the source
@@ -271,7 +271,7 @@ def _guess_kind(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def find_list_kind(key: Any) -> str | None:
-    """Return what the numbers of a list are by its key, such as ``retrieved_scores``. Return None for anything else."""
+    """Return the kind of the numbers of a list by its key, such as ``retrieved_scores``. Return None for other keys."""
     if not isinstance(key, str):
         return None
     letters = normalized_key(key)

@@ -59,9 +59,9 @@ class HitOrder(NamedTuple):
     """The order of the hits of a list.
 
     Attributes:
-        places: Their places in the list, in the order that counts; None: the order of the list.
-        decided_by: What says so.
-        unclear: What may say otherwise, and why it does not count; empty if nothing does.
+        places: The indexes of the items in the list, in the decided order; None: the order of the list.
+        decided_by: The name of the numbers that decide.
+        unclear: Numbers that may say another order, and why they do not count; empty if there are none.
         scores: The numbers that put them in order, for ties; None if these are no scores.
         size: How many they are.
         is_missing: Whether an option asks for numbers that no hit has.
@@ -93,7 +93,7 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
     Args:
         hits: Texts, ids, documents, or pairs of a document and a number.
         beside: What stands beside the list: lists of numbers, or what a reranker answered.
-        order: What decides.
+        order: The source of the order: see `Order`.
     """
     if order == "given" or not isinstance(hits, (list, tuple)) or len(hits) < 2:  # noqa: PLR2004 - a single hit has no order
         return _AS_LISTED
@@ -214,7 +214,7 @@ def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
 
 
 def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
-    """Correct the kind of numbers that cannot be what their name says; they are then unclear.
+    """Correct the kind of numbers that cannot be of the kind of their name. They become unclear.
 
     A rank must be a whole number (PostgreSQL's and SQLite's ``rank`` is a score). Positions must count from 0 or 1: else they
     are places in the source. A score of 0 or 1, or a relevance in small whole numbers, may be a person's grade.
@@ -373,7 +373,7 @@ def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) ->
 
 
 def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
-    """Return, for the metadata of a sample, what decided the order of its lists, and what may say another order.
+    """Return, for the metadata of a sample, the numbers that decided the order of its lists, and those that may say another order.
 
     Of several lists, the first one with something to say counts.
     """

@@ -20,7 +20,7 @@ def naming_huge_integers(rows: Iterable[Any], what: str = "Sample") -> Iterator[
 
     Args:
         rows: The rows. They are read once more.
-        what: What messages call a row, before its number.
+        what: The noun for a row in messages, before its number.
 
     Raises:
         SampleError: A row holds such an integer.

@@ -1,4 +1,4 @@
-"""Joins two files: one holds what was retrieved, the other what is expected."""
+"""Joins two files: one holds the retrieved items, the other the expected items."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _EXPECTED_UNDER_OTHER_NAMES = {
 _BY_ORDER = "order"
 # The maximum number of rows of each file that are compared to propose a column that joins them.
 _MAX_COMPARED_ROWS = 1000
-# What becomes of a question of the references that the run does not answer.
+# The treatment of a question of the references that the run does not answer.
 Missing = Literal["zero", "drop"]
 
 
 class Partners:
-    """What is expected of each sample, found by a key: what ``on`` names, else the id, else the text of the question.
+    """The expected items of each sample. They are found by a key: the field of ``on``, else the id, else the question.
 
     Args:
         rows: The fields of the references' rows, each with its place.
         on: A field, or a column or path that is in the metadata of both sides; None: see above. ``"order"``, if no row
             has such a column: the number of the row.
-        missing: What becomes of a reference without a partner; see `unanswered`.
+        missing: The treatment of a reference without a partner: see `unanswered`.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Partners:
 
         Raises:
             InputFileError: Two rows of the references have its key, or one has it with another question.
-            SampleError: Both sides say what is expected, and differ.
+            SampleError: Both sides have expected items, and they differ.
         """
         self._row_count += 1
         keys = list(self._list_keys(values, self._row_count))
@@ -185,7 +185,7 @@ class Partners:
             self._retrieved["stages"] = {name: {"contexts": [], "ids": []} for name in stages}
 
     def _distinct_id(self, id_: Any) -> Any:
-        """Return an id, with a number behind it from its second sample on."""
+        """Return an id. From its second sample on, add a number."""
         name = str(id_)
         self._id_counts[name] += 1
         if id_ is None or self._id_counts[name] == 1:
@@ -193,7 +193,7 @@ class Partners:
         return f"{name} ({self._id_counts[name]})"
 
     def _list_keys(self, values: Mapping[str, Any], number: int = 0) -> Iterator[tuple[str, str]]:
-        """Yield what a row may be joined by: pairs of a field's name and its text."""
+        """Yield the possible keys of a row for joining: pairs of a field's name and its text."""
         has_order = look_up(values.get("metadata"), _BY_ORDER) is not None
         if self._keys == (_BY_ORDER,) and not has_order:
             yield _BY_ORDER, str(number)  # its place in the file
@@ -223,7 +223,7 @@ def _name_row(keys: Sequence[tuple[str, str]], where: str) -> str:
 
 
 def _list_texts(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what rows may be joined by: the id, the question, and each column with a text or a whole number."""
+    """Yield the possible keys for joining rows: the id, the question, and each column with a text or a whole number."""
     columns = {"id": values.get("id"), "user_input": values.get("user_input")}
     metadata = values.get("metadata") or {}
     for column, value in chain(columns.items(), metadata.items()):
@@ -261,7 +261,7 @@ def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], plac
 
 
 def _read_expected(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a row of the references says is expected."""
+    """Return the expected items of a row of the references."""
     expected = {name: row[name] for name in _EXPECTED_FIELDS if row.get(name) is not None}
     if not expected:
         for name, field in _EXPECTED_UNDER_OTHER_NAMES.items():

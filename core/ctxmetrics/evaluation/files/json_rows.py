@@ -28,7 +28,7 @@ _LLAMAINDEX_KEYS = ("queries", "corpus", "relevant_docs")
 
 
 def line_rows(file: Path, encoding: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Return each line of a file of JSON Lines and what it holds.
+    """Yield the content of each line of a file of JSON Lines.
 
     Raises:
         InputFileError: The file cannot be read, or a line is no JSON.
@@ -40,7 +40,7 @@ def line_rows(file: Path, encoding: str | None = None) -> Iterator[tuple[str, An
 
 
 def read_json(file: Path, encoding: str | None = None) -> Any:
-    """Return what a JSON file holds; an empty one holds no samples, JSON Lines are a list."""
+    """Return the content of a JSON file. An empty file holds no samples. JSON Lines are read as a list."""
     with open_text(file, encoding) as text:
         content = text.read()
     if not content.strip():
@@ -63,7 +63,7 @@ def _is_object(line: str) -> bool:
 
 
 def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
-    """Find the rows in what a JSON file holds: a list, one sample, columns, or a list somewhere in an export.
+    """Find the rows in the content of a JSON file: a list, one sample, columns, or a list somewhere in an export.
 
     Returns:
         The rows, and where they stand, if that is not the top level.

@@ -64,7 +64,7 @@ def arrange_stages_and_searches(
     list_contexts: Mapping[str, ListContext],
     retrieved: HitOrder,
 ) -> dict[str, str]:
-    """Put the documents of stages and searches in order; return for the metadata what decided each order."""
+    """Sort the documents of stages and searches. Return for the metadata the numbers that decided each order."""
     orders = [retrieved]
     if hasattr(values.get("stages"), "items"):
         values["stages"] = _arrange_stages(reading, values["stages"], orders)
@@ -76,7 +76,7 @@ def arrange_stages_and_searches(
 def _arrange_stages(
     reading: Reading, stages: Mapping[str, Any], orders: list[HitOrder]
 ) -> dict[str, Any] | None:
-    """Put the documents of each stage in order, without empty stages; append what decided each order to `orders`."""
+    """Sort the documents of each stage, without empty stages. Append each decided order to `orders`."""
     lists: dict[str, Any] = {}
     earlier_documents: list[Any] = []
     for name, cell in stages.items():
@@ -96,7 +96,7 @@ def _arrange_stages(
 
 
 def _arrange_search(reading: Reading, search: Any, orders: list[HitOrder]) -> Any:
-    """Put the documents of a search in order; append what decided it to `orders`."""
+    """Sort the documents of a search. Append the decided order to `orders`."""
     if isinstance(search, list):
         return _arrange_documents(reading, search, orders)
     if not hasattr(search, "items") or search.get("ids") is not None:
@@ -108,7 +108,7 @@ def _arrange_search(reading: Reading, search: Any, orders: list[HitOrder]) -> An
 
 
 def _arrange_documents(reading: Reading, documents: Any, orders: list[HitOrder]) -> Any:
-    """Put documents in the order that their ranks or scores say; append what decided it to `orders`."""
+    """Sort documents by their ranks or scores. Append the decided order to `orders`."""
     order = find_order(documents, {}, "given" if reading.order == "given" else None)
     orders.append(order)
     return documents if order.places is None else arrange(documents, order.places)

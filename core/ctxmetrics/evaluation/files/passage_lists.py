@@ -147,7 +147,7 @@ _PLAIN_VALUE = re.compile(
 
 
 class Record(NamedTuple):
-    """What rows are compared by.
+    """The values by which rows are compared.
 
     Attributes:
         question: The question in small letters, without repeated white space; empty if there is none.
@@ -327,7 +327,7 @@ def split_at(text: str, separator: str) -> list[str]:
 
     Args:
         text: The text.
-        separator: What stands between them, or before each. ``\n`` is a line break. A number stands for any number;
+        separator: The separator between passages, or before each passage. ``\n`` is a line break. A number stands for any number;
             ``list`` is a list that is written as text, also one whose items begin with a mark.
     """
     if separator == "list":
@@ -514,7 +514,7 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
     """Explain why rows are refused as samples, with the option that reads them. Return None if nothing is wrong.
 
     Args:
-        records: What is compared of each row.
+        records: The compared values of each row.
         columns: The column of each field.
     """
     column = columns.get("retrieved_contexts", "retrieved_contexts")

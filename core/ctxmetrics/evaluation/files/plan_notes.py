@@ -1,4 +1,4 @@
-"""Notes on what was decided about a source, for its log."""
+"""Notes about the decisions on a source, for its log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxmetrics.samples.schema import OPTIONS, TEXTS, TEXTS_OF, join_first
 
 
 def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterable[str]:
-    """Yield notes on what was decided, and on which columns become metadata."""
+    """Yield notes on the decisions about fields, and on the columns that become metadata."""
     first_locations = get_first_locations(find_all_locations(reading, parsed_row))
     read_columns: list[str] = []
     for name, path in reading.mapping.items():

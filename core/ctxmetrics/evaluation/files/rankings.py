@@ -33,7 +33,7 @@ _RUN_COLUMN_COUNT = 6
 _QRELS_COLUMN_COUNT = 4
 # The number of columns of qrels in BEIR's form, in which some write runs too.
 _BEIR_COLUMN_COUNT = 3
-# What a table with one document a row calls the query, the document and its grade.
+# The names of the query, the document and its grade in a table that has one document in each row.
 _TABLE_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]
 # Names of the id of a query, by their letters.
 QUERY_IDS = frozenset(map(normalized_key, _TABLE_NAMES["query_ids"]))
@@ -159,7 +159,7 @@ def join_documents_of_queries(
 
     Args:
         rows: The rows with their places.
-        file: Their file, for the error.
+        file: The file of the rows, for errors.
         expected: Whether the documents are the expected ones and have grades. Else they were retrieved and have ranks or scores.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What was decided about how the rows of a source are read; `ctxmetrics.evaluation.files.recognition` decides it."""
+"""The decisions about reading the rows of a source. `ctxmetrics.evaluation.files.recognition` makes them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reading:
         unknown_names: Names in the first rows that no schema knows; a nested one as its path.
         usable: Fields for which at least one of the first rows has a usable value. Then an unusable value costs its own sample only.
         literal: Fields for which at least one cell is a text and no list. Then a cell that looks like a list is a text, too.
-        split: What separates the passages of a retrieved text, and of the only expected one; see `ctxmetrics.evaluation.files.passage_lists.split_at`.
+        split: The separator of the passages of a retrieved text, and of a single expected text: see `ctxmetrics.evaluation.files.passage_lists.split_at`.
         order: What decides the order of what was retrieved; see `ctxmetrics.evaluation.files.hit_order`.
         comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
         decimal_ids: Whether ids are whole numbers and some of them end in ``.0``. This ending is no part of the id.

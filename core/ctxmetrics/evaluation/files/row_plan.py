@@ -72,7 +72,7 @@ _PRINTED_BEGINNINGS = ("page_content=", "Node ID:", "{")
 
 @dataclass(frozen=True, slots=True)
 class KeyContent:
-    """What a key of a row holds.
+    """The content of a key of a row.
 
     Attributes:
         name: The key, as the schema writes it.
@@ -118,7 +118,7 @@ class HeldFields:
 
 
 class _NeedsCarefulReaderError(Exception):
-    """The plan does not know what a value of a row is: the careful reader must read the row."""
+    """The plan does not know the meaning of a value: the careful reader must read the row."""
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class _Fields:
     Attributes:
         values: The value of each field.
         paths: The path of each field.
-        carried: What becomes metadata.
+        carried: The keys and values that become metadata.
         unknown_names: The names that no schema knows.
         is_plain: Whether each value is stored as it is.
         has_order: Whether something beside the fields may say the order of what was retrieved.
@@ -171,7 +171,7 @@ class Plan:
     """How the rows of one source are read. Plans are equal if the same was decided.
 
     Attributes:
-        reading: What was decided about a row, for the careful reader.
+        reading: The decisions about a row, for the careful reader.
         refusal: Why the rows are no samples; None if they are. With a refusal no row is read.
         unsure: For each field that two columns may hold, the possible ``COLUMN=FIELD``. If there are any, no row is read.
         joined: By list field, the separator of the passages, if the first rows have several passages in one text.
@@ -317,7 +317,7 @@ class Plan:
 
     def _add_held(self, fields: _Fields, name: str, value: dict[Any, Any]) -> None:
         """Add the fields that an object holds."""
-        # What is decided about an object holds for all with the same keys and types.
+        # A decision about an object holds for all objects with the same keys and types.
         form = (name, *value, *map(type, value.values()))
         if form not in self._objects:
             if len(self._objects) >= _MAX_OBJECT_FORMS:
@@ -339,14 +339,14 @@ class Plan:
         fields.unknown_names += decision.unknown_names
 
     def _add_column(self, key: Any) -> KeyContent:
-        """Ask the careful reader what a key holds, and remember it."""
+        """Ask the careful reader for the content of a key, and remember it."""
         if len(self.columns) >= _MAX_KEYS:
             self.columns.clear()
         column = self.columns[key] = self._decide(key)
         return column
 
     def _decide(self, key: Any) -> KeyContent:
-        """Decide what a key holds."""
+        """Decide the content of a key."""
         if type(key) is not str:
             return _READ_CAREFULLY
         name = self.reading.renamed.get(key, key)
@@ -424,7 +424,10 @@ class Plan:
         return self._may_be_misspelt(name)
 
     def _decide_held(self, name: str, value: dict[Any, Any]) -> HeldFields | None:
-        """Ask the careful reader what an object holds. Return None if that depends on more than its keys and the types of its values."""
+        """Ask the careful reader for the fields of an object.
+
+        Return None if they depend on more than the keys and the types of the values.
+        """
         if self._is_list_of_path(name):
             return None
         if any(self._depends_on_content(name, inner, item) for inner, item in value.items()):

@@ -51,7 +51,7 @@ def explain_row_refusal(
     Args:
         reading: How the rows are read.
         rows: The first rows.
-        records: What is compared of these rows.
+        records: The compared values of these rows.
         several: Whether a question may have several retrievals.
     """
     column = reading.schema.passages_of
@@ -69,7 +69,7 @@ def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Rec
     Args:
         reading: How the rows are read.
         parsed_rows: The first rows with parsed cells.
-        records: What is compared of these rows.
+        records: The compared values of these rows.
     """
     if reading.split:
         return {}

@@ -34,7 +34,7 @@ class RetrievalRow(NamedTuple):
     """One row: its question, what was retrieved, and the columns that may say by which setting.
 
     Attributes:
-        question: The question, or what names it.
+        question: The text or the id of the question.
         items: The retrieved texts or ids.
         ranks: The values of its columns for ranks, if the row is a passage.
         columns: The values of the columns that may name a setting, as text.
@@ -54,12 +54,12 @@ def to_retrieval(
     *,
     reference: Any = None,
 ) -> RetrievalRow | None:
-    """Return what a row says of a retrieval. Return None if it has no question or nothing was retrieved.
+    """Build the retrieval of a row. Return None if the row has no question, or nothing was retrieved.
 
     Args:
-        question: What names the question.
-        items: What was retrieved.
-        columns: Its other columns.
+        question: The text or id of the question.
+        items: The retrieved items.
+        columns: The other columns of the row.
         excluded: The columns among them that are no setting.
         reference: The expected answer. The same question with another expected answer is another question.
     """

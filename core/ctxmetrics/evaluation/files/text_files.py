@@ -49,7 +49,7 @@ _FREE_BYTES = 1 << 25
 
 
 def get_ending(file: Path) -> str:
-    """Return the ending that says what is in a file, without that of a compression."""
+    """Return the ending of a file that names its format, without the ending of a compression."""
     if file.suffix.lower() in (_GZIP_ENDING, _ZSTD_ENDING):
         file = file.with_suffix("")
     return file.suffix.lower()
@@ -148,7 +148,7 @@ class _Decompressed(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what fits into a buffer."""
+        """Read into a buffer until it is full."""
         size: int = self._stream.readinto(buffer)
         self._size += size
         if self._size > _FREE_BYTES and self._size > _MAX_EXPANSION * self._compressed.tell():

@@ -118,7 +118,7 @@ def _tool_to_retriever(span: Any) -> Any:
 
 
 def _read_attribute(span: Any, attribute: str) -> Any:
-    """Read what a span says of its kind, its input, its output and so on, under any of the usual names."""
+    """Read the kind, input, output and other values of a span, under any of the usual names."""
     value = first_value_at(span, _SPAN_KEYS[attribute])
     # MLflow writes each value as JSON.
     is_quoted = isinstance(value, str) and _JSON_TEXT.fullmatch(value)
@@ -217,7 +217,7 @@ def _get_time(retriever: tuple[Any, Retrieval]) -> str:
 
 
 def _read_found_documents(span: Any) -> list[Any] | None:
-    """Return what a retriever found: attributes that stand by themselves, or a list. Return None if it does not say."""
+    """Return the documents that a retriever found: single attributes, or a list. Return None if the span does not have them."""
     opened = read_cells(span)
     numbered: dict[int, dict[str, Any]] = {}
     for path, value in leaves(opened, 2):

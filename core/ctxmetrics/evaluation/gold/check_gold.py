@@ -96,7 +96,7 @@ class KindShare(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldCheck(Plain):
-    """What `check_gold` found; as a string, a report.
+    """The results of `check_gold`. As a string, they are a report.
 
     Attributes:
         samples: The number of samples.
@@ -185,7 +185,7 @@ class GoldCheck(Plain):
         return heading
 
     def _list_sentences(self) -> list[str]:
-        """List what is said about the runs and the audit."""
+        """List the sentences about the runs and the audit."""
         sentences = [str(item) for item in (*self.runs, *self.holes)]
         if self.deciding is not None:
             sentences.append(str(self.deciding))
@@ -277,7 +277,7 @@ def check_gold(
             part and the questions in doubt, blind.
         sample: How many questions are drawn at random for it, and how many in doubt are added at most.
         seed: The seed of the draw.
-        labels: What people said about the audit: then it is read, and the report has the means by their gold.
+        labels: The answers of people to the audit. With them, the report has the means by people's gold.
         corrected: The file for the samples with people's gold. The changes go to ``CORRECTED.changes.jsonl``.
         **options: As for `ctxmetrics.evaluate`, except ``out``.
 
@@ -430,7 +430,7 @@ def _has_answered(results: Results | None) -> bool:
 
 
 def _list_judge_notes(results: Results | None) -> Iterator[str]:
-    """Yield what the judge did not answer."""
+    """Yield a note on questions that the judge did not answer."""
     if results is None:
         return
     if results.trouble:
@@ -445,7 +445,7 @@ def _compares_words(judge: Judge | None) -> bool:
 
 
 def _describe_cost(samples: Sequence[Sample], judge: Judge | None) -> str:
-    """Describe in a line what judging the samples costs, before it is done."""
+    """Describe in one line the cost of judging the samples."""
     if _compares_words(judge):
         return f"{plural(len(samples), 'question')} to judge: no request is sent"
     try:
@@ -484,7 +484,7 @@ def _has_gold(sample: Sample) -> bool:
 
 
 def _has_results(sample: Sample) -> bool:
-    """Tell whether a sample has what was retrieved for it."""
+    """Tell whether a sample has retrieved contexts or ids."""
     return sample.has("retrieved_contexts") or sample.has("retrieved_context_ids")
 
 
@@ -533,7 +533,7 @@ def _list_notes(
     runs: Mapping[str, Sequence[Sample | None]],
     run_results: RunResults,
 ) -> Iterator[str]:
-    """Yield what was not checked."""
+    """Yield notes on checks that were not done."""
     if not any(question.gold for question in questions):
         yield "no sample has gold passages or ids: only questions and references were checked"
     if not passages.is_corpus:

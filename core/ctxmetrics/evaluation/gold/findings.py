@@ -26,7 +26,7 @@ class Code:
 
     Attributes:
         kind: The kind that it belongs to, one of `KINDS`.
-        fix: What to do about it.
+        fix: The advice for such a finding.
     """
 
     kind: str
@@ -72,10 +72,10 @@ CODES: Mapping[str, Code] = FrozenDict(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding(Plain):
-    """Something that may be wrong with what one question expects.
+    """A possible fault of the gold or the reference of one question.
 
     Attributes:
-        code: What it is, one of `CODES`.
+        code: The kind of the finding: a key of `CODES`.
         number: Which sample it is about, from 1.
         sample: The id of the sample; its number as text without one.
         question: The question.
@@ -97,7 +97,7 @@ class Finding(Plain):
 
     @property
     def fix(self) -> str:
-        """What to do about it."""
+        """The advice for this finding."""
         return CODES[self.code].fix
 
     def to_dict(self) -> dict[str, object]:

@@ -38,7 +38,7 @@ class Audit:
     """The questions that people look at.
 
     Attributes:
-        samples: What is shown of each, in random order.
+        samples: The samples to label, in random order.
         random: The names of the questions that were drawn at random.
         seed: The seed of the draw.
     """
@@ -130,7 +130,7 @@ def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     write_whole(path, (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
 
 
-# --- what people said ---
+# --- the answers of people ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class GoldChange(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedMean(Plain):
-    """The recall of a run by the gold as it is, and by what people said.
+    """The recall of a run by the gold as it is, and by people's gold.
 
     Attributes:
         run: The name of the run, or of two runs whose difference it is.
@@ -176,7 +176,7 @@ class AuditedMean(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult(Plain):
-    """What people said about the gold.
+    """The answers of people about the gold.
 
     Attributes:
         random: The number of questions of the random part with answers, and the number of them whose gold was overturned.
@@ -197,7 +197,7 @@ class AuditResult(Plain):
     without_id: int = 0
 
     def list_sentences(self) -> list[str]:
-        """List what the audit says."""
+        """List the results of the audit."""
         audited, wrong = self.random
         low, high = self.interval
         doubtful, overturned = self.doubtful
@@ -220,7 +220,7 @@ class AuditResult(Plain):
 def read_audit(
     path: Path, labels: Path, questions: Sequence[Question], runs: RunResults
 ) -> tuple[AuditResult, list[Sample]]:
-    """Read what people said, and build the samples with the corrected gold.
+    """Read the answers of people, and build the samples with the corrected gold.
 
     Args:
         path: The audit.

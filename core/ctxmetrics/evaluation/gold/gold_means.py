@@ -1,4 +1,4 @@
-"""What findings do to a score: the bounds of recall and precision under holes, and the questions that decide between runs."""
+"""The effect of findings on scores: bounds of recall and precision under holes, and questions that decide between runs."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def measure_holes(
     run_results: RunResults,
     findings: Iterable[Finding],
 ) -> Iterator[HoleBounds]:
-    """Measure what holes do to the means of each run."""
+    """Measure how holes can change the means of each run."""
     holes_by_number: dict[int, set[str]] = {}
     for finding in findings:
         if finding.code == "hole":

@@ -1,4 +1,4 @@
-"""Gold that a retriever made: the gold of a question is what one of the runs has at its first places."""
+"""Gold that a retriever made: the gold of a question is equal to the first results of one of the runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MIN_REFERENCE_WORDS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGold(Plain):
-    """How often the gold is what a run has at its first places.
+    """How often the gold is equal to the first results of a run.
 
     Attributes:
         run: The name of the run.
@@ -72,10 +72,10 @@ class LikeRun(NamedTuple):
 
 
 class RunChecks(NamedTuple):
-    """What the gold has in common with the runs.
+    """The results of comparing the gold with the runs.
 
     Attributes:
-        counts: How often the gold is what each run has first.
+        counts: For each run, how often the gold is its first results.
         findings: The questions whose gold seems to be copied.
         undecided: By the number of a question: its gold is the first results of a run, or nearly, but has no finding.
     """

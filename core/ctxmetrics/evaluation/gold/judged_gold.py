@@ -223,11 +223,11 @@ def _search(question: Question, passages: Passages) -> Sequence[int]:
 
 
 class PoolFindings:
-    """What the verdicts about a pool say about the gold of its question.
+    """Finds faults of the gold of a question by the verdicts about its pool.
 
     Args:
         pool: The pool.
-        row: Its scores.
+        row: The scores of the pool.
         passages: All passages. They decide how much a word weighs.
         by_words: Whether the verdicts are of the embedded judge, which compares words.
     """
@@ -413,7 +413,7 @@ class PoolFindings:
         adds_few_words = self._weigh(words_of_no_other, content) < _MIN_NEW_SHARE_IN_GOLD
         return has_few_words and adds_few_words
 
-    # --- what was retrieved ---
+    # --- the retrieved passages ---
 
     def _check_holes(self) -> Iterator[Finding]:
         """Find retrieved passages that the judge calls useful with evidence, and that are not gold."""

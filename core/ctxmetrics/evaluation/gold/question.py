@@ -52,7 +52,7 @@ class Question:
 
     @cached_property
     def gold_keys(self) -> Sequence[str]:
-        """What tells the gold passages apart, in the order of the sample: their ids, else their texts."""
+        """The keys of the gold passages, in the order of the sample: their ids, else hashes of their texts."""
         return [passage.key for passage in self.gold]
 
     @cached_property

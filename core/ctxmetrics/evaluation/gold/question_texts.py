@@ -42,7 +42,7 @@ _MIN_COMMON_SHARE = 0.5
 # The minimum and the maximum number of words of a question without a question mark.
 _MIN_QUESTION_WORDS = 3
 _MAX_QUESTION_WORDS = 12
-# What ends a sentence that is no question.
+# The marks that end a sentence that is no question.
 _END_MARKS = frozenset(".!:;。！")
 # A text of one repeated letter is a placeholder if it has at least this number of letters. AAA is a size, III a number.
 _MIN_REPEATED_LETTERS = 5
@@ -51,7 +51,7 @@ _MAX_NOTE_WORDS = 3
 # The minimum number of characters of an id. A shorter id may be a word of the question.
 _MIN_ID_CHARACTERS = 4
 
-# What ends a question; the last one is the Greek mark.
+# The question mark at the end of a question. The last one is the Greek mark.
 _QUESTION_END = re.compile(r"[?？؟\u037e]\W*$")
 # A whole text in brackets, as templates have it: [answer], <answer>, {{ answer }}.
 _TEMPLATE_TEXT = re.compile(
@@ -73,14 +73,14 @@ _HTML_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
 _LAST_NUMBER = re.compile(r" \d+$")
 # A word whose letters stand apart: t o d o.
 _SPACED_LETTERS = re.compile(r"\w(?: \w)+")
-# What stands between words.
+# The marks between words.
 _MARKS_BETWEEN_WORDS = re.compile(r"[\W_]+")
-# What ends a mark at the beginning of a text, such as ``TODO:``.
+# The colon after a mark at the beginning of a text, such as ``TODO:``.
 _COLON = re.compile(r"[:：]")
 
 
 def check_texts(questions: Sequence[Question]) -> Iterator[Finding]:
-    """Yield what is wrong with the questions and their references."""
+    """Yield the faults of the questions and their references."""
     folded_questions = frozenset(_fold_words(question.text) for question in questions)
     for question in questions:
         yield from _check_reference(question, folded_questions)

@@ -1,4 +1,4 @@
-"""What changes a statement if it is replaced: numbers, names, negations and opposites."""
+"""Words that change a statement if they are replaced: numbers, names, negations and opposites."""
 
 from __future__ import annotations
 

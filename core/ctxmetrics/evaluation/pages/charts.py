@@ -49,10 +49,10 @@ class Chart:
     """Lines over an axis from 0 to 1.
 
     Attributes:
-        title: Its title.
+        title: The title of the chart.
         lines: The lines.
-        summary: What a reader is told, after the title, who does not see it.
-        numbers: What stands below: a share from left to right, and the text.
+        summary: The description after the title, for readers who do not see the picture.
+        numbers: The numbers below the lines: a share from left to right, and the text.
         intervals: Upright lines: a share from left to right, the lower and the upper end.
     """
 

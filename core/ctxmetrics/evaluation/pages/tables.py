@@ -33,8 +33,8 @@ class Cell:
     """One cell of a table.
 
     Attributes:
-        text: What it says.
-        bar: What a page draws beside the text.
+        text: The text of the cell.
+        bar: The bar that a page draws beside the text.
         address: The address of a link in a page.
         kind: The class of the cell on a page: ``yes``, ``no`` or none.
     """
@@ -47,13 +47,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Item]):
-    """One column of a table: what it shows of an item.
+    """One column of a table, with functions that read an item.
 
     Attributes:
-        title: Its title.
+        title: The title of the column.
         value: Returns the value of an item; a value of None is written as ``-``.
         form: The format of the value, such as ``.3f``.
-        bar: Returns what a page draws beside the value.
+        bar: A function that returns the bar beside the value.
         address: Returns where the value leads to on a page.
     """
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from ctxmetrics.evaluation.pages.tables import Table, escape_markdown
 
-# What a line is: a sentence, an item below a title, a detail of an item, or a part of a sentence.
+# The kind of a line: a sentence, an item below a title, a detail of an item, or a part of a sentence.
 LineKind: TypeAlias = Literal["sentence", "item", "detail", "part"]
 
 _TEXT_LINE_PREFIXES = {"sentence": "", "item": "  ", "detail": "      ", "part": "  "}
@@ -26,7 +26,7 @@ class TextForm:
 
     @property
     def gap(self) -> str:
-        """What stands before a list: Markdown needs a blank line there."""
+        """The text before a list. Markdown needs a blank line there."""
         return "\n" if self.is_markdown else ""
 
     def escape(self, text: str) -> str:
@@ -34,7 +34,7 @@ class TextForm:
         return escape_markdown(text) if self.is_markdown else text
 
     def title(self, text: str, end: str = "") -> str:
-        """Write a title; ``end`` stands behind it in plain text."""
+        """Write a title. In plain text, ``end`` follows it."""
         return f"**{text}**{self.gap}" if self.is_markdown else f"{text}{end}"
 
     def table(self, table: Table) -> str:

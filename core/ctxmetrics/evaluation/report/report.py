@@ -46,7 +46,7 @@ class Report:
         summary: The means, and where they come from.
         rows: The rows, worst first; none of a run that kept none.
         curves: By the names of metrics that count units: k, mean recall and mean support precision of the first k.
-        stages: What each stage of the retrieval held; None if no sample has stages.
+        stages: The figures of each stage of the retrieval; None if no sample has stages.
         groups: The means of groups of samples, by their names, if they were asked for.
     """
 
@@ -63,7 +63,7 @@ class Report:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What was scored, when, by whom, and what it cost: pairs of a name and a text."""
+        """The facts of the run as pairs of a name and a text: the samples, the time, the judge and the cost."""
         summary = self.summary
         facts = [
             ("data", ", ".join(self._describe_data())),
@@ -144,22 +144,22 @@ def has_failed(scores: Sequence[Score]) -> bool:
 
 
 def rank_scores(scores: Sequence[Score], index: int) -> tuple[bool, bool, float, int]:
-    """Return the key that sorts the worst first: what failed, then low shares, then what has no value."""
+    """Return a key that sorts the worst rows first: failed rows, then low shares, then rows without a value."""
     share = mean_known([score.share for score in scores])
     return not has_failed(scores), share is None, share or 0.0, index
 
 
 def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: int = WIDTH) -> str:
-    """Return the table, who judged and what, and this number of the lowest scores of each metric.
+    """Return the table, the facts of the run, and some of the lowest scores of each metric.
 
     Args:
         report: The report.
         lowest: How many scores of each metric are explained.
         color: Colour the marks with ANSI escapes.
-        width: Characters of a line of what is explained.
+        width: The number of characters of a line of an explanation.
     """
     lines = [str(report.summary), ""]
-    # The summary says what was spent, so the fact about it is left out.
+    # The summary states the cost, so the fact about it is left out.
     name_of_cost = say("cost", report.language)
     facts = [(name, text) for name, text in report.facts if name != name_of_cost]
     room = max((len(name) for name, _ in facts), default=0)
@@ -173,7 +173,7 @@ def render_text(report: Report, *, lowest: int = 0, color: bool = False, width: 
 
 
 def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> Iterator[str]:
-    """Yield this number of the lowest scores of each metric with what they miss, a blank line before each sample."""
+    """Yield some of the lowest scores of each metric with the units that they miss. A blank line comes before each sample."""
     language = report.language
     for index, (row, scores) in enumerate(report.lowest(number)):
         yield ""
@@ -213,7 +213,7 @@ def _format_missed(score: Score, language: str, width: int, *, color: bool) -> I
 
 
 def _format_score(score: Score, width: int) -> Iterator[str]:
-    """Yield the name, the value, a bar and the reason; what does not fit in the line follows on further lines."""
+    """Yield the name, the value, a bar and the reason. Text that does not fit in the line follows on further lines."""
     name = score.metric
     reasons = [text for text in (score.count, score.explanation, score.band) if text]
     if len(name) > NAME_WIDTH:
@@ -332,7 +332,7 @@ def _choose_rows(report: Report) -> Sequence[Row]:
 
 
 def _render_head(report: Report, row: Row) -> Any:
-    """Return the head of a sample's element, with what the script of the page sorts and filters by."""
+    """Render the head of a sample's element, with the values by which the script of the page sorts and filters."""
     shares = ["" if score.share is None else f"{score.share:.6g}" for score in row.scores]
     values = "|".join(shares)
     flags = " ".join(_list_flags(row))

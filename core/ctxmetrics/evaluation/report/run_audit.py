@@ -1,4 +1,4 @@
-"""What an audit of the gold says about the means of a run."""
+"""The effect of an audit of the gold on the means of a run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AuditedMetric(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAudit(Plain):
-    """What an audit of the gold says about the means of a run.
+    """The means of a run, corrected by an audit of the gold.
 
     Attributes:
         audited: The number of audited samples: samples of the run in the random part of the audit, with an answer about each

@@ -51,7 +51,7 @@ class SampleSearches(Plain):
 
     Attributes:
         sample: The sample's id, else its number.
-        queries: What was searched for; None if that is not known.
+        queries: The text of each search; None if it is not known.
         recalls: The recall of each search alone.
         recalls_after: The recall after each search.
         precisions: The share of the contexts of each search on which a supported unit rests.
@@ -70,7 +70,7 @@ class SampleSearches(Plain):
 
 @dataclass(frozen=True, slots=True)
 class Searches(Plain):
-    """What the searches of all questions found.
+    """The results of the searches of all questions.
 
     Attributes:
         metric: The recall that was asked for.
@@ -146,7 +146,7 @@ def has_searches(row: Row) -> bool:
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
-    """Return what the searches of each question found, of rows with searches; see `Results.searches`."""
+    """Summarize the searches of rows that have searches: see `Results.searches`."""
     samples: list[SampleSearches] = []
     searches_of_samples: list[list[StageMeans]] = []
     recalls: list[float | None] = []

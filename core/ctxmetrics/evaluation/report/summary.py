@@ -35,7 +35,7 @@ _JSON_FIELDS = ("metrics", "usage", "stopped", "controls", "notes", "answered", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls(Plain):
-    """What the judge of a run made of labelled samples that were judged between the run's own.
+    """The verdicts of the judge about control samples, whose labels are known. They are judged among the run's own samples.
 
     Attributes:
         samples: The number of judged control samples.
@@ -169,7 +169,7 @@ class Summary(Mapping[str, MetricSummary]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know about the judges."""
+        """Warnings about the judges that a reader of the numbers must know."""
         return tuple(dict.fromkeys(text for item in self.provenances for text in item.warnings))
 
     @property

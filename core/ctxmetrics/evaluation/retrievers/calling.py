@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.runtime.background import in_loop_or_thread, in_thread
 
-# Turns a question into what the retriever returns.
+# A function that returns the answer of the retriever to a question.
 Call: TypeAlias = Callable[[str], Coroutine[Any, Any, Any]]
 
 # The methods of retrievers, sync and async: LangChain's runnables, LlamaIndex's retrievers.
@@ -28,7 +28,7 @@ def build_call(retriever: object, name: str) -> Call:
     Args:
         retriever: A function or coroutine function of a question, or an object with ``invoke`` or ``ainvoke`` (LangChain),
             ``retrieve`` or ``aretrieve`` (LlamaIndex), or ``run`` (a component or a pipeline of Haystack).
-        name: What messages call it.
+        name: The name of the retriever in messages.
 
     Raises:
         ParameterError: It is nothing that can be asked.

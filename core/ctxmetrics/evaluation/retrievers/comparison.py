@@ -1,4 +1,4 @@
-"""What a comparison of retrievers found, as plain data."""
+"""The results of a comparison of retrievers, as plain data."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ctxmetrics.verdicts import Usage
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One retriever: its scores, and what its calls were like.
+    """One retriever: its scores, and figures of its calls.
 
     Attributes:
-        name: Its name.
-        results: Its scores, one row for each question.
-        calls: What its calls were like.
+        name: The name of the setting.
+        results: The scores of the setting, one row for each question.
+        calls: The figures of its calls: time and errors.
         is_floor: Whether the library itself retrieved, to have a floor.
         scores: For each question the scores of its contexts, in their order; None if they have none.
         relevance: For each question without an answer what the judge says of its contexts; empty if none was asked.
@@ -44,7 +44,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFigures(Plain):
-    """What was asked about pools.
+    """The figures of the judged pools.
 
     Attributes:
         questions: Pools that the judge was asked about, one a question and reference.
@@ -63,7 +63,7 @@ class PoolFigures(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
-    """What needs no retriever: words, and chance.
+    """The floor of a comparison: BM25 and chance need no retriever of their own.
 
     Attributes:
         setting: The name of the setting that BM25 is.
@@ -94,7 +94,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling(Plain):
-    """What the settings could reach.
+    """The best mean that the settings could reach.
 
     Attributes:
         metric: The metric.
@@ -115,8 +115,8 @@ class UnitAcross(Plain):
     """One unit of a question in all settings.
 
     Attributes:
-        id: Its id.
-        text: Its text.
+        id: The id of the unit.
+        text: The text of the unit.
         ranks: For each setting the rank of the first context that states it or a part of it; None if it is not supported.
     """
 
@@ -137,10 +137,10 @@ class QuestionAcross(Plain):
     """One question in all settings.
 
     Attributes:
-        name: Its id, else its number.
+        name: The id of the question, else its number.
         user_input: The question.
         metric: The metric that counts the units.
-        values: Its value in each setting.
+        values: The value of the question in each setting.
         units: The units.
     """
 
@@ -164,21 +164,21 @@ class QuestionAcross(Plain):
 
 @dataclass(slots=True, repr=False, kw_only=True)
 class RetrieverFigures:
-    """What a comparison of retrievers found; `RetrieverComparison` shows it.
+    """The results of a comparison of retrievers. `RetrieverComparison` shows them.
 
     Attributes:
         settings: The retrievers by name; the first is what the others are compared with.
         comparisons: Each of the others with the first, as `compare` makes it, p values adjusted over settings and primary
             metrics; None if there is one setting, or none has a value.
         floor: BM25 and chance over the corpus; None if there is none.
-        ceilings: What the best setting of each question, and all settings together, reach.
-        pools: What was asked about pools; None if each setting was judged alone.
+        ceilings: For each metric, the means of the best setting of each question and of all settings together.
+        pools: The figures of the judged pools; None if each setting was judged alone.
         k: How many contexts of each setting count.
         usage: Calls and tokens of all judging.
         stopped: Why the run ended early, or None.
-        controls: What the judge made of labelled samples, if the run asked for some.
+        controls: The verdicts about control samples; None if the run had none.
         started: When the run began.
-        notes: What a reader must know.
+        notes: Notes for the reader.
         seconds: How long the run took.
     """
 

@@ -35,7 +35,7 @@ _ROUNDING_ERROR = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint(Plain):
-    """What is left above a threshold.
+    """The effect of one threshold.
 
     Attributes:
         threshold: Contexts with at least this score are kept. If the scores are distances: with at most this distance.
@@ -59,7 +59,7 @@ class ReturnedNothing(Plain):
             where no judge was asked.
         unjudged: For how many the judge said nothing that decides it.
         metric: The recall of the questions with an answer; None if there is none.
-        recall: Its mean, from 0 to 1; None if there is none.
+        recall: The mean recall, from 0 to 1; None if there is none.
         keep: The share of the recall that `threshold` keeps.
         threshold: The strictest threshold that keeps so much; None if results carry no scores.
         points: Thresholds, each stricter than the one before; empty if results carry no scores.
@@ -121,7 +121,10 @@ class ContextRelevance(
 
 
 def choose_relevance(metrics: Sequence[Metric], questions: Iterable[Sample]) -> ContextRelevance | None:
-    """Choose who is asked about questions without an answer: the first judge that can. Return None if there is none, or such a question."""
+    """Choose the judge of questions without an answer: the first judge that can judge them.
+
+    Return None if no judge can, or there is no such question.
+    """
     if not any(question.unanswerable for question in questions):
         return None
     for metric in metrics:
@@ -138,7 +141,7 @@ def find_nothing(
     metric: str | None,
     keep: float,
 ) -> ReturnedNothing | None:
-    """Find what a setting returned for the questions without an answer; None without such a question.
+    """Compute the figures of a setting for questions without an answer. Return None if there is no such question.
 
     Args:
         results: The setting's scores.
@@ -277,7 +280,7 @@ def _are_distances(scores: Sequence[Sequence[float] | None]) -> bool:
 
 
 def _count_contexts(row: Row) -> int:
-    """Count what was retrieved for the question of a row."""
+    """Count the contexts that were retrieved for the question of a row."""
     return len(row.fields.retrieved_contexts or row.fields.retrieved_context_ids or ())
 
 

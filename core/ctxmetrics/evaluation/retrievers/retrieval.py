@@ -38,7 +38,7 @@ _SLOW_CALL_QUANTILE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """What became of one call of a retriever.
+    """The outcome of one call of a retriever.
 
     Attributes:
         sample: The question with what was retrieved for it, cut at k; after a call that failed, without contexts.
@@ -72,7 +72,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFigures(Plain):
-    """What the calls of one retriever were like.
+    """The figures of the calls of one retriever.
 
     Attributes:
         calls: How many questions it was asked.
@@ -149,13 +149,13 @@ def _is_sorted(scores: Sequence[float]) -> bool:
 
 
 class RetrievalFile:
-    """Keeps what one retriever returned, a line a question, as it comes.
+    """A file of the results of one retriever, with a line for each question.
 
     A lock on the file keeps other runs away. A line that a kill cut off is removed.
 
     Args:
         path: The file.
-        resume: Keep what is in it; else it is emptied.
+        resume: Whether to keep the content of the file. Else it is emptied.
 
     Raises:
         InputFileError: The file cannot be opened, another run writes it, or it holds data of another kind.
@@ -179,7 +179,7 @@ class RetrievalFile:
             raise
 
     def _read(self, *, resume: bool) -> None:
-        """Read what the file holds, and cut off a line that was not finished."""
+        """Read the file, and cut off a line that was not finished."""
         end = 0
         for line in self._path.read_bytes().splitlines(keepends=True):
             if not line.endswith(b"\n"):
@@ -249,12 +249,12 @@ def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any
 
 
 def _key(sample: Sample) -> str:
-    """Return what identifies a question in the file."""
+    """Return the key of a question in the file."""
     return json.dumps([sample.id, sample.user_input])
 
 
 class Retriever:
-    """One setting: how it is called, and where what it returns is kept.
+    """One setting: the function that calls it, and the file of its results.
 
     Args:
         call: Asks it.
@@ -284,7 +284,7 @@ class Retriever:
         return retrieval
 
     async def _ask(self, question: Sample) -> Retrieval:
-        """Call the retriever, and read what it returns; a failure becomes a retrieval with an error."""
+        """Call the retriever and read its answer. A failure becomes a retrieval with an error."""
         ask = partial(self._call, question.user_input or "")
         began = time.perf_counter()
         seconds: float | None = None
@@ -354,7 +354,7 @@ class Retrieving:
             worker.cancel()
 
     async def go(self) -> dict[str, list[Retrieval | None]]:
-        """Return what became of each question, by setting. Return None if the run was stopped before.
+        """Return the retrieval of each question, by setting. It is None if the run was stopped before.
 
         Raises:
             OutputFileError: A file cannot be written.

@@ -62,7 +62,7 @@ _TEXT_COMPARED_FIELDS = ("reference", "references", "reference_facts", "referenc
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a retriever returned for one question.
+    """The answer of a retriever to one question.
 
     Attributes:
         items: Texts, documents or ids in rank order.
@@ -76,7 +76,7 @@ class Retrieved:
 
 
 def read_retrieved(value: Any) -> Retrieved:
-    """Read what a retriever returned: a list or anything that holds one.
+    """Read the answer of a retriever: a list, or an object that holds one.
 
     The order of a list is the rank, unless each item has a rank of its own; of a mapping from ids to scores, the highest score
     stands first.

@@ -73,7 +73,7 @@ DEFAULT_TIMEOUT = 60.0
 _BM25_NAME = "bm25"
 # The families of metrics whose value can only rise if the contexts of all settings are put together.
 _RECALL_FAMILIES = frozenset({"recall", "string_recall", "id_recall"})
-# The ending of the file of what a setting retrieved.
+# The ending of the file of a setting's retrieved contexts.
 _RETRIEVED_ENDING = ".retrieved.jsonl"
 
 _log = logging.getLogger("ctxmetrics")
@@ -252,7 +252,7 @@ class RetrieverRun:
         return samples
 
     def _check_fields(self, samples: Mapping[str, Sequence[Sample | None]]) -> None:
-        """Raise before anything is paid if no retriever returned what a metric needs.
+        """Check, before anything is paid, that some retriever returned the fields that each metric needs.
 
         Raises:
             MissingFieldError: That is the case, such as of ids.
@@ -413,7 +413,7 @@ class RetrieverRun:
         ceilings: tuple[Ceiling, ...],
         start: Mapping[str, Any],
     ) -> RetrieverComparison:
-        """Build the comparison from what was retrieved and judged."""
+        """Build the comparison from the retrieved contexts and the scores."""
         settings = {
             name: Setting(
                 name=name,
@@ -470,7 +470,7 @@ class RetrieverRun:
         return compare_all(judged.settings[first], others, metrics=self._primary, cluster=self._cluster)
 
     def _build_floor(self, corpus: Corpus, judged: _Judged) -> Floor:
-        """Compare the settings with BM25, and say what chance would have."""
+        """Compare the settings with BM25, and compute the means of chance."""
         comparisons: Comparisons | None = None
         with suppress(ParameterError):  # the note about the first setting says it
             comparisons = self._compare_with(self._floor_name, judged)
@@ -494,7 +494,7 @@ def run_retrievers(run: RetrieverRun) -> RetrieverComparison:
 
 
 class _Judged:
-    """What the judging brought.
+    """The results of judging.
 
     Args:
         run: The rows of all settings.
@@ -503,7 +503,7 @@ class _Judged:
     Attributes:
         settings: The results of each setting.
         relevance: For each setting what the judge says of the contexts of questions without an answer, if it was asked.
-        usage: What all cost.
+        usage: The cost of all requests.
     """
 
     def __init__(self, run: Results, apart: int) -> None:

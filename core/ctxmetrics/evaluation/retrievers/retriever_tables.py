@@ -26,7 +26,7 @@ _MAX_TEXT_CHARACTERS = 80
 
 
 def heading(comparison: RetrieverFigures) -> str:
-    """Return what was compared, in a line."""
+    """Describe in one line what was compared."""
     first_setting = next(iter(comparison.settings))
     text = f"{plural(comparison.questions, 'question')}, the first {comparison.k} contexts"
     if len(comparison.settings) > 1:
@@ -179,7 +179,7 @@ def draw_curves(comparison: RetrieverFigures) -> Iterator[tuple[Chart, Table]]:
 
 
 def list_sentences(comparison: RetrieverFigures) -> list[str]:
-    """Return what the figures say, a sentence each."""
+    """List the sentences about the figures."""
     sentences: list[str] = []
     runs = {} if comparison.comparisons is None else comparison.comparisons.runs
     for name, run in runs.items():
@@ -220,7 +220,7 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
 
 
 def _describe_floor(comparison: RetrieverFigures) -> Iterator[str]:
-    """Yield how far each setting is above BM25, and what chance would have."""
+    """Yield how far each setting is above BM25, and the means of chance."""
     floor = comparison.floor
     if floor is None:
         return
@@ -240,7 +240,7 @@ def _describe_floor(comparison: RetrieverFigures) -> Iterator[str]:
 
 
 def _describe_pools(comparison: RetrieverFigures) -> Iterator[str]:
-    """Yield how many requests the pools spared, and what the settings have in common."""
+    """Yield how many requests the pools saved, and the share of contexts that settings have in common."""
     pools = comparison.pools
     usage = comparison.usage
     spent = ""

@@ -49,7 +49,7 @@ def _get_encoder() -> Callable[[object], bytes]:
 
 
 def shorten(hash_: str, size: int = _TEXT_HASH_LENGTH) -> str:
-    """Return the first bits of a hash as characters of 6 bits each; what is no hash, as a file may have it, is hashed first."""
+    """Return the first bits of a hash, as characters of 6 bits each. A text that is no hash is hashed first."""
     if not _FULL_HASH.fullmatch(hash_):
         hash_ = digest(hash_)
     return urlsafe_b64encode(bytes.fromhex(hash_)).decode()[:size]
@@ -83,12 +83,12 @@ def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, **short}
 
 
-# What a baseline keeps of a sample.
+# The fields of a sample that a baseline keeps.
 _KEPT_FIELDS = ("hash", "content_hash", "key", "stages_key", "context_hashes")
 
 
 def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
-    """Cut a row to what a baseline holds.
+    """Cut a row to the fields of a baseline.
 
     Args:
         row: The row.

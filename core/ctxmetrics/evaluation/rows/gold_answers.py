@@ -42,12 +42,12 @@ class GoldPassage:
 
     @property
     def key(self) -> str:
-        """What tells it apart: its id, else its normalised text."""
+        """The key of the passage: its id, else its normalised text."""
         return make_key(self.id, self.text)
 
 
 def make_key(id_: str | None, text: str | None) -> str:
-    """Make what tells passages apart: an id, else a normalised text."""
+    """Build the key of a passage: its id, else its normalised text."""
     return normalise(text or "") if id_ is None else id_
 
 
@@ -67,7 +67,7 @@ class PeopleGold:
 
     @property
     def keys(self) -> Sequence[str]:
-        """What tells the passages apart."""
+        """The keys of the passages."""
         return [passage.key for passage in self.passages]
 
     def replace_gold(self, sample: Sample) -> Sample:
@@ -92,7 +92,7 @@ class PeopleGold:
 
 @dataclass(frozen=True, slots=True)
 class GoldAnswers:
-    """What people said about the questions of an audit.
+    """The answers of people to the questions of an audit.
 
     Attributes:
         path: The audit.
@@ -185,7 +185,7 @@ def score_by_people(metric: Metric, row: Row, gold: PeopleGold) -> float | None:
 
 
 def read_gold_answers(path: Path, labels: Path | None = None) -> GoldAnswers:
-    """Read an audit and what people said about it.
+    """Read an audit and the answers of people.
 
     Args:
         path: The audit, which ``check-gold --audit`` wrote.
@@ -223,7 +223,10 @@ def _read_random(path: Path) -> frozenset[str]:
 def _join(
     sample: Sample, answers: Mapping[LabelQuestion, bool | None]
 ) -> list[tuple[GoldPassage, bool]]:
-    """Join the passages of a question with what people said. The result is empty if one has no answer, or people do not agree."""
+    """Join the passages of a question with the answers of people.
+
+    The result is empty if a passage has no answer, or people do not agree.
+    """
     values = {item.item: value for item, value in answers.items() if item.label == CONTEXTS}
     texts = sample.retrieved_contexts or ()
     ids: Iterable[str | None] = sample.retrieved_context_ids or [None] * len(texts)

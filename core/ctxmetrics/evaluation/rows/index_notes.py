@@ -24,7 +24,7 @@ _MIN_COMMON_SHARE = 0.1
 
 
 class IndexSketch:
-    """What the samples of a run say about the index that they were made over.
+    """Facts about the retrieval index of a run, collected from its samples.
 
     Args:
         rows: The first rows of the run.
@@ -41,7 +41,7 @@ class IndexSketch:
             self.add(build_record(row) or EMPTY)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add what a row says about its sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
+        """Add the record of a sample: see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
         ids = record.get("retrieved_context_ids") or ()
         self.labels.add_ids(ids, record.get("reference_context_ids"))
         if in_spans(ids):
@@ -56,7 +56,7 @@ class IndexSketch:
 
 
 def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], bool]:
-    """Describe what two runs say about the index they were made over, a sentence each, and whether ids can be compared.
+    """Compare the retrieval indexes of two runs. Return sentences about them, and whether ids can be compared.
 
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
     match none of its ids.

@@ -71,7 +71,7 @@ else:
 
 
 class RunStart(TypedDict, total=False):
-    """What the first line says about the run."""
+    """The facts about the run in the first line."""
 
     __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
@@ -91,7 +91,7 @@ class RunLine(TypedDict):
 
 
 class StageDetails(TypedDict):
-    """What a verdict says about one stage of the retrieval."""
+    """The details of a verdict about one stage of the retrieval."""
 
     name: str
     value: bool | None
@@ -110,7 +110,7 @@ class Details(TypedDict, total=False):
 
 
 class StageSizes(TypedDict):
-    """What a line says about one stage of its sample."""
+    """The facts about one stage of the sample in a line."""
 
     contexts: Count
     characters: Count
@@ -119,7 +119,7 @@ class StageSizes(TypedDict):
 
 
 class Record(TypedDict, total=False):
-    """What a line says about its sample, beside the sample's own fields."""
+    """The facts about the sample in a line, beside the sample's own fields."""
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]
 

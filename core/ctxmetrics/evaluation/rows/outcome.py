@@ -1,4 +1,4 @@
-"""What became of a gate: a bar for a mean, a pass rate, a share or a difference between two runs."""
+"""The outcome of a gate: a bar for a mean, a pass rate, a share or a difference between two runs."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ctxmetrics._internal.frozen import Plain
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Plain):
-    """What became of a gate. A file of results holds all but the samples, and ``passed``.
+    """The outcome of a gate. A file of results holds all fields except the samples, and ``passed``.
 
     Attributes:
         gate: The gate as it was written, such as ``--fail-under context_recall=0.8``.
         problem: Why it failed; None if it passed.
-        samples: The samples behind the problem, a line each.
+        samples: One line for each sample that causes the problem.
         metric: The metric; None for a gate that is about all of a run.
         bar: The lowest value that passes, or the largest share or loss.
-        value: What is held against the bar; None if there is no value.
+        value: The value that is compared with the bar; None if there is no value.
         against: The run that this one was compared with; None if there is none.
-        verdict: What the comparison says of the metric, as `ctxmetrics.compare` does: ``better``, ``worse`` ..
+        verdict: The verdict of `ctxmetrics.compare` about the metric, such as ``better`` or ``worse``.
     """
 
     gate: str

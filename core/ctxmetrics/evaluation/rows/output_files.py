@@ -26,7 +26,7 @@ from ctxmetrics.evaluation.rows.table_files import build_tables, check_ending, i
 
 
 def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> None:
-    """Write a file, compressed as its name says, or leave what was there.
+    """Write a file, compressed as its name says. If that fails, the old file stays.
 
     Raises:
         InputFileError: The path cannot be a file.

@@ -70,7 +70,7 @@ class LabelQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What a person said to one question.
+    """The answer of a person to one question.
 
     Attributes:
         question: The question.
@@ -126,7 +126,7 @@ class Draw:
 
 
 class PeopleAnswers:
-    """What a labels file holds.
+    """The content of a labels file.
 
     Args:
         path: The file; missing or empty, it has no draw.
@@ -135,7 +135,7 @@ class PeopleAnswers:
         path: The file.
         draw: The last draw, or None. If the files of several people were joined: all their draws together.
         answers: The last answer of each person to each question.
-        size: How many bytes its whole lines have. What a kill left of a last line is no answer.
+        size: The number of bytes of its complete lines. A half-written last line of a killed process is no answer.
 
     Raises:
         InputFileError: The file cannot be read, is no file of labels, has answers about samples that were not drawn, or
@@ -255,7 +255,7 @@ class PeopleAnswers:
     def majority(
         self, annotator: str | None = None
     ) -> dict[QuestionKey, dict[LabelQuestion, bool | None]]:
-        """Return what the majority said to the questions about each sample: None for a tie, and without a yes or a no.
+        """Return the answer of the majority to each question. It is None for a tie, or if nobody said yes or no.
 
         Args:
             annotator: The person whose answers count; None: the answers of all people count.
@@ -335,7 +335,7 @@ def labels_by_key(
     left out, the labelled samples would be no random part of the file.
 
     Args:
-        file: What the labels file holds.
+        file: The content of the labels file.
         list_questions: Returns every question that can be asked about a sample, given those that were answered.
         annotator: The person whose answers are read; None: all people's.
 
@@ -435,8 +435,8 @@ def people_value(
 
     Args:
         metric: The metric.
-        score: The judge's score; its verdicts say what weighs how much.
-        labels: What people said about the same things, or None.
+        score: The judge's score. Its verdicts have the weights.
+        labels: The labels of people about the same units or contexts, or None.
     """
     verdicts = score.verdicts
     if labels is None or metric.grouped:
@@ -548,7 +548,7 @@ def _replace_labels(run: Iterable[Row], labels: Mapping[QuestionKey, Mapping[str
 def _list_questions(
     path: Path, rows: Mapping[QuestionKey, Row], key: QuestionKey, answers: Collection[LabelQuestion]
 ) -> list[LabelQuestion]:
-    """Return what can be asked about a sample of a run.
+    """List the questions that can be asked about a sample of a run.
 
     Args:
         path: The labels file.

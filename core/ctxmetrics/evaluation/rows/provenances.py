@@ -65,7 +65,7 @@ def describe_start(tags: Sequence[str] | None = None) -> dict[str, Any]:
 
 
 def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Read what the first line of a file of results says about the run. The result is empty if it says nothing."""
+    """Read the facts about the run in the first line of a file of results. The result is empty if there are none."""
     from ctxmetrics.evaluation.rows.line_forms import RUN
 
     try:
@@ -81,18 +81,18 @@ class Origin(Plain):
     """The origin of the results of a run.
 
     Attributes:
-        name: The file, or what the caller names the run; empty if there is no name.
+        name: The file, or the name that the caller gives the run; empty if there is no name.
         samples: How many samples it has.
         judges: The judges.
         models: The models that answered.
         prompts: The versions of the prompts.
-        splitters: What cut references into sentences.
+        splitters: The splitters that cut references into sentences.
         libraries: The versions of this library.
         started: When it began; None if that is not known.
         commit: The commit that was measured, if CI named it.
         branch: Its branch.
         tags: The groups that it was put in.
-        outcomes: What became of its gates.
+        outcomes: The outcomes of its gates.
     """
 
     name: str

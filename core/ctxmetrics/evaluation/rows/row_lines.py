@@ -33,7 +33,7 @@ _ABSENT = object()
 
 
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield what is known of one sample, in full: a dict a metric."""
+    """Yield all data of one sample: one dict for each metric."""
     record = build_record(row, keep_texts=keep_texts)
     for score in row.scores:
         values = score.to_dict()
@@ -52,7 +52,7 @@ def to_lines(
     Args:
         row: The sample and its scores.
         provenances: The numbers of the provenances in the file. The provenances of this row are added.
-        run: What is known of the run: the first line of the file.
+        run: The facts about the run, for the first line of the file.
         keep_texts: Write all fields of the sample.
     """
     if run and not provenances:
@@ -80,7 +80,7 @@ def to_lines(
 
 
 def _to_sparse_record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return what a row says about its sample without the fields that are empty."""
+    """Return the record of a sample without the fields that are empty."""
     if record is None:
         return None
     sparse = {**record}
@@ -131,7 +131,7 @@ def _describe_verdicts(score: Score) -> dict[str, Any]:
 
 
 def _shorten_verdict(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain data, without what it says twice."""
+    """Return a verdict as plain data, without repeated texts."""
     short = _to_sparse(verdict)
     if verdict.text == verdict.id:
         del short["text"]

@@ -60,7 +60,7 @@ class OutFile:
         path: The file.
         resume: Whether to keep the rows that ``PATH.part`` already has, if `known` accepts them.
         keep_texts: Write all fields of the samples.
-        start: What is known of the run.
+        start: The facts about the run.
 
     Attributes:
         part: The file of the rows until the run ends; None for a device or a pipe.
@@ -83,7 +83,7 @@ class OutFile:
         self._start = start
         self._target = find_target(path)
         self.part: Path | None = None if self._target is None else add_part(self._target)
-        # What an earlier run wrote, up to the first sample that is computed anew.
+        # The lines of an earlier run, up to the first sample that is computed anew.
         self._earlier_lines: IO[bytes] | None = None
         self._reader: LineReader
         self._provenances: dict[Provenance, int] = {}
@@ -180,7 +180,7 @@ class OutFile:
         return scores
 
     def _read_line(self, lines: IO[bytes]) -> Line | None:
-        """Read the next line of a sample that is whole, with what stands in the lines before it. Return None at the end."""
+        """Read the next complete line of a sample, with the shared data of the lines before it. Return None at the end."""
         for text in lines:
             if not text.endswith(b"\n"):
                 return None

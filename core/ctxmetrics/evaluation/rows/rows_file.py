@@ -45,8 +45,8 @@ def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) ->
     contexts and are as long as their quotes, and every field has its type.
 
     Args:
-        path: What `to_lines` or `to_rows` wrote, a line each; the lines of one sample follow each other.
-        reader: What reads its lines; None: a `LineReader`, which checks all.
+        path: A file that `to_lines` or `to_rows` wrote. The lines of one sample follow each other.
+        reader: The reader of its lines; None: a `LineReader`, which checks all fields.
 
     Raises:
         InputFileError: The file cannot be read, a line is no such row, or a sample lacks a metric that the samples before
@@ -92,7 +92,7 @@ class Line(NamedTuple):
     Attributes:
         number: Its number in the file.
         sample_id: The id of the sample.
-        record: What the file says about the sample.
+        record: The facts about the sample in the file.
         provenance_id: The number of the provenance that stands in a line before it; None if it stands in this one.
         score: The score.
     """
@@ -105,7 +105,7 @@ class Line(NamedTuple):
 
 
 class LineReader:
-    """Reads the lines of a file one after the other, and completes each by what the lines before it said once."""
+    """Reads the lines of a file in order. It completes each line by data that earlier lines gave once for all."""
 
     def __init__(self) -> None:
         from pydantic_core import ValidationError, from_json
@@ -118,12 +118,12 @@ class LineReader:
         self._provenance_form = line_forms.PROVENANCE
         self._run_form = line_forms.RUN
         self._provenances: dict[str, Provenance] = {}
-        # The sample of the line before: its id, and what its first line says about it.
+        # The sample of the line before: its id, and its record.
         self._sample_id: str | None = None
         self._record: Mapping[str, Any] | None = None
 
     def read(self, text: bytes, number: int = 1) -> Line | None:
-        """Read a line. Return None if it says what others have in common.
+        """Read a line. Return None if it holds data that other lines share.
 
         Raises:
             InputFileError: It is no line of results, or the line that it rests on is not before it.

@@ -32,7 +32,7 @@ def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str
         metadata: A sample's.
         path: The key.
         sample: The sample's name, for the message.
-        command: What asks for it.
+        command: The command that asks for the groups.
 
     Raises:
         ParameterError: The sample has none.
