@@ -1,4 +1,4 @@
-"""What a judge returns: verdicts, the evidence behind them, and what they cost."""
+"""What a judge returns: verdicts, the evidence for them, and their cost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Verdict(Plain):
         text: The unit or context the verdict is about.
         reason: Why, in words, if the judge said so.
         code: Why the verdict is missing or flagged (`VerdictCode`), else None.
-        evidence: The spans of the retrieved text behind a yes; of a no, the parts that are stated.
+        evidence: The spans of the retrieved text that support a positive verdict; for a negative verdict, the parts that are stated.
         details: What else the judge measured (missing words, similarity, stability ..), and of a fact its id,
             its weight and what a part of it is worth.
     """

@@ -289,7 +289,7 @@ class Batch:
 
 
 def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str]:
-    """Run every case that a runner can take in, and compare with what is expected and, by ``==``, with the core.
+    """Run every case that a runner accepts. Compare the results with the expected values and, by ``==``, with the core.
 
     Args:
         runner: The runner.

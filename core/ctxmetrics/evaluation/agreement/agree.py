@@ -492,7 +492,7 @@ def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
     """Build the table of a metric's figures by system; long names are cut, so that a line has 100 characters at most."""
     table = Table.build(_SYSTEM_COLUMNS, items)
     longest_line = max(len(line) for line in table.list_lines())
-    name_length = 100 - longest_line - 2  # two spaces stand behind a name
+    name_length = 100 - longest_line - 2  # two spaces stand after a name
     names = [visible(item.system)[:name_length] for item in items]
     return table.with_names(metric[:name_length], names)
 

@@ -1,4 +1,4 @@
-"""What people said about samples, compared with the judge's verdicts on the same things.
+"""The answers of people about samples, compared with the judge's verdicts on the same things.
 
 A part of the samples have `Sample.labels`; ``null`` in a list is no label. `KINDS` names the labels there are.
 """

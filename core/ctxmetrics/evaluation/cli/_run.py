@@ -327,7 +327,7 @@ def _map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
 
 
 def _find_id_paths(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
-    """Find the paths of ids in lists of objects that were read as no field, in the first sample; none in what is expected."""
+    """Find the paths of ids in lists of objects that were read as no field, in the first sample; none in the expected items."""
     paths: list[str] = []
     for column in _list_metadata_columns(samples[:1], plan):
         items = list_in(look_up(samples[0].metadata, column))

@@ -38,7 +38,7 @@ class RequestTime:
 
     Attributes:
         seconds: The time.
-        note: How the time is known, in words behind it; empty if the caller gave it.
+        note: How the time is known, in words after it; empty if the caller gave it.
     """
 
     seconds: float

@@ -65,7 +65,7 @@ def compare(
         by: A key of the samples' metadata, such as ``"metadata.topic"``: the figures are also given by its values.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value are
             not independent, and count as one draw.
-        accept: What may differ between the runs beside what was retrieved: ``"judge"``, ``"prompt"``,
+        accept: What may differ between the runs beside the retrieved items: ``"judge"``, ``"prompt"``,
             ``"convention"``, ``"formula"``, ``"unit"``, ``"question"``.
         labels: Files of people's answers (`ctxmetrics label`), of either run: an answer belongs to the run that retrieved
             the contexts which the person saw. They take the place of the labels that the samples have.

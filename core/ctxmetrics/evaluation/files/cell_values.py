@@ -119,7 +119,7 @@ def _split_further(ids: list[str]) -> list[str]:
     return split_cells
 
 
-# An id behind its number in a list, or behind the mark of an item: 1. d4, - d4.
+# An id after its number in a list, or after the mark of an item: 1. d4, - d4.
 _MARKED_ID = re.compile(r"(?:(?P<number>\d{1,3})[.)]|[-*•])\s+(?P<id>\S.*)", re.DOTALL)
 
 
@@ -145,12 +145,12 @@ def _without_quotes(ids: list[str]) -> list[str]:
     return inner_ids if 1 < len(inner_ids) == len(matches) else ids
 
 
-# An id with a score behind it: d4:0.87.
+# An id with a score after it: d4:0.87.
 _ID_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
 
 
 def have_scores(ids: Collection[str]) -> bool:
-    """Tell whether ids have a score each behind them, with a point in it."""
+    """Tell whether ids have a score each after them, with a point in it."""
     return len(ids) > 1 and all(_ID_WITH_SCORE.fullmatch(id_) for id_ in ids if id_)
 
 

@@ -103,7 +103,7 @@ def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:
 def _have_grades(
     reading: Reading, first_locations: Mapping[str, tuple[str, Any]], rows: ParsedRows
 ) -> bool:
-    """Tell whether the texts of expected ids in the first rows have grades behind them; see `are_graded`."""
+    """Tell whether the texts of expected ids in the first rows have grades after them; see `are_graded`."""
     if GRADED_FIELD not in first_locations:
         return False
     path = first_locations[GRADED_FIELD][0]

@@ -1,6 +1,6 @@
 """Grades that stand with the expected ids themselves: ``d3:2, d9:1`` in a cell, ``{"d3": 2, "d9": 1}``, ``[["d3", 2]]``.
 
-In a text, the number behind an id may also be a part of it: a page, or a chunk. The retrieved ids show which.
+In a text, the number after an id may also be a part of it: a page, or a chunk. The retrieved ids show which.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ctxmetrics.samples.documents import is_missing
 GRADED_FIELD = "reference_context_ids"
 # The highest grade that a text may hold.
 _MAX_GRADE = 10
-# An id with a grade behind it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3. Or a line of qrels: q1 0 d3 2.
+# An id with a grade after it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3. Or a line of qrels: q1 0 d3 2.
 _ID_AND_GRADE = (
     re.compile(r"\S+\s+(?:0|Q0)\s+(?P<id>\S+)\s+(?P<grade>\d{1,2})"),
     re.compile(r"(?P<id>\S(?:.*\S)?)\s*[:=/^]\s*(?P<grade>\d{1,2})"),
@@ -55,7 +55,7 @@ def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str
 
 
 def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
-    """Tell whether the texts of expected ids have grades behind them: the ids before the grades were retrieved, and no whole text.
+    """Tell whether the texts of expected ids have grades after them: the ids before the grades were retrieved, and no whole text.
 
     Args:
         values: The cells or lists of expected ids, without empty ones.

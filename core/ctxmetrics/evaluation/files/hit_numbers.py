@@ -44,7 +44,7 @@ RANK_KINDS = frozenset({"rank", "position", "place"})
 GUESSED_KINDS = frozenset({"guess", "count"})
 # Names of numbers that are a person's grade if they are small and whole.
 GRADE_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grades"]))
-# Names of lists of grades of what is expected, and what may stand before them or before the name of one grade.
+# Names of lists of grades of the expected items, and what may stand before them or before the name of one grade.
 _GRADE_LIST_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grade_lists"]))
 _GRADE_NAME_PREFIXES = sorted(
     map(normalized_key, ORDER_WORDS["owners_of_grades"]), key=len, reverse=True
@@ -58,7 +58,7 @@ _NUMBER_WORDS = frozenset(ORDER_WORDS["numbers"])
 _SOURCE_WORDS = frozenset(ORDER_WORDS["of_sources"])
 # Words of names of truth values that say which documents were used, or were not.
 _FLAG_WORDS = frozenset(ORDER_WORDS["flags"])
-# Words of names of lists that choose from what was retrieved, and what they choose.
+# Words of names of lists that choose from the retrieved items, and what they choose.
 _CHOICE_NAMES = frozenset(ORDER_WORDS["choices"])
 _CHOSEN_VALUES = frozenset(ORDER_WORDS["chosen"])
 # Words of names of lists of places.
@@ -69,7 +69,7 @@ _NAME_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 _NUMBERED_COLUMN = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
 # The separators between numbers in a text.
 _NUMBER_SEPARATOR = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
-# A number in a text, perhaps with ``#`` before it or ``%`` behind it.
+# A number in a text, perhaps with ``#`` before it or ``%`` after it.
 _NUMBER_AS_TEXT = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
 # The maximum depth of nested objects of a hit.
 _MAX_DEPTH = 3
@@ -364,7 +364,7 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
 
 @lru_cache(maxsize=4096)
 def is_grade_list(key: Any) -> bool:
-    """Tell whether a key is that of the grades of what is expected, such as ``relevance_grades`` or ``gold_relevance``."""
+    """Tell whether a key is that of the grades of the expected items, such as ``relevance_grades`` or ``gold_relevance``."""
     letters = normalized_key(key) if isinstance(key, str) else ""
     if letters in _GRADE_LIST_NAMES:
         return True
@@ -378,14 +378,14 @@ def is_grade_list(key: Any) -> bool:
 def find_grade_lists(
     beside: Mapping[str, Any], count: int, *, is_of_expected: bool
 ) -> Iterator[tuple[str, list[float] | None]]:
-    """Yield the lists of grades that stand beside what is expected: the name of each, and its grades, which are small whole numbers.
+    """Yield the lists of grades that stand beside the expected items: the name of each, and its grades, which are small whole numbers.
 
     A list that is not certain has None in place of the grades: it holds other values, or may grade what was retrieved.
 
     Args:
-        beside: What stands beside the list of what is expected.
+        beside: What stands beside the list of the expected items.
         count: How many items it has.
-        is_of_expected: Whether a list of this size cannot be one of what was retrieved.
+        is_of_expected: Whether a list of this size cannot be a list of retrieved items.
     """
     for key, cell in beside.items():
         is_named_so = is_grade_list(key)
@@ -406,7 +406,7 @@ def find_grade_lists(
 
 @lru_cache(maxsize=4096)
 def names_choice(key: Any) -> bool:
-    """Tell whether a key is that of a list that may choose from what was retrieved, or order it: ``selected_ids``, ``permutation``."""
+    """Tell whether a key is that of a list that may choose from the retrieved items, or order it: ``selected_ids``, ``permutation``."""
     words = {word.lower() for word in _NAME_WORD.findall(key)} if isinstance(key, str) else set()
     if not words.isdisjoint(_PLACE_LIST_WORDS):
         return True

@@ -1,4 +1,4 @@
-"""The order of what was retrieved, where fields of the hits or lists beside them say it: ranks, scores, distances.
+"""The order of the retrieved items, where fields of the hits or lists beside them say it: ranks, scores, distances.
 
 A name decides what a number means: a rank rises from the first hit on, a score falls, a distance rises. What a reranker says
 comes before the score of the search. If the names do not decide, the order of the list stays, and a note says so.

@@ -17,9 +17,9 @@ from ctxmetrics.samples.schema import RETRIEVED, join_first
 
 # The fields that are taken from the file of references.
 _EXPECTED_FIELDS = ("reference", *(name for name in LIST_FIELDS if name not in RETRIEVED))
-# The fields that hold what was retrieved.
+# The fields that hold the retrieved items.
 _RETRIEVED_FIELDS = (*RETRIEVED, "stages", "searches")
-# If the file of references has none of these fields, its columns of a response or of what was retrieved say what is expected.
+# If the file of references has none of these fields, its columns of responses or retrieved items hold the expected items.
 _EXPECTED_UNDER_OTHER_NAMES = {
     "response": "reference",
     **{name: name.replace("retrieved", "reference") for name in RETRIEVED},
@@ -53,7 +53,7 @@ class Partners:
         self._rows: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
         # The references without a partner so far, by their place, each with its name.
         self._unused: dict[str, tuple[str, Mapping[str, Any]]] = {}
-        # The fields in which the samples have what was retrieved, each with the value of nothing.
+        # The fields in which the samples have the retrieved items, each with its empty value.
         self._retrieved: dict[str, Any] = {}
         # The joined samples for which nothing was retrieved, each with its place.
         self._nothing_retrieved: list[tuple[dict[str, Any], str]] = []
@@ -114,7 +114,7 @@ class Partners:
     def unanswered(self) -> Iterator[tuple[dict[str, Any], str]]:
         """Yield the fields of each reference without an answer, with its place: nothing was retrieved for it.
 
-        No row has its key, or the row lacks every field of what was retrieved. With ``missing="drop"`` the fields of what was retrieved
+        No row has its key, or the row lacks every field of the retrieved items. With ``missing="drop"`` the fields of the retrieved items
         are left out, so that no metric has a value.
 
         Raises:
@@ -174,7 +174,7 @@ class Partners:
         return f"Write {join_first(options, mark=' or ')}, which both files have."
 
     def _note_retrieved(self, values: Mapping[str, Any]) -> None:
-        """Note in which fields the samples have what was retrieved."""
+        """Remember the fields in which the samples have the retrieved items."""
         for name in _RETRIEVED_FIELDS[:2]:
             if values.get(name) is not None:
                 self._retrieved[name] = []

@@ -39,15 +39,15 @@ from ctxmetrics.samples.schema import LISTS, NOT_READ, RETRIEVED, TEXTS_OF
 def read_lists(
     reading: Reading, values: dict[str, Any], list_contexts: Mapping[str, ListContext]
 ) -> dict[str, Any]:
-    """Turn single texts and texts of lists into lists, put what was retrieved in order, and take the ids of documents.
+    """Turn single texts and texts of lists into lists, put the retrieved items in order, and take the ids of documents.
 
     Args:
         reading: How the rows are read.
         values: The fields.
-        list_contexts: What stands beside each list of what was retrieved, and the hits that it was taken from; see `find_fields_beside`.
+        list_contexts: What stands beside each list of the retrieved items, and the hits that it was taken from; see `find_fields_beside`.
 
     Returns:
-        As metadata: what decided the order, what may say more and is not read, and the ids of what was retrieved with equal scores.
+        As metadata: what decided the order, what may say more and is not read, and the ids of the retrieved items with equal scores.
     """
     list_fields = [name for name in values if name in LISTS]
     for name in list_fields:
@@ -133,7 +133,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
 def _find_unread_list(
     values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]
 ) -> str | None:
-    """Find what a reranker returned or chose from what was retrieved, if it is not read; return its name, None if there is none."""
+    """Find what a reranker returned or chose from the retrieved items, if it is not read; return its name, None if there is none."""
     if values.get("stages") or values.get("searches"):
         return None
     for name in RETRIEVED:

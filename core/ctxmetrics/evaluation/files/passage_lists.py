@@ -28,7 +28,7 @@ _MIN_SINGLE_PASSAGE_SHARE = 0.5
 _MIN_SEVERAL_PASSAGES_SHARE = 0.8
 # The minimum number of texts, passages or headers that show something.
 _MIN_COUNT = 2
-# The lists of what was retrieved, and all lists that the rows of a question become.
+# The lists of the retrieved items, and all lists that the rows of a question become.
 LIST_FIELDS = (
     "reference_contexts",
     "reference_context_ids",
@@ -153,7 +153,7 @@ class Record(NamedTuple):
         question: The question in small letters, without repeated white space; empty if there is none.
         answers: The expected answers or facts as one text.
         expected: The texts of what should be retrieved; its ids if there are no texts.
-        retrieved: The texts of what was retrieved; its ids if there are no texts.
+        retrieved: The texts of the retrieved items; its ids if there are no texts.
     """
 
     question: str
@@ -350,7 +350,7 @@ def split_at(text: str, separator: str) -> list[str]:
         pattern = r"(?:<br\s*/?>\s*)+"
     if _DIVIDER_MARKS.issuperset(separator):
         line = rf"{pattern}{re.escape(separator[0])}*"
-        pattern = rf"(?<!\S){line}(?!\S)|(?<=[.!?。]){line}"  # also directly behind a sentence
+        pattern = rf"(?<!\S){line}(?!\S)|(?<=[.!?。]){line}"  # also directly after a sentence
     return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))
 
 
@@ -419,7 +419,7 @@ def group_rows(
         rows: The fields of each row, with its place.
         key: A field, or a column or path of the metadata.
         columns: The column of each field.
-        order: What decides the order of the passages; see `find_order`.
+        order: The source of the order of the passages; see `find_order`.
         excluded: Columns that are no setting of the retrieval.
 
     Raises:
@@ -478,7 +478,7 @@ def _join_rows(
 ) -> dict[str, Any]:
     """Join the rows of one question; ``reference`` is the column of the reference, for the error.
 
-    An expected item that stands in several rows is kept once. If the rows differ in what is expected, a retrieved item is
+    An expected item that stands in several rows is kept once. If the rows differ in the expected items, a retrieved item is
     kept once too.
     """
     row_order = find_order([row.get("metadata") or {} for row in rows], {}, order)
@@ -491,7 +491,7 @@ def _join_rows(
         facts, answers = map_options([f"{reference}=reference_facts", f"{reference}=references"])
         fix = f"Parts that are all needed are facts: {facts}. Answers of which one is enough are references: {answers}."
         raise SampleError(problem, fix).inside(field="reference").at(where)
-    rows_differ = False  # in what is expected: these fields come first in `LIST_FIELDS`
+    rows_differ = False  # in the expected items: these fields come first in `LIST_FIELDS`
     for name in LIST_FIELDS:
         lists = [to_list(row[name]) for row in rows if row.get(name) is not None]
         if not lists:

@@ -100,7 +100,7 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
 
     Args:
         file: The file.
-        is_run: Whether a file in BEIR's form is a run, since another file says what is expected.
+        is_run: Whether a file in BEIR's form is a run, since another file holds the expected items.
 
     Raises:
         InputFileError: A line has other columns than the first one, or a document stands twice for a query.

@@ -43,7 +43,7 @@ def plan_single_row(row: Mapping[str, Any], schema: str = "ragas", order: Order 
     Args:
         row: The row.
         schema: The system whose names the keys are: one of `SCHEMAS`, or ``"auto"``. Our own names are understood in each.
-        order: What decides the order of what was retrieved.
+        order: The source of the order of the retrieved items.
 
     Raises:
         ParameterError: No such schema.
@@ -91,7 +91,7 @@ def recognise(
         grouped: Whether rows of one question become one sample.
         headed: Whether the names of the columns are names, although they look like data.
         split: What separates the passages of a retrieved text.
-        order: What decides the order of what was retrieved.
+        order: The source of the order of the retrieved items.
         several: Whether a question may have several retrievals.
 
     Raises:

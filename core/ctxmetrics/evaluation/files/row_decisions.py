@@ -31,10 +31,10 @@ class Reading:
         usable: Fields for which at least one of the first rows has a usable value. Then an unusable value costs its own sample only.
         literal: Fields for which at least one cell is a text and no list. Then a cell that looks like a list is a text, too.
         split: The separator of the passages of a retrieved text, and of a single expected text: see `ctxmetrics.evaluation.files.passage_lists.split_at`.
-        order: What decides the order of what was retrieved; see `ctxmetrics.evaluation.files.hit_order`.
+        order: The source of the order of the retrieved items; see `ctxmetrics.evaluation.files.hit_order`.
         comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
         decimal_ids: Whether ids are whole numbers and some of them end in ``.0``. This ending is no part of the id.
-        graded_ids: Whether the texts of expected ids have a grade each behind them: ``d3:2``.
+        graded_ids: Whether the texts of expected ids have a grade each after them: ``d3:2``.
         id_separator: The blank, ``/`` or ``+`` between ids in a cell, if the first rows show that it is one.
     """
 

@@ -78,7 +78,7 @@ class RowFile(Iterator[T], Generic[T]):
             a sample without a value.
         group_by: A field or column: the rows with one value of it are one sample.
         split: The separator of the passages in a retrieved text.
-        order: What decides the order of what was retrieved; see `ctxmetrics.evaluation.files.hit_order`.
+        order: The source of the order of the retrieved items; see `ctxmetrics.evaluation.files.hit_order`.
         only: The value of each of these columns: rows with another one are left out.
         by: A column of whose values each is a run of its own, if it differs within a question.
         header: Whether a table has a header, or the names of its columns; see `ctxmetrics.evaluation.files.csv_rows.cell_rows`.

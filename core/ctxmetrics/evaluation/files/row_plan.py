@@ -108,7 +108,7 @@ class HeldFields:
         fields: Each field with its key in the object; None: the object itself.
         rest: The keys that become metadata; None: the whole object becomes metadata.
         unknown_names: The paths that no schema knows.
-        may_order: Whether one of its keys may say the order of what was retrieved.
+        may_order: Whether one of its keys may say the order of the retrieved items.
     """
 
     fields: tuple[tuple[str, str | None], ...]
@@ -131,7 +131,7 @@ class _Fields:
         carried: The keys and values that become metadata.
         unknown_names: The names that no schema knows.
         is_plain: Whether each value is stored as it is.
-        has_order: Whether something beside the fields may say the order of what was retrieved.
+        has_order: Whether something beside the fields may say the order of the retrieved items.
     """
 
     is_plain: bool

@@ -48,7 +48,7 @@ def read_samples(
             it. With ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
         columns: Which column holds which field, if no schema is right; or which path, such as ``vars.question`` or
             ``hits[].payload.text`` (of each item of a list).
-        references: A file with what is expected, where ``path`` holds what was retrieved: answers, facts, contexts or ids
+        references: A file with the expected items, where ``path`` holds the retrieved items: answers, facts, contexts or ids
             of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
             partner is logged; a sample without one stays.
         missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
@@ -57,13 +57,13 @@ def read_samples(
             order of the rows is the rank.
         split: What separates the passages, if a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
             stands for any number).
-        order: What decides the order of what was retrieved: ``"given"`` the list or the rows, ``"rank"`` what says a rank,
+        order: The source of the order of the retrieved items: ``"given"`` the list or the rows, ``"rank"`` what says a rank,
             ``"score"`` what says a score, highest first, or a distance, lowest first. Without it: a rank, else a score, else the
             list. ``sample.metadata["ordered_by"]`` says what changed the order, ``["order_unclear"]`` what may say another one.
         only: Where a file holds several retrievals of a question, the value of the column that says which: ``{"system": "bm25"}``
             leaves out the rows with another one. Without it such a file is refused.
         by: That column; each of its values is a run of its own, whose questions are joined and counted by themselves. The value
-            stands in ``sample.metadata``, and behind the sample's id.
+            stands in ``sample.metadata``, and after the sample's id.
         header: Of CSV and TSV: False where the first line is data (the columns are ``column 1``, ``column 2`` ..), or the
             names of the columns; True if it is a header although it looks like data.
         encoding: Of a text file, such as ``"cp1252"``. Without it: UTF-8, UTF-16, or Windows-1252 for a table that is neither.

@@ -36,7 +36,7 @@ from ctxmetrics.samples.schema import OPTIONS, RETRIEVED, TEXTS, TEXTS_OF, first
 _NAMES_NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
 _GENERAL_NAMES = frozenset({"data", "prompt"})
-# Fields that say what was retrieved.
+# The fields that hold the retrieved items.
 _RETRIEVED_FIELDS = frozenset({*RETRIEVED, "stages", "searches"})
 # The maximum depth at which lists of texts are searched in a row.
 _MAX_DEPTH = 5
@@ -107,7 +107,7 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
 def _find_answer_columns(
     fit: _SchemaFit, columns: Mapping[str, str], parsed_row: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Find the columns with the answer of a store or search engine, if no other column holds what was retrieved."""
+    """Find the columns with the answer of a store or search engine, if no other column holds the retrieved items."""
     paths = {**fit.paths, **{field: column for column, field in columns.items()}}
     if paths.keys() & {"retrieved_context_ids", "stages", "searches"}:
         return {}

@@ -246,7 +246,7 @@ class RepeatedQuestions:
     """Counts the questions with several retrievals in a stream of rows, if no column names the system of a retrieval."""
 
     def __init__(self) -> None:
-        # The hash of the first retrieval of each question, with what is expected.
+        # The hash of the first retrieval of each question, with the expected items.
         self._first: dict[int, int] = {}
         self._repeated: set[int] = set()
 

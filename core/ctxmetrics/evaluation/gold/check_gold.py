@@ -266,7 +266,7 @@ def check_gold(
     """Check what samples expect: gold ids and passages, references, and the questions themselves.
 
     Args:
-        samples: Samples with what is expected, or a file of them.
+        samples: Samples with the expected items, or a file of them.
         corpus: All passages that a retriever can find, as for `ctxmetrics.compare_retrievers`; None: the contexts of the
             samples and runs, which proves less.
         runs: What retrievers returned for the same questions, by their names: samples, or files of them. What the samples

@@ -383,7 +383,7 @@ def _find_name_between(
 
     Args:
         words_before: The words before it.
-        words_after: The words behind it.
+        words_after: The words after it.
         others: The words of the text.
         names: The keys of the names of the text.
     """

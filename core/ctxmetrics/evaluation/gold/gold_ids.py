@@ -81,7 +81,7 @@ _PATH_SEPARATOR = re.compile(r"[/:]")
 _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 # Any letter.
 _LETTER = re.compile(r"[^\W\d_]")
-# A number, or a number behind one word: 12, doc-12.
+# A number, or a number after one word: 12, doc-12.
 _NUMBERED_ID = re.compile(r"(?P<word>[^\W\d_]+-)?(?P<number>\d+)")
 # Parts of an address that do not change its page: the port and the name of an index page.
 _PORT = re.compile(r":(?:80|443)(?=/|$)")
@@ -148,7 +148,7 @@ def _find_source(id_: str) -> str:
 
 
 def _find_number(id_: str) -> str:
-    """Return the number that an id is, or that stands behind its only word. The result is empty if it is another id."""
+    """Return the number that an id is, or that stands after its only word. The result is empty if it is another id."""
     match = _NUMBERED_ID.fullmatch(_fold_id(id_))
     return "" if match is None else match["number"]
 
@@ -187,7 +187,7 @@ class IdForms:
 
     @cached_property
     def _by_number(self) -> Mapping[str, Sequence[str]]:
-        """The ids that are a number, or a number behind one word, by the number."""
+        """The ids that are a number, or a number after one word, by the number."""
         return self._group(_find_number)
 
     @cached_property

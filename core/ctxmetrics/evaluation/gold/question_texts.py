@@ -46,7 +46,7 @@ _MAX_QUESTION_WORDS = 12
 _END_MARKS = frozenset(".!:;。！")
 # A text of one repeated letter is a placeholder if it has at least this number of letters. AAA is a size, III a number.
 _MIN_REPEATED_LETTERS = 5
-# A note behind a mark such as TODO has at most this number of words; more are a sentence.
+# A note after a mark such as TODO has at most this number of words; more are a sentence.
 _MAX_NOTE_WORDS = 3
 # The minimum number of characters of an id. A shorter id may be a word of the question.
 _MIN_ID_CHARACTERS = 4
@@ -69,7 +69,7 @@ _NUMBERED_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
 _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 # A tag of HTML.
 _HTML_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
-# The number behind a placeholder: answer 1.
+# The number after a placeholder: answer 1.
 _LAST_NUMBER = re.compile(r" \d+$")
 # A word whose letters stand apart: t o d o.
 _SPACED_LETTERS = re.compile(r"\w(?: \w)+")
@@ -132,7 +132,7 @@ def _is_placeholder(text: str) -> bool:
 
 
 def _is_listed(plain: str) -> bool:
-    """Tell whether folded words are a placeholder of the list, with a number behind it or without."""
+    """Tell whether folded words are a placeholder of the list, with a number after it or without."""
     placeholders = _read_folded_words("placeholders")
     joined_letters = plain.replace(" ", "") if _SPACED_LETTERS.fullmatch(plain) else plain
     rest, _, last = plain.rpartition(" ")
@@ -173,7 +173,7 @@ def _points_elsewhere(text: str) -> bool:
 
 
 def _cut_beginning(plain: str, name: str) -> Sequence[str] | None:
-    """Return the words behind the longest phrase of a list that folded words begin with. Return None if they begin with none."""
+    """Return the words after the longest phrase of a list that folded words begin with. Return None if they begin with none."""
     beginnings = [words for words in _read_folded_words(name) if f"{plain} ".startswith(f"{words} ")]
     if not beginnings:
         return None

@@ -145,7 +145,7 @@ def find_names(words: Iterable[Token]) -> frozenset[str]:
 def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the names in a text of a language.
 
-    German writes all nouns with a capital letter: there, a name stands behind a preposition without an article, as in
+    German writes all nouns with a capital letter: there, a name stands after a preposition without an article, as in
     "nach Lindau".
     """
     if language != "de":

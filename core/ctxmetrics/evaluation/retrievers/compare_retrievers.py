@@ -48,7 +48,7 @@ def compare_retrievers(
     - a context of another setting made the judge ignore a context of this setting.
 
     Args:
-        questions: Samples, mappings of their fields, or a file of them: questions with what is expected. What was retrieved
+        questions: Samples, mappings of their fields, or a file of them: questions with the expected items. What was retrieved
             for them before is left out.
         retrievers: The settings by name; the first one is what the others are compared with. Each is a function or coroutine
             function of a question, or an object with ``invoke`` or ``ainvoke`` (LangChain), ``retrieve`` or ``aretrieve``
@@ -65,7 +65,7 @@ def compare_retrievers(
                 it said of each context, judges each alone.
             primary: The metrics that get a verdict, as for `compare`; its p values are adjusted over settings and metrics (Holm).
             cluster: As for `compare`.
-            folder: A directory for a file a setting of what was retrieved, as it comes, and one of its results.
+            folder: A directory for two files for each setting: its retrieved items, and its results.
             resume: Take over what was retrieved from ``folder``; give ``cache=`` to keep judgements, too.
             retrieval_timeout: Seconds for one call (60); None: no limit. A thread that does not end is left behind.
             retrieval_concurrency: How many calls there are at a time (1). With 1, the seconds are those of a single user.

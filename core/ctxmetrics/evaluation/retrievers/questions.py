@@ -1,4 +1,4 @@
-"""The questions that retrievers are asked, each with what is expected."""
+"""The questions that retrievers are asked, each with the expected items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people said about an audit of gold: the gold that they leave or make, and the scores by it."""
+"""The answers of people about an audit of gold: the gold that they leave or make, and the scores by it."""
 
 from __future__ import annotations
 

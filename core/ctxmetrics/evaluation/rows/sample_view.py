@@ -90,7 +90,7 @@ def _name_state(verdict: Verdict, word: str) -> str:
 def _split_context(
     text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the pieces of a context, and the evidence behind each.
+    """Yield the pieces of a context, and the verdicts whose evidence each piece is.
 
     ``before`` is text that no verdict rests on, ``marked`` text that verdicts rest on; ``units`` are the units it belongs to:
     ``s1``, ``s2`` .. by their place; ``first`` those of them whose first evidence in this context this is, ``ends`` those

@@ -33,7 +33,7 @@ _PACKAGE_OF_ENDING = {".csv": None, ".xlsx": "openpyxl", ".parquet": "pyarrow"}
 # What a Parquet file of this library names as its writer.
 _WRITER_NAME = "ctxmetrics"
 _SHEET_TITLES = ("samples", "verdicts")
-# Stands behind the name of a metric, in the column with the count of its doubtful verdicts.
+# Stands after the name of a metric, in the column with the count of its doubtful verdicts.
 _DOUBTFUL_COLUMN_ENDING = ".doubtful"
 _VERDICT_COLUMNS = (
     "sample_id",

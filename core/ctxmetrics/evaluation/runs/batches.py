@@ -453,7 +453,7 @@ def _reads_two_lists(metric: ListMetric) -> bool:
 
 
 def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
-    """Return the first row of each group of a table, with what was retrieved in all its rows; see `group_rows`.
+    """Return the first row of each group of a table, with the retrieved items in all its rows; see `group_rows`.
 
     Raises:
         ParameterError: A row has no such key, or what was retrieved is no column of the table.

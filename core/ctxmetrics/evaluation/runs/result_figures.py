@@ -53,7 +53,7 @@ class ResultFigures(ResultRows):
 
         Args:
             audit: The file that ``check-gold --audit`` (`ctxmetrics.check_gold`) wrote.
-            labels: What people said about it; None: the file that `ctxmetrics label` wrote beside it.
+            labels: The answers of people about it; None: the file that `ctxmetrics label` wrote beside it.
 
         Returns:
             The share of wrong gold, and of each metric that counts gold passages the mean by the audit with a 95 % interval.
