@@ -20,26 +20,27 @@ from ctxmetrics.text.markup import count_marks, may_hold_markup
 from ctxmetrics.text.normal_form import normalise, normalise_with_origin
 from ctxmetrics.text.visible import VisibleText, see
 
-# Lowest share of a quote that the alignment must find, after normalising, for it to count as found.
+# The minimum share of a quote, after normalising, that the alignment must find.
 FUZZY_BAR = 0.9
-# Shorter quotes must be found to the letter (after normalising).
+# Shorter quotes are not aligned: they must be found to the letter, after normalising.
 FUZZY_MIN_CHARACTERS = 16
-# Characters by which a span is widened to whole words.
+# The maximum number of characters by which one end of a span is widened to a whole word.
 _MAX_CHARACTERS_ADDED = 20
-# In longer contexts only exact and normalised matches are searched: alignment would take seconds.
+# The maximum number of characters of a context, and of a quote, that are aligned: alignment of longer texts would take seconds.
 FUZZY_MAX_CONTEXT = 200_000
-# The same for longer quotes.
 FUZZY_MAX_QUOTE = 2_000
-# Steps of work that the quotes of one reply may take: each about a nanosecond, so a fifth of a second, and up to about
-# twice that with texts made to be slow.
+# The maximum number of steps of work for the quotes of one reply. A step takes about a nanosecond, so all take a fifth of a
+# second, and at most about twice that with texts that are made to be slow.
 MOST_STEPS = 200_000_000
-# What it takes to normalise a character, and each character that it becomes: one ligature may become eighteen.
+# The steps to normalise a character ..
 _STEPS_A_CHARACTER = 600
+# .. and for each character of its normal form: one ligature may become eighteen characters.
 _STEPS_A_PIECE = 250
-# What it takes to read what is seen: for each character, and for each that may be a mark.
+# The steps to read the visible text: for each character ..
 _STEPS_TO_SEE = 100
+# .. and for each character that may be a mark.
 _STEPS_A_MARK = 3_500
-# Letters of a piece that says enough to be evidence.
+# The minimum number of letters of a piece of a quote that says enough to be evidence.
 _MIN_LETTERS = 3
 # The scripts from Thai on have no spaces between words.
 _FIRST_WITHOUT_SPACES = "\u0e00"
@@ -48,10 +49,10 @@ _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.(?:\s?\.){2,}|…)(?:\s*\])?")
 
 @dataclass(slots=True)
 class Effort:
-    """Bounds the work of finding quotes. It counts steps, not time, so that equal replies get equal verdicts.
+    """Limits the work of finding quotes. It counts steps, not time, so that equal replies get equal verdicts.
 
     Attributes:
-        left: Steps of work that are left.
+        left: The number of steps that are left.
     """
 
     left: float = MOST_STEPS
@@ -59,20 +60,20 @@ class Effort:
     _seen: set[str] = field(init=False, default_factory=set)
 
     def spend(self, steps: float) -> None:
-        """Take steps.
+        """Count steps of work.
 
         Raises:
-            EffortExceededError: So many are not left.
+            EffortExceededError: Fewer steps are left.
         """
         if steps > self.left:
             raise EffortExceededError
         self.left -= steps
 
     def see(self, text: str) -> VisibleText:
-        """Read what is seen of a text, and count the steps for it once, whether it is remembered or not.
+        """Read the visible text, and count the steps for a text once, also if it was read before this reply.
 
         Raises:
-            EffortExceededError: So many steps are not left.
+            EffortExceededError: Fewer steps are left.
         """
         if text not in self._seen:
             self._seen.add(text)
@@ -82,10 +83,10 @@ class Effort:
         return see(text)
 
     def normalise(self, context: str) -> tuple[str, list[int]]:
-        """Normalise a context, and count the steps for it once, whether it is remembered or not.
+        """Normalise a context, and count the steps for a context once, also if it was normalised before this reply.
 
         Raises:
-            EffortExceededError: So many steps are not left.
+            EffortExceededError: Fewer steps are left.
         """
         is_new = context not in self._normalised
         self._normalised.add(context)
@@ -101,7 +102,7 @@ class Effort:
 
 
 class EffortExceededError(Exception):
-    """Finding a quote takes more work than is left; whether it is there is not known."""
+    """Finding a quote takes more work than is left. It is not known whether the quote stands in the context."""
 
 
 @lru_cache(maxsize=256)
@@ -110,30 +111,35 @@ def _normalised_context(context: str) -> tuple[str, list[int]]:
     return "".join(characters), origin
 
 
-# The same for contexts whose normalised form takes much memory.
+# As `_normalised_context`. It remembers only two contexts, because their normal forms take much memory.
 _normalised_long_context = lru_cache(maxsize=2)(_normalised_context.__wrapped__)
 
 
 def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[Span, ...]:
-    """Find the spans of a context that a quote claims to be copied from: none in what states nothing (comments, struck text).
+    """Find the spans of a context that a quote was copied from. Text that states nothing (comments, struck text) has none.
 
-    Tried in order: the exact text; the normalised text (`normalise`); the normalised text of what a reader sees of
-    both (`see`); the best alignment of at least `FUZZY_BAR` of the quote, for quotes of `FUZZY_MIN_CHARACTERS` or more
-    and only where every number of the quote stands in the span. A quote with an ellipsis is looked for as it stands;
-    else it is there when all its parts are, in order. A number is found only as a whole: 19 is not found in 1932, 3
-    not in 3.5.
+    These are tried in order:
+
+    1. the exact text;
+    2. the normalised text (`normalise`);
+    3. the normalised text of what a reader sees of both (`see`);
+    4. the best alignment, for quotes of at least `FUZZY_MIN_CHARACTERS`. It must cover at least `FUZZY_BAR` of the quote, and
+       every number of the quote must stand in the span.
+
+    A quote with an ellipsis is first looked for as it stands. If it is not found, all its parts must be found in order. A
+    number is found only as a whole: 19 is not found in 1932, and 3 not in 3.5.
 
     Args:
-        quote: What the judge says it copied. Untrusted.
+        quote: The text that the judge says it copied. Untrusted.
         context: The retrieved text.
-        effort: Bounds the work; None: as much as for one reply.
+        effort: Limits the work; None: as much as for one reply.
 
     Returns:
-        One span a part, in order; empty when the quote is not there or says too little to be evidence (fewer
-        than three letters or digits, unless it is a number or written without spaces).
+        One span for each part, in order. Empty if the quote is not found, or if it says too little to be evidence: it has fewer
+        than three letters, no digit, and no letter of a script without spaces.
 
     Raises:
-        EffortExceededError: Finding it takes more work than is left.
+        EffortExceededError: Finding the quote takes more work than is left.
     """
     effort = effort or Effort()
     effort.spend(1000 + 50 * len(quote))
@@ -153,9 +159,10 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
             return ()
         spans.append(span)
         position = span.end
-    # Between which pieces the context has words that the quote leaves out. A short piece beside such a gap proves nothing.
+    # For each pair of neighbouring pieces, whether the quote leaves out words between them.
     gaps = [has_content(context[before.end : after.start]) for before, after in pairwise(spans)]
     for index, piece in enumerate(pieces):
+        # A short piece beside left-out words proves nothing.
         is_beside_gap = any(gaps[max(index - 1, 0) : index + 1])
         if is_beside_gap and not _says_enough(piece):
             return ()
@@ -163,7 +170,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
 
 
 def _says_enough(piece: str) -> bool:
-    """Whether a piece of a quote has three letters, or one digit or letter of a script without spaces."""
+    """Whether a piece of a quote has at least three letters, a digit, or a letter of a script without spaces."""
     characters = [character for character in piece if character.isalnum()]
     if len(characters) >= _MIN_LETTERS:
         return True
@@ -176,8 +183,8 @@ class _Search:
 
     Attributes:
         context: The context.
-        view: What is seen of the context.
-        effort: Bounds the work.
+        view: The visible text of the context.
+        effort: Limits the work.
     """
 
     context: str
@@ -185,7 +192,7 @@ class _Search:
     effort: Effort
 
     def find_literally(self, piece: str, position: int) -> Span | None:
-        """Find a piece behind a place: to the letter, normalised, or in what is seen."""
+        """Find a piece behind a position: exactly, in the normalised text, or in the visible text."""
         start = _find(piece, self.context, position, self.effort)
         if start >= 0:
             span: Span | None = Span(start, start + len(piece))
@@ -201,7 +208,7 @@ class _Search:
         return None if span is None else self.view.to_source(span)
 
     def align(self, piece: str, position: int) -> Span | None:
-        """Find what is nearly a piece behind a place: in what is seen, else in the context."""
+        """Find text behind a position that is nearly equal to a piece: in the visible text, or else in the context."""
         if not self.view.is_plain:
             visible_piece = _read_quote(piece, self.effort)
             visible_position = self.view.to_visible(position)
@@ -214,7 +221,7 @@ class _Search:
     def _find_normalised(
         self, piece: str, text: str, position: int, *, nearly: bool = False
     ) -> Span | None:
-        """Find the normal form of a piece in that of a text; or what is nearly it."""
+        """Find the normal form of a piece in the normal form of a text. With `nearly`, nearly equal text is enough."""
         self.effort.spend(_STEPS_A_CHARACTER * len(piece))
         needle = normalise(piece).strip("\"'")
         self.effort.spend(_STEPS_A_PIECE * len(needle))
@@ -260,7 +267,7 @@ _normalise_and_remember = lru_cache(maxsize=128)(normalise)
 
 
 def stands_in(sentence: str, context: str) -> bool:
-    """Whether a context holds a sentence as it is, or as it is seen, apart from its form (`normalise`) and its last full stop.
+    """Whether a context, or its visible text, holds a sentence. Both are normalised, and the last full stop is ignored.
 
     Sentences of fewer than `FUZZY_MIN_CHARACTERS` are not looked for: they say too little.
     """
@@ -274,7 +281,7 @@ def stands_in(sentence: str, context: str) -> bool:
 
 
 def _holds(sentence: str, context: str) -> bool:
-    """Whether the normal form of a sentence stands in that of a context."""
+    """Whether the normal form of a sentence stands in the normal form of a context."""
     needle = _normalise_and_remember(sentence).rstrip(".!?。！？ ")
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
         return False
@@ -291,7 +298,7 @@ def _holds(sentence: str, context: str) -> bool:
 
 
 def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
-    """Find a text where it does not begin or end inside a number."""
+    """Return the position of a text that does not begin or end inside a number; -1 if there is none."""
     effort.spend(len(haystack) + 1000)
     start = haystack.find(needle, position)
     while start >= 0:
@@ -305,12 +312,13 @@ def _find(needle: str, haystack: str, position: int, effort: Effort) -> int:
 
 
 def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
-    """Find the stretch of a text that is most like a quote; it must be nearly the quote and have its numbers."""
+    """Find the span of a text that is most similar to a quote. It must be nearly equal and have all numbers of the quote."""
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= min(FUZZY_MAX_QUOTE, 2 * len(haystack)):
         return None
-    # Every window of the needle's length, also those that overlap an end, compared 64 characters at a time.
-    windows = len(haystack) + 2 * len(needle)
-    effort.spend(windows * (250 + len(needle) * -(-len(needle) // 64) // 2))
+    # Every window of the needle's length is compared, also those that overlap an end. 64 characters are compared at a time.
+    window_count = len(haystack) + 2 * len(needle)
+    blocks_in_needle = -(-len(needle) // 64)  # rounded up
+    effort.spend(window_count * (250 + len(needle) * blocks_in_needle // 2))
     from rapidfuzz import fuzz
 
     match = fuzz.partial_ratio_alignment(needle, haystack, score_cutoff=100 * FUZZY_BAR)
@@ -322,7 +330,7 @@ def _align(needle: str, haystack: str, effort: Effort) -> Span | None:
 
 
 def _whole_words(text: str, span: Span) -> Span:
-    """Widen a span that starts or ends inside a word; an alignment is as long as the quote, not as the words."""
+    """Widen a span to whole words. An alignment is as long as the quote, so that it may start or end inside a word."""
     start, end = span
     while (
         start > 0

@@ -1,6 +1,6 @@
-"""The words of one chunk, a piece of a text between white space.
+"""Reads the words of one chunk, a part of a text between white space.
 
-What a chunk holds does not depend on its neighbours: each is read once and remembered.
+The words do not depend on the neighbours of the chunk: each chunk is read once and remembered.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ctxmetrics.text.quantities import (
     write_han_numbers,
 )
 
-# ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of them in a script
-# without spaces, ``character`` one that stands alone.
+# ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of characters of a script
+# without spaces, ``character`` a single one.
 Kind = Literal["word", "number", "count", "characters", "character"]
 
 
@@ -38,16 +38,16 @@ class Token(NamedTuple):
     """A word of a text.
 
     Attributes:
-        key: What makes it comparable.
+        key: The form in which words are compared: a stem, or a quantity in a normal form. Equal words have equal keys.
         folded: The word without case and accents, not stemmed.
         kind: See `Kind`.
-        spelling: The word as it is written; white space in a quantity is one blank.
-        ends_clause: Whether a mark that may end a clause follows it.
-        measures: What a quantity measures (`Quantity.kind`); of a word with an opposite its name (`OPPOSITES`); empty for
-            other words.
-        parts: The keys of coarser quantities and of words that a quantity holds: 12 May 2024 holds 2024. A number that
-            may count anything is ``5~``.
-        size: As how many words it counts: a quantity as many as it is written with.
+        spelling: The word as it is written. White space in a quantity is one blank.
+        ends_clause: Whether a mark that may end a clause follows the word.
+        measures: What a quantity measures (`Quantity.kind`), or the name of a pair of opposites that the word belongs to
+            (`OPPOSITES`). Empty for other words.
+        parts: The keys of coarser quantities and of words that a quantity holds: 12 May 2024 holds 2024. A number that may
+            count anything is ``5~``.
+        size: The number of words that it counts for: a quantity counts for the words that it is written with.
     """
 
     key: str
@@ -67,7 +67,7 @@ class Digits(tuple[Token, ...]):
 
 
 class PlainDigits(Digits):
-    """The word of a chunk of digits and the end of a clause: without its neighbours it is no quantity."""
+    """The word of a chunk that is only digits and perhaps a mark. It is a quantity only together with its neighbours."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class NumberWords(tuple[Token, ...]):
 
 
 class ClockWords(tuple[Token, ...]):
-    """A word that a time in words may have: half, quarter."""
+    """A word of which a time in words has at least one: half, quarter."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class Decades(Digits):
 
 
 class HanNumbers(tuple[Token, ...]):
-    """The words of a chunk with a number in Chinese numerals: it is read again in digits."""
+    """The words of a chunk with a number in Chinese numerals. The chunk is read again with the number in digits."""
 
     __slots__ = ()
 

@@ -65,7 +65,7 @@ _FREE_OF = re.compile(r"(?<![\w-])([^\W\d_]{2,20})-free(?![\w-])")
 
 
 def _name_sign(match: re.Match[str]) -> str:
-    """Write a sign that compares as the words of a bound."""
+    """Return the words of a bound that a comparison sign means."""
     return " at most " if match[0][0] in "<≤" else " at least "
 
 
@@ -75,7 +75,7 @@ def denies_by_characters(language: str) -> bool:
 
 
 def _list_consonants(word: str) -> str:
-    """Return the first letter of a word and its first consonants; too few of them are none."""
+    """Return the first letter and the next consonants of a word, at most three; an empty text if there are fewer than two."""
     consonants = word[:1] + "".join(letter for letter in word[1:] if letter not in _VOWELS)
     if len(consonants) < _MIN_CONSONANTS:
         return ""
@@ -83,16 +83,16 @@ def _list_consonants(word: str) -> str:
 
 
 class ComparedText:
-    """A text, read for this check.
+    """The words of a text that is checked for contradictions: a unit, or a sentence of its evidence.
 
     Args:
         text: The text.
-        language: ISO 639 code; it chooses the lists.
-        unit: What it is compared with; None: it is the unit itself.
+        language: ISO 639 code; it chooses the word lists.
+        unit: The unit that the text is compared with. None if the text is the unit itself.
 
     Attributes:
-        tokens: Its words.
-        negations: The positions of words that deny.
+        tokens: The words of the text.
+        negations: The positions of the words that deny.
     """
 
     def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
@@ -112,7 +112,7 @@ class ComparedText:
             self.negations = self._find_negations(denying)
 
     def _find_negations(self, denying: frozenset[str]) -> list[int]:
-        """Find the words that deny, but for those before a word that makes them harmless."""
+        """Find the words that deny. A negation before a word that makes it harmless, such as "not only", does not count."""
         harmless_followers = get_word_list("no_negation_before", self.language)
         positions = []
         for position, token in enumerate(self.tokens):
@@ -138,7 +138,7 @@ class ComparedText:
 
     @cached_property
     def opposites(self) -> frozenset[str]:
-        """The names of opposites of which it has a word: several, for multiple."""
+        """The names of the opposites that the text has a word of, such as "several" for the word "multiple"."""
         return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
 
     @cached_property
@@ -150,7 +150,10 @@ class ComparedText:
 
     @cached_property
     def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
-        """These phrases and the numbers before a word, by their group and the word that they are about; of each value one."""
+        """The phrases of `values`, and the numbers before a word, by their group and the word that they are about.
+
+        Each value is listed once.
+        """
         by_word: dict[tuple[str, str], dict[str, Value]] = {}
         for value in chain(self.values, find_numbers(self.tokens)):
             for word in value.beside or ("",):
@@ -159,7 +162,7 @@ class ComparedText:
 
     @cached_property
     def numbers_before(self) -> Mapping[str, Mapping[str, int]]:
-        """For each key of a word the keys of the numbers before it, with the position of one."""
+        """For the key of each word: the keys of the numbers before it, each with one of its positions."""
         numbers: dict[str, dict[str, int]] = {}
         for position, (number, noun) in enumerate(pairwise(self.tokens)):
             if number.kind == "number" and not number.ends_clause:
@@ -168,7 +171,7 @@ class ComparedText:
 
     @cached_property
     def numbers_behind(self) -> Mapping[str, Mapping[str, int]]:
-        """For each key of a word the keys of the plain numbers behind it (port 80), with the position of one."""
+        """For the key of each word: the keys of the plain numbers behind it (port 80), each with one of its positions."""
         numbers: dict[str, dict[str, int]] = {}
         for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
             if number.kind == "number" and not number.measures and not noun.ends_clause:
@@ -185,7 +188,7 @@ class ComparedText:
 
     @cached_property
     def counting_numbers(self) -> frozenset[str]:
-        """The keys of the numbers that count what is behind them."""
+        """The keys of the numbers that count the word behind them."""
         positions = filter(self.counts_next_word, self._number_positions)
         return frozenset(self.tokens[position].key for position in positions)
 
@@ -207,7 +210,7 @@ class ComparedText:
         return self.tokens[behind].kind == "word" and self.is_content[behind]
 
     def find_key(self, key: str) -> Sequence[int]:
-        """Return the positions of a key, also of one that quantities hold."""
+        """Return the positions of the words and quantities that have or hold a key."""
         if key not in self.keys:
             return ()
         return [
@@ -218,7 +221,7 @@ class ComparedText:
 
     @cached_property
     def denials(self) -> frozenset[int]:
-        """The positions of words that deny, and of those that may ("lacks", "refused")."""
+        """The positions of the words that deny, and of the words that may deny ("lacks", "refused")."""
         may_deny = get_stem_keys("denials", self.language)
         positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
         return frozenset((*positions, *self.negations))
@@ -244,7 +247,7 @@ class ComparedText:
         return [key for key in keys if denied.issuperset(self.find_key(key))]
 
     def _list_denied(self, position: int) -> Sequence[int]:
-        """Return the positions of the content words next to one that denies, on the side of the language."""
+        """Return the positions of the content words beside a denial, on the side where the language puts the denied word."""
         language = base_language(self.language)
         count = _MAX_PAIRS_DENIED if language in _DENYING_CHARACTERS else _MAX_WORDS_DENIED
         places: list[int] = []
@@ -255,7 +258,7 @@ class ComparedText:
         return [place for place in places if place not in self.denying]
 
     def find_other_form(self, word: Token) -> int | None:
-        """Return the position of a content word that may be another form of a word; None where there is none."""
+        """Return the position of a content word that may be another form of a word; None if there is none."""
         consonants = _list_consonants(word.folded)
         if word.kind != "word" or not consonants:
             return None
@@ -274,7 +277,7 @@ class ComparedText:
 
     @cached_property
     def shared_count(self) -> int:
-        """The number of content words of the unit that it has."""
+        """The number of content words of the unit that the text has."""
         return len(self._unit.content_keys & self.keys)
 
     def words_in_scope(self, position: int, step: int = 1) -> Iterator[int]:
@@ -317,13 +320,13 @@ class ComparedText:
         *,
         but: Collection[int] = (),
     ) -> bool:
-        """Whether a word near another one may deny it.
+        """Whether a denial near a word may deny it.
 
         Args:
             position: The position of the word.
-            before: How many words before it are looked at.
-            after: How many words after it.
-            but: The positions of words that do not deny it.
+            before: The number of words before it that may deny it.
+            after: The number of words after it that may deny it.
+            but: The positions of denials that do not count.
         """
         near_denials = self.denials.intersection(range(position - before, position + after + 1))
         return not near_denials.issubset(but)

@@ -52,12 +52,12 @@ _NUMBER_KINDS = frozenset(("number", "count"))
 
 
 class Contradiction(NamedTuple):
-    """Why a yes is doubtful.
+    """The words of a unit and of its evidence that contradict each other.
 
     Attributes:
         kind: ``negation``, ``number``, ``name`` or ``reservation``.
         unit: The words of the unit.
-        context: The words of the evidence against it; empty for a negation that only the unit has.
+        context: The words of the evidence that contradict them. Empty if only the unit has a negation.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Contradiction(NamedTuple):
 
 
 def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
-    """Look for what the evidence says otherwise than the unit.
+    """Look for words of the evidence that contradict the unit.
 
     Args:
         unit: The unit.
@@ -102,9 +102,9 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
 
 
 def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
-    """Return the words, as `Token.key`, of which evidence that contradicts a unit holds one; None where any word may do so."""
+    """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any word may do so."""
     claim = read_unit(unit, language)
-    # A plain yes may contradict a no, and any other value a value.
+    # A text without a negation may contradict a unit that has one. Any other value may contradict a value.
     if claim.negations or denies_by_characters(language):
         return None
     if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
@@ -119,7 +119,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
 
 
 def list_denying_keys(language: str) -> frozenset[str]:
-    """Return the keys of which a text that denies something holds one."""
+    """Return keys of which every text that denies something has at least one."""
     return get_stem_keys("negations", language)
 
 
@@ -143,7 +143,7 @@ def _find_denials_of_unit(
 
 
 def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
-    """Yield the words that a negation of the unit denies: the nearest one, in some languages on either side."""
+    """Yield the words that a negation of the unit may deny: the nearest word behind it, in some languages also the one before."""
     if unit.denies_comparative(negation):
         yield negation + 1
         return
@@ -193,7 +193,7 @@ def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
 def _find_inflected_denials(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the words that one side denies and the other has in another form: Polish "z solą" and "bez soli"."""
+    """Yield the words that one side denies and the other side has undenied, in another form: Polish "bez soli", "z solą"."""
     if base_language(unit.language) not in _INFLECTED_LANGUAGES:
         return
     for text in evidence:
@@ -207,7 +207,7 @@ def _find_inflected_denials(
 
 
 def _list_inflected_denials(denying: ComparedText, stating: ComparedText) -> Iterator[tuple[str, str]]:
-    """Yield the denials of one text with the words of another text that are forms of the denied ones and are not denied there."""
+    """Yield each denial of one text for which the other text has an undenied form of the denied word, with that word."""
     for position in denying.negations:
         denied = next(denying.words_in_scope(position), None)
         if denied is None or denying.tokens[denied].key in stating.keys:
@@ -220,7 +220,10 @@ def _list_inflected_denials(denying: ComparedText, stating: ComparedText) -> Ite
 def _find_denials_on_one_side(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield a denial of one side where the other side denies nothing, in languages whose verbs change too much to be found again."""
+    """Yield a denial of one side if the other side denies nothing.
+
+    This is for languages whose verbs change so much that the denied word cannot be found on the other side.
+    """
     if base_language(unit.language) not in _DENYING_ON_ONE_SIDE and not denies_by_characters(
         unit.language
     ):
@@ -238,13 +241,13 @@ def _find_denials_on_one_side(
 
 
 def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
-    """Whether a word stands undenied in a sentence that holds at least so many words of the unit."""
+    """Whether a word stands undenied in a sentence that shares at least `least_shared` words with the unit."""
     texts = [text for text in evidence if text.shared_count >= least_shared]
     return any(_states_undenied(key, text) for text in texts)
 
 
 def _states_undenied(key: str, text: ComparedText) -> bool:
-    """Whether a word stands in a text without something near it that denies it."""
+    """Whether a word stands at some place of a text with no denial near it."""
     positions = text.find_key(key)
     if not all(text.is_denied(position) for position in positions):
         return True
@@ -275,9 +278,9 @@ def _find_other_numbers(
 def _find_other_values(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the values that the evidence has instead of a quantity of the unit.
+    """Yield the values that the evidence has in the place of a quantity of the unit.
 
-    Only sentences count that share more of the other words of the unit than each sentence with the unit's value does.
+    A sentence counts only if it shares more of the unit's other words than any sentence with the unit's value.
     """
     quantity = unit.tokens[position]
     forms = _find_forms(quantity)
@@ -300,9 +303,9 @@ def _find_other_values(
 
 
 def _find_forms(quantity: Token) -> frozenset[str]:
-    """Return the keys under which a text may have a quantity.
+    """Return all keys of a quantity under which a text may have it.
 
-    A date also without its year, three times also as three, half also as 50 %, 48 hours also as two days.
+    A text may write a date without its year, three times as three, half as 50 %, and 48 hours as two days.
     """
     equal_key = find_equal_key(quantity.key)
     if equal_key:
@@ -317,7 +320,7 @@ _MULTIPLE_KINDS = frozenset(("times", "fraction"))
 
 
 def _is_rival(token: Token, quantity: Token) -> bool:
-    """Whether a word is another value of what a quantity measures, in the same form."""
+    """Whether a word is another value of the same measure as a quantity, in the same form."""
     if token.key == quantity.key:
         return False
     opposite = OPPOSITES.get(quantity.measures)
@@ -331,7 +334,7 @@ def _is_rival(token: Token, quantity: Token) -> bool:
 
 
 def _is_rival_date(token: Token, date: Token) -> bool:
-    """Whether a date or a part of it has the form of another date."""
+    """Whether a date, or a part of it, has the form of another date: both are days, months or years."""
     shape = _ANY_DIGIT.sub("0", date.key)
     is_day_instead_of_month = len(token.key) == len("2024-05-12") and shape == "0000-00"
     if is_day_instead_of_month:
@@ -342,7 +345,7 @@ def _is_rival_date(token: Token, date: Token) -> bool:
 def _find_other_counts(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the numbers that the evidence has before the same word."""
+    """Yield the other numbers that the evidence has before the same word: 3 cats, 4 cats."""
     token = unit.tokens[position]
     if not unit.counts_next_word(position):
         return
@@ -365,14 +368,14 @@ def _find_other_counts(
                 yield Contradiction("number", unit.spell(position, position + 1), against)
 
 
-# Numbers before one word. A text with more of them is a table or a list, in which none is exchanged.
+# The maximum number of different numbers before one word. A text with more is a table or a list, which exchanges none.
 _MAX_NUMBERS_BEFORE_WORD = 8
 
 
 def _find_exchanged_numbers(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the numbers for which the evidence has another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
+    """Yield the numbers that the evidence exchanged with another number of the unit: 3 cats and 2 dogs, 2 cats and 3 dogs."""
     token = unit.tokens[position]
     if token.kind != "number" or len(unit.counting_numbers) == 1 or not unit.counts_next_word(position):
         return  # the usual case
@@ -397,7 +400,7 @@ def _find_exchanged_numbers(
 def _find_other_labels(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the numbers that the evidence has behind the same word, where they count nothing: port 80, chapter 3."""
+    """Yield the other numbers that the evidence has behind the same word, if they count nothing: port 80, chapter 3."""
     token = unit.tokens[position]
     if token.kind != "number" or not position or unit.counts_next_word(position):
         return
@@ -406,7 +409,7 @@ def _find_other_labels(
         return
     if any(token.key in text.numbers_behind.get(noun.key, {}) for text in evidence):
         return
-    # Also apart from the word, "2 in the first game and 3 in the final", but not where two numbers are exchanged.
+    # The number may stand apart from its word ("2 in the first game and 3 in the final"), unless two numbers are exchanged.
     is_apart = any(token.key in text.uncounted_numbers for text in evidence)
     if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
@@ -420,7 +423,7 @@ def _find_other_labels(
 
 
 def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> bool:
-    """Whether a text has the number of a word behind another word of the unit, and the other one's number behind it."""
+    """Whether a text exchanges the numbers of two words of the unit: it has each number behind the other word."""
     number = unit.tokens[position].key
     noun = unit.tokens[position - 1].key
     numbers_in_text = text.numbers_behind.get(noun, {})
@@ -435,7 +438,7 @@ _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")
 
 
 def find_other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
-    """Look for a name with a number for which the evidence has one with another number, and not the unit's.
+    """Look for a name with a number, such as X200, that the evidence has only with another number.
 
     >>> str(find_other_name("The X200 costs 310 euros.", ["The X210 costs 310 euros."]))
     "name: 'X200' against 'X210'"
@@ -456,7 +459,7 @@ def find_other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
 
 
 def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the names with numbers of a text (X200, COVID-19): their spellings by the word and by the whole name."""
+    """Return the spellings of the names with numbers of a text (X200, COVID-19), by the key of the word and of the whole name."""
     names: dict[str, dict[str, str]] = {}
     words = tokenize(text)
     for word, number in pairwise(words):
@@ -473,7 +476,7 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
 def _find_opposite_bounds(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the numbers that are a minimum in the unit and a maximum in all evidence, or the other way round."""
+    """Yield the numbers that are a minimum in the unit and a maximum in all evidence, or a maximum and a minimum."""
     for position, token in enumerate(unit.tokens):
         if not is_amount(token) or not any(token.key in text.keys for text in evidence):
             continue
@@ -496,9 +499,9 @@ def _find_opposite_bounds(
 def _find_contrary_values(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the phrases for which the evidence has a contrary one about the same word: all seats, some seats.
+    """Yield the phrases for which the evidence has a contrary phrase about the same word: all seats, some seats.
 
-    A unit that says both, "the left heart and the right heart", has no contrary: its evidence may be about one of them.
+    If the unit says both ("the left heart and the right heart"), neither counts: the evidence may be about one of them.
     """
     if not unit.values:
         return
@@ -530,7 +533,7 @@ def _has_value(text: ComparedText, value: Value, words: Iterable[str]) -> bool:
 
 
 def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
-    """Look for a quantity of a unit that its evidence has with another value, and not with the unit's.
+    """Look for a quantity of a unit for which the evidence has another value, and not the unit's value.
 
     A day, a month or an ordinal counts only in a sentence that holds most of the unit: a text has many of them.
 
@@ -559,7 +562,7 @@ def _find_other_named_values(
 
 
 def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
-    """Look for a quantity of a unit that all of its evidence has with another value only."""
+    """Look for a quantity of a unit for which all evidence has only another value."""
     quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
     evidence_tokens: list[Token] = []
     for text in evidence:

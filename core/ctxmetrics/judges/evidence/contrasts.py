@@ -26,7 +26,7 @@ _get_spelling = itemgetter(Token._fields.index("spelling"))
 _NUMBER_KINDS = frozenset(("number", "count"))
 # Words without content that may stand between a phrase and its word.
 _MAX_SKIPPED_WORDS = 3
-# Groups of values that are found by a rule, beside those of the lists.
+# The names of groups of values that are found by a rule. All other groups stand in the lists.
 BOTH = "both and a number"
 _LETTER_GROUP = "letter behind a number"
 _FREQUENCY_GROUP = "frequency"
@@ -54,13 +54,13 @@ _RESULT_JOINTS = frozenset(
 )
 _NUMERAL_GROUP = "numeral behind a name"
 _NUMERALS: Mapping[str, str] = {"I": "1", **ROMAN_NUMERALS}
-_LATIN = frozenset(("bis", "ter", "quater"))
-# What measures no amount, so that "until 20:00" is no bound.
-_NOT_AMOUNTS = frozenset(("time", "date", "code", "zone"))
-# Words before a phrase among which a negation denies it: "is not allowed" is not the contrary of "is forbidden".
+_LATIN_NUMERALS = frozenset(("bis", "ter", "quater"))
+# Kinds of quantities that are no amounts, so that "until 20:00" is no bound.
+_KINDS_WITHOUT_AMOUNT = frozenset(("time", "date", "code", "zone"))
+# A negation denies a phrase if it stands at most so many words before it: "is not allowed" is no contrary of "is forbidden".
 _MAX_WORDS_BEHIND_NEGATION = 3
-# Characters of Chinese, Japanese and Korean that say the contrary of each other where the other one of their pair is the same:
-# 北门 and 南门, 前半 and 後半. Spellings of one value stand together.
+# Characters of Chinese, Japanese and Korean with contrary meanings. Two words of two characters are contrary if they differ in
+# such a character only: 北门 and 南门, 前半 and 後半. Each text lists the spellings of one meaning.
 _CONTRARY_CHARACTERS = (
     ("东東동", "西서", "南남", "北북"),
     ("左좌", "右우"),
@@ -95,13 +95,13 @@ _VALUES_OF_CHARACTERS: Mapping[str, tuple[str, str]] = {
 
 
 class Value(NamedTuple):
-    """A phrase of a text, and the words beside it.
+    """A phrase of a text that has a contrary, such as "all" or "some".
 
     Attributes:
-        group: The name of its group.
-        value: Which value of the group it is.
-        beside: The keys of the words that it is about; empty where that may be any word.
-        spelling: The phrase.
+        group: The name of the group of values that it belongs to, such as that of all, some and none.
+        value: The name of its value in the group.
+        beside: The keys of the words that the phrase is about; empty if it may be any word.
+        spelling: The phrase as the text writes it.
     """
 
     group: str
@@ -110,7 +110,7 @@ class Value(NamedTuple):
     spelling: str
 
     def contradicts(self, other: Value) -> bool:
-        """Whether two phrases about the same word have two values of a group."""
+        """Whether two phrases about the same word have contrary values of one group."""
         if self.group != other.group or not self.is_beside(other):
             return False
         return _are_contrary(self.group, self.value, other.value)
@@ -124,12 +124,12 @@ class _Phrase(NamedTuple):
     """A phrase of the lists.
 
     Attributes:
-        words: Its words, without case; of Cyrillic words their stems.
-        mark: Which of them it is found by: the longest, which stands in few texts.
+        words: Its words without case. Cyrillic words are stems.
+        mark: The index of its longest word, which stands in few texts: the phrase is looked for where this word stands.
         group: The name of its group.
-        value: Which value of the group it is.
-        place: Where the word stands that it is about: ``behind``, ``before``, ``around`` or ``anywhere``. A phrase with the
-            place ``last`` counts at the end of a clause only, and is about the word before it: "the heater is off".
+        value: The name of its value in the group.
+        place: Where the word stands that the phrase is about: ``behind``, ``before``, ``around`` or ``anywhere``. A phrase with
+            the place ``last`` counts only at the end of a clause, and is about the word before it: "the heater is off".
     """
 
     words: tuple[str, ...]
@@ -147,7 +147,7 @@ def _read_groups() -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache(maxsize=1024)
 def _are_contrary(group: str, value: str, other: str) -> bool:
-    """Whether two values of a group say the contrary of each other; some and many do not."""
+    """Whether two values of a group are contrary. Values that the group lists as alike, such as some and many, are not."""
     groups = _read_groups()
     alike = groups[group].get("alike", ()) if group in groups else ()
     are_alike = value in alike and other in alike
@@ -155,7 +155,10 @@ def _are_contrary(group: str, value: str, other: str) -> bool:
 
 
 def _get_forms(words: Sequence[Token]) -> Sequence[str]:
-    """Return words as they are compared: of Cyrillic words their stems, since they have too many endings to list."""
+    """Return the form of each word that is compared with the lists: its folded form, or the stem of a Cyrillic word.
+
+    Cyrillic words have too many endings to list.
+    """
     forms = [*map(_get_folded, words)]
     if "".join(forms).isascii():
         return forms  # the usual case
@@ -164,7 +167,7 @@ def _get_forms(words: Sequence[Token]) -> Sequence[str]:
 
 @lru_cache(maxsize=1)
 def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
-    """Read the phrases on first use, by the word that they are found by."""
+    """Read the phrases on first use, by their marks (`_Phrase.mark`)."""
     phrases: dict[str, list[_Phrase]] = {}
     for name, group in _read_groups().items():
         place = group["beside"]
@@ -181,12 +184,12 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
 
 
 def _is_plain(spelling: str) -> bool:
-    """Whether the words of a phrase have letters of ASCII only, so that they are compared as they are written."""
+    """Whether a phrase has only ASCII letters and blanks. Such words are compared as they are written."""
     return spelling.isascii() and spelling.replace(" ", "").isalpha()
 
 
 def _find_mark(words: Sequence[str]) -> int:
-    """Return which word of a phrase it is found by."""
+    """Return the index of the longest word of a phrase."""
     return words.index(max(words, key=len)) if len(words) > 1 else 0
 
 
@@ -198,7 +201,7 @@ def may_hold_values(words: Sequence[Token]) -> bool:
 
 
 def _may_hold_others(words: Sequence[Token]) -> bool:
-    """Whether a text may have a value that is no phrase of the lists: they have numbers, or characters without blanks."""
+    """Whether a text may have a value that is found by a rule: it has a number, or characters of a script without blanks."""
     kinds = {*map(_get_kind, words)}
     return "number" in kinds or "characters" in kinds or "i" in map(_get_folded, words)
 
@@ -211,7 +214,7 @@ def find_values(
     Args:
         words: The words of the text.
         is_content: Whether each of them is a content word.
-        negations: The positions of words that deny; a phrase shortly behind one is left out.
+        negations: The positions of words that deny. A phrase shortly behind a negation is left out.
 
     >>> from ctxmetrics.judges.evidence.words import tokenize
     >>> [(one.value, *one.beside) for one in find_values(tokenize("All seats fell."), [False, True, True])]
@@ -239,7 +242,7 @@ def find_values(
 
 
 def _find_others(words: Sequence[Token]) -> list[Value]:
-    """Find the values that are no phrases of the lists; each kind is looked for if one of its words is there."""
+    """Find the values that are found by a rule. Each rule runs only if one of its words is there."""
     values: list[Value] = []
     kinds = {*map(_get_kind, words)}
     folded = {*map(_get_folded, words)}
@@ -257,7 +260,7 @@ def _find_others(words: Sequence[Token]) -> list[Value]:
 
 
 def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
-    """Return the phrases in some words with the positions where they begin, in order, the longest of a position first."""
+    """Return the phrases of a text with their first positions, in order. At one position, the longest phrase comes first."""
     phrases_by_mark = _read_phrases()
     starts_and_phrases = []
     marks = [position for position, form in enumerate(forms) if form in phrases_by_mark]
@@ -275,7 +278,7 @@ def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
 
 @lru_cache(maxsize=512)
 def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
-    """Return by the values of a group the keys of the words that their phrases are found by."""
+    """Return for each value of a group the keys of the marks of its phrases (`_Phrase.mark`)."""
     keys: dict[str, set[str]] = {}
     for value, spellings in _read_groups()[group]["values"].items():
         for spelling in spellings:
@@ -291,7 +294,7 @@ def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1024)
 def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
-    """Return the keys of which a text with a contrary value holds one; None where any number or letter may be one."""
+    """Return keys of which every text with a contrary value has at least one; None if any number or letter may be one."""
     if group in {BOTH, _FREQUENCY_GROUP} or group not in _read_groups():
         return None
     values = _read_keys(group)
@@ -313,7 +316,7 @@ def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
         if number.kind != "number" or number.ends_clause:
             continue
         is_letter = len(word.folded) == 1 and word.kind == "word"
-        if is_letter or word.folded in _LATIN:
+        if is_letter or word.folded in _LATIN_NUMERALS:
             yield Value(_LETTER_GROUP, word.folded, frozenset((number.key,)), word.spelling)
 
 
@@ -457,7 +460,7 @@ class BoundPhrases(NamedTuple):
 
 def is_amount(token: Token) -> bool:
     """Whether a word is a number that may have a bound."""
-    return token.kind == "number" and token.measures not in _NOT_AMOUNTS
+    return token.kind == "number" and token.measures not in _KINDS_WITHOUT_AMOUNT
 
 
 def _join_folded(words: Sequence[Token]) -> str:

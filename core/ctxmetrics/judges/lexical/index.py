@@ -16,10 +16,10 @@ from ctxmetrics.text.sentences import sentence_spans, split_visible
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
 
-# Contexts of more characters together are indexed for the words of the request only: memory stays in
-# proportion to the matches, time to the text.
+# The maximum number of characters of all contexts whose words are all indexed. Of longer contexts only the words of the request
+# are indexed, so that the index takes little memory.
 MAX_INDEXED = 1_000_000
-# A sentence of more characters (a table, a log) is cut at white space: evidence stays readable.
+# The maximum number of characters of a sentence. A longer one (a table, a log) is cut at white space, so that evidence is short.
 MAX_SENTENCE = 1_000
 
 
@@ -36,7 +36,10 @@ def sentences(text: str) -> Sequence[tuple[int, int]]:
 
 
 def _cut_long_sentence(text: str, start: int, sentence_end: int) -> Iterator[tuple[int, int]]:
-    """Cut a sentence that is too long: behind a line break or else a space, if its second half has one; else anywhere."""
+    """Cut a sentence that is too long into pieces of at most `MAX_SENTENCE` characters.
+
+    A piece is cut behind the last line break of its second half, or else behind the last space there, or else at its end.
+    """
     while sentence_end - start > MAX_SENTENCE:
         middle = start + MAX_SENTENCE // 2
         longest_end = start + MAX_SENTENCE
@@ -54,12 +57,12 @@ class WordIndex:
     """Where each word stands in the contexts, by sentence.
 
     Attributes:
-        starts: First character of each sentence, in its context.
-        ends: The position behind its last character.
-        first: For each context its first sentence; one more entry for the end.
-        owners: For each sentence its context.
-        lengths: Words a context has.
-        weight: About how many bytes all that takes.
+        starts: For each sentence, the position of its first character in its context.
+        ends: For each sentence, the position behind its last character.
+        first: For each context, the index of its first sentence. The last entry is the number of sentences.
+        owners: For each sentence, the index of its context.
+        lengths: For each context, the number of its words.
+        weight: The approximate number of bytes of the index.
     """
 
     __slots__ = ("_keys", "_places", "ends", "first", "lengths", "owners", "starts", "weight")
@@ -70,9 +73,9 @@ class WordIndex:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        # For each sentence the keys that it holds, once for every time it does.
+        # For each sentence, the keys of its words, with repetitions.
         self._keys: list[Sequence[str]] = []
-        # For each key that was looked for the sentences it stands in.
+        # For each key that was looked for, the sentences that hold it, with repetitions.
         self._places: dict[str, list[int]] = {}
         for number, context in enumerate(contexts):
             word_count = 0
@@ -94,7 +97,7 @@ class WordIndex:
         self.weight: int = 100 * len(self.starts) + 120 * sum(map(len, self._keys))
 
     def look_for(self, keys: AbstractSet[str]) -> None:
-        """Find the sentences of some words: all words of a request together, since each search reads all contexts."""
+        """Find the sentences that hold some keys. Give all keys of a request at once, because each search reads all contexts."""
         new_keys = keys - self._places.keys()
         if not new_keys:
             return
@@ -107,15 +110,15 @@ class WordIndex:
         )  # another thread that looks for the same keys writes the same
 
     def _find_sentences(self, key: str) -> Sequence[int]:
-        """Return the sentences with exactly this key, once for every time it stands there."""
+        """Return the sentences with exactly this key, with repetitions."""
         if key not in self._places:
             self.look_for({key})
         return self._places[key]
 
     def sentences(self, key: str) -> Sequence[int]:
-        """Return the sentences a word stands in, once for every time it does.
+        """Return the sentences that hold a word, with repetitions.
 
-        Of a date also those with its day and no year; of "three times" those with three.
+        For a date, sentences with its day and no year count, too. For "three times", sentences with "three" count, too.
         """
         exact = self._find_sentences(key)
         may_be_date = key[4:5] == "-"  # such as "2024-05-01"
@@ -136,13 +139,13 @@ class WordIndex:
         return sorted(dated)
 
     def masks(self, bits: Mapping[str, int]) -> dict[int, dict[int, int]]:
-        """Return for each context its sentences with some words, and the bits of the words that each sentence has.
+        """Return for each context the sentences that hold some words, each with the bits of its words.
 
         Args:
             bits: The words by their keys, each with the bits that stand for it.
 
         Returns:
-            A mapping from a context to one from its sentences to bits; sentences and contexts without such a word are left out.
+            For each context, a mapping from its sentences to bits. Sentences and contexts without such a word are left out.
         """
         bits_by_sentence: dict[int, int] = {}
         for key, bit in bits.items():
@@ -164,7 +167,7 @@ class WordIndex:
         return any(not keys.isdisjoint(self._keys[sentence]) for sentence in sentences)
 
     def read(self, sentence: int, contexts: Sequence[str]) -> str:
-        """Return what is seen of a sentence."""
+        """Return the visible text of a sentence."""
         span = Span(self.starts[sentence], self.ends[sentence])
         return see(contexts[self.owners[sentence]]).cut(span)
 
@@ -177,7 +180,7 @@ class WordIndex:
 
 
 class Memory:
-    """The last indexes, by the contexts' digest: the texts themselves are not kept. Safe between threads."""
+    """The last indexes, by the digests of their contexts. The texts themselves are not stored. Safe between threads."""
 
     def __init__(self, max_weight: int) -> None:
         self._max_weight = max_weight
@@ -186,7 +189,7 @@ class Memory:
         self._indexes: OrderedDict[object, WordIndex] = OrderedDict()
 
     def get(self, key: object, make: Callable[[], WordIndex]) -> WordIndex:
-        """Return the index of a key. If there is none, it is made, and only once however many threads ask for it."""
+        """Return the index of a key. If there is none, build it; several threads that ask for it build it only once."""
         with self._lock:  # also while it is made: reading holds the interpreter anyway
             index = self._indexes.get(key)
             if index is not None:

@@ -39,9 +39,9 @@ from ctxmetrics.text.quote_search import Effort
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import EMPTY_FORM, FLAGS, Evidence, Verdict
 
-# The share of a unit's words that a quote holds if it is about that unit.
+# The minimum share of a unit's words in a quote that is about the unit.
 _MIN_SHARE_OF_NEAREST = 0.5
-# Characters of a sentence of a context that a reason shows.
+# The maximum number of characters of a sentence that a reason shows.
 _MAX_CHARACTERS_SHOWN = 200
 # The notes to the model when it is asked again, each with the codes of the ids that it is about.
 _NOTES: Sequence[Mapping[str, Any]] = read_data("judges.llm", "words.toml")["notes"]
@@ -51,8 +51,9 @@ class Decision(NamedTuple):
     """What a reply decides about an id.
 
     Attributes:
-        verdict: The verdict; a yes has verified evidence. None where there is none.
-        problem: The code that says why the id is asked again. A verdict beside it is used if the same problem comes again.
+        verdict: The verdict, or None. A yes has verified evidence.
+        problem: The code that says why the id is asked again; None if it is not. If the same problem comes again, the verdict
+            is used.
     """
 
     verdict: Verdict | None
@@ -222,7 +223,7 @@ def _doubt_empty_form(decision: Decision) -> Decision:
 def _doubt_other_sentence(
     decision: Decision, quotes_by_context: Mapping[int, ContextQuotes]
 ) -> Decision:
-    """Flag a yes whose evidence is that of another sentence, and its quotes that have no doubt."""
+    """Flag a yes whose evidence belongs to another sentence, and flag its quotes that have no doubt yet."""
     verdict = decision.verdict
     if verdict is None:
         return decision
@@ -355,7 +356,7 @@ def _decide_unsupported(
 def _doubt_unsupported(
     id_: str, entry: ReplyEntry, decision: Decision, request_part: RequestPart
 ) -> Decision:
-    """Flag a no about a unit that a context states in its own words, or nearly, or that may be a default of the schema."""
+    """Flag a no about a unit that a context states in the same or nearly the same words, or that may be a schema default."""
     verdict = decision.verdict
     if verdict is None or verdict.value is not False or verdict.code is not None:
         return decision
@@ -373,7 +374,11 @@ def _doubt_unsupported(
 def _doubt_useless(
     contexts: Sequence[str], decisions: Mapping[str, Decision], request_part: RequestPart
 ) -> dict[str, Decision]:
-    """Flag each no about a context that states a unit in its own words, or nearly; return the decisions with a new flag."""
+    """Flag each no about a context that states a unit in the same or nearly the same words.
+
+    Returns:
+        The decisions that have a new flag.
+    """
     doubted: dict[str, Decision] = {}
     for id_ in contexts:
         decision = decisions[id_]
@@ -396,7 +401,7 @@ def _describe_statement(unit: str, context: str, sentence: str | None) -> str | 
     Args:
         unit: The unit.
         context: The text of the context.
-        sentence: What the context says in nearly the unit's own words; None for nothing.
+        sentence: A sentence of the context in nearly the words of the unit; None if there is none.
     """
     if stands_as_sentence(unit, context):
         return "it stands in a context word for word"
@@ -406,7 +411,7 @@ def _describe_statement(unit: str, context: str, sentence: str | None) -> str | 
 
 
 def _refuse_unproven(verdict: Verdict, reason: str) -> Decision:
-    """Ask again about a yes without a quote; if it comes again, the verdict is no."""
+    """Build the decision about a yes without a quote: it is asked again. If the yes comes again, the verdict is no."""
     code = "unverified_evidence"
     return Decision(replace(verdict, value=False, code=code, reason=reason), code)
 
@@ -460,7 +465,7 @@ def _decide_context(
 def _doubt_own_quotes(
     own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], request_part: RequestPart
 ) -> tuple[str | None, str | None]:
-    """Return why the own quotes of a useful context prove little, and the reason where they deny something; None for neither.
+    """Return why the own quotes of a useful context prove little, and what they deny; None for each that does not hold.
 
     Args:
         own_quotes: The quotes.
@@ -492,11 +497,11 @@ def _list_units(request_part: RequestPart) -> Sequence[str]:
 
 
 def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Contradiction | None:
-    """Return what sentences have instead of a year, a value or a name of the nearest unit, or None.
+    """Return a year, a value or a name that sentences have in the place of one of the nearest unit, or None.
 
-    The nearest unit is the one of which they hold the largest share of words, if that is half of them or more. A quote about
-    another model, or with another value, makes no context useful. Negations are not looked at: in contexts that people called
-    useful they stand as often as in useless ones.
+    The nearest unit is the one with the largest share of its words in the sentences. The share must be at least half. A quote
+    about another model, or with another value, does not make a context useful. Negations are not compared: contexts that
+    people called useful have them as often as useless ones.
     """
     words = read_distinctive_words(" ".join(sentences), request_part.request.language)
     nearest_unit = ""

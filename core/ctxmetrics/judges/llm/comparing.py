@@ -19,11 +19,12 @@ from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.verdicts import EMPTY_FORM, Evidence, Verdict
 
+# Doubts about a verdict, each with the case in which it is raised.
 # A yes whose entry calls words missing.
 MISSING = "missing"
 # A yes that rests on one part alone.
 PART_ALONE = "part_alone"
-# A verdict against which other keys of its entry speak.
+# A verdict that other keys of its entry contradict.
 OBJECTION = "objection"
 # The doubts that make a verdict `contradicted`.
 CONTRADICTING = frozenset({DENIED, MISSING, PART_ALONE, OBJECTION})
@@ -35,9 +36,9 @@ UNDECIDED = "undecided"
 DOUBTS = evidence.DOUBTS | CONTRADICTING | {EMPTY_FORM, ANOTHER_SENTENCE, UNDECIDED}
 # Evidence that holds at least this share of the words that only another unit has belongs to that unit.
 _MIN_SHARE_OF_OTHER_UNIT = 0.5
-# What a model writes where nothing is missing.
+# Words that mean that nothing is missing.
 _NOTHING = frozenset(read_data("judges.llm", "words.toml")["nothing"])
-# What may stand around such words.
+# Characters that may stand around such words.
 _AROUND_WORDS = " \t\n.,;:!\"'`()[]{}<>*_-–—/"
 
 
@@ -46,7 +47,7 @@ class Denial(NamedTuple):
 
     Attributes:
         doubt: `OBJECTION`, `MISSING` or `PART_ALONE`.
-        reason: The same in words.
+        reason: The doubt in words.
     """
 
     doubt: str
@@ -76,15 +77,15 @@ def find_denial(
 
 
 def read_missing(entry: ReplyEntry) -> str:
-    """Return the words that an entry calls missing; empty where it says that nothing is."""
+    """Return the words that an entry calls missing; empty if it says that nothing is missing."""
     missing = entry.missing or ""
     return "" if missing.strip(_AROUND_WORDS).casefold() in _NOTHING else missing
 
 
 def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
-    """Whether an entry that says no names no word of its sentence that is missing.
+    """Whether a negative entry does not name any word of its sentence as missing.
 
-    It may hold the defaults of a schema, words about the form, or the words of another sentence.
+    Such an entry may be a default of the schema, or be about another sentence.
     """
     missing = read_missing(entry)
     if not missing:
@@ -124,10 +125,9 @@ def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> 
 
 
 def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: RequestPart) -> bool:
-    """Whether evidence belongs to another unit than its own.
+    """Whether the evidence of a unit belongs to another unit.
 
-    That is so if it holds no word that distinguishes its unit from the other one, and at least half of the words that
-    distinguish the other one.
+    It does if it has none of the words that only its unit has, and at least half of the words that only the other unit has.
 
     Args:
         id_: The id of the unit.
@@ -148,8 +148,8 @@ def _measure_nearness(
     """Compare how near a text is to a unit and to each other unit.
 
     Yields:
-        For each other unit: the share of the words that only the unit has which stand in the text, and the share of the
-        words that only the other unit has.
+        For each other unit, two shares of words that stand in the text: of the words that the unit has and the other unit
+        has not, and of the words that the other unit has and the unit has not.
     """
     words = read_distinctive_words(text, language)
     unit_words = read_distinctive_words(units[id_], language)
@@ -182,7 +182,10 @@ def find_conflicts(
 
 
 def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: RequestPart) -> None:
-    """Flag supported units and the useless contexts on which they rest; the evidence wins, unless it is weak."""
+    """Flag supported units, and the contexts on which they rest although these are called useless.
+
+    Such a context becomes useful if the evidence is strong; else it stays useless.
+    """
     for unit_id, context_id, span in list(find_conflicts(verdicts, request_part)):
         unit = verdicts[unit_id]
         # A quote that names another context is found in this one alone: it proves as much.

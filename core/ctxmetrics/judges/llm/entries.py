@@ -21,7 +21,7 @@ from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 
 _MAX_MISSING_CHARACTERS = 500
-# A text of these alone is a form that was not filled in.
+# A text of only these characters is a form that was not filled in.
 _PLACEHOLDER_CHARACTERS = " .…\t\n"
 
 
@@ -40,9 +40,9 @@ class ReplyEntry:
     Attributes:
         value: The verdict that all entries give, or the code that says why there is none.
         quotes: The quotes, each with the context that it names.
-        missing: The words that are said to be missing, with keys masked: a server may repeat one.
-        is_blank: Whether there is no entry, or none with anything in the place of a verdict.
-        objection: What keys that the model added say against the verdict, with keys masked; None for nothing.
+        missing: The words that are said to be missing. API keys in them are masked.
+        is_blank: Whether no entry has a value in the place of the verdict.
+        objection: The words against the verdict under keys that the model added, or None. API keys in them are masked.
     """
 
     value: bool | str = "missing_id"
@@ -53,9 +53,9 @@ class ReplyEntry:
 
 
 def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mapping[str, Any]:
-    """Return a reply whose lists have the ids that were shown, also where the model spelled them in another way.
+    """Return a reply whose lists use the ids as they were shown, instead of other spellings by the model.
 
-    If an id stands there in two spellings, the other spelling stays, and decides nothing.
+    If a list has an id in two spellings, the other spelling is kept as it is. Its entry then decides nothing.
 
     Args:
         data: The reply.
@@ -79,7 +79,7 @@ def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mappin
 
 
 def count_strays(data: Mapping[str, Any], request_part: RequestPart, contexts: Collection[str]) -> int:
-    """Count the ids of a reply that were not asked about; their entries decide nothing."""
+    """Count the ids of a reply that were not asked about. Their entries decide nothing."""
     strays = 0
     for key, ids in (("sentences", request_part.units), ("useful", contexts)):
         entries = data.get(key)
@@ -114,9 +114,11 @@ def read_entries(
 ) -> ReplyEntries:
     """Read what a reply says about each id that was asked.
 
-    An entry that repeats a text of the prompt's example decides nothing. If there is such an entry, an entry that is equal to
-    one of the example decides nothing either. If a list lacks an id that was asked and has one that was not shown, its entries
-    may be shifted by one, so that none of them decides anything.
+    These entries decide nothing:
+
+    - an entry that repeats a text of the prompt's example;
+    - if there is such an entry, also an entry that is equal to an entry of the example;
+    - all entries of a list that lacks an id that was asked and has an id that was not shown: they may be shifted by one.
     """
     replies: dict[str, ReplyEntry] = {}
     incomplete: set[str] = set()
@@ -181,7 +183,7 @@ def _note_other_verdicts(
 
 
 def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
-    """Note which yeses have a remark that sets them apart from the other ones."""
+    """Note which positive verdicts have a remark that sets them apart from the others."""
     verdicts = {id_: entry.value for id_, entry in replies.items() if isinstance(entry.value, bool)}
     for name, key in (("sentences", "supported"), ("useful", "useful")):
         entries = data.get(name) or {}
@@ -193,7 +195,7 @@ def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry
 
 @lru_cache(maxsize=256)
 def _example_entries(pack: Pack, id_: str) -> tuple[ReplyEntry, ...]:
-    """Read what the replies of the prompts' examples say about an id: a model may copy them."""
+    """Read the entries for an id in the example replies of the prompts: a model may copy them."""
     entries = []
     for reply in pack.example_replies:
         for name, key in (("sentences", "supported"), ("useful", "useful")):
@@ -272,7 +274,7 @@ def _read_missing_words(value: Any) -> str:
 
 
 def _yes_or_no(value: Any, pack: Pack) -> bool | None:
-    """Return the verdict that a boolean, the number 1 or 0, or the language's word for yes or no stands for."""
+    """Return the verdict of a boolean, of the number 1 or 0, or of the language's word for yes or no; None for other values."""
     if isinstance(value, (bool, int, float)):
         return bool(value) if value in (0, 1) else None
     word = value.strip().strip(".!").casefold() if isinstance(value, str) else None

@@ -101,19 +101,19 @@ _DENYING_ROW = re.compile(
 _COUNT_IN_TEXT = re.compile(
     r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?:\w+\s+)?supported"
 )
-# How far a share of the sentences may be from a count of them, because it was rounded.
+# How much a share of the sentences may differ from a whole number of sentences because the share was rounded.
 _ROUNDING_TOLERANCE = 0.051
-# What is left out of the name of a list.
+# Endings that are dropped from the name of a list.
 _LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "list")
 
 
 class OtherVerdict(NamedTuple):
-    """A verdict about an id that stands outside of its entry.
+    """A verdict about an id that a reply gives outside of the entry of the id.
 
     Attributes:
         id: The id.
         verdict: The verdict.
-        place: Where it stands.
+        place: The key under which the verdict stands, or the spelling of the id.
     """
 
     id: str
@@ -139,7 +139,7 @@ def find_other_verdicts(
     """
     for key, value in islice(data.items(), MOST_KEYS):
         if key == "code" or ID.fullmatch(str(key)):
-            continue  # what an id says about other ids is about both
+            continue  # a verdict under one id about another id would be about both
         if isinstance(value, Mapping) and key in _REPLY_LISTS:
             letter = "s" if key == "sentences" else "c"
             names = [name for name in value if depth or str(name).strip() not in ids]
@@ -157,7 +157,7 @@ def find_other_verdicts(
 
 
 def _read_json(value: Any) -> Any:
-    """Return the object that a text is in JSON; any other value as it is."""
+    """Decode a text that is a JSON object; return any other value unchanged."""
     if isinstance(value, str) and value.lstrip().startswith("{") and len(value) < LONGEST_TEXT:
         try:
             return json.loads(value)
@@ -169,7 +169,7 @@ def _read_json(value: Any) -> Any:
 def _read_patch(
     item: Mapping[str, Any], ids: Collection[str], place: str, pack: Pack
 ) -> Iterator[OtherVerdict]:
-    """Read a change of a verdict as a JSON patch has it: its path names the id."""
+    """Read a verdict from an operation of a JSON patch, whose path names the id."""
     path = item.get("path")
     named = ID.findall(path) if isinstance(path, str) else []
     verdict = read_value(item.get("value"), pack)
@@ -182,7 +182,7 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
 
     Args:
         text: The text.
-        ids: All ids: a text may name only those that are supported.
+        ids: All ids. If a text says that only some ids are supported, the other ids are denied.
 
     >>> find_denied_ids("Note: s4 and s5 are not supported.")
     ['s4', 's5']
@@ -211,21 +211,22 @@ def _write_ids(match: re.Match[str]) -> str:
 
 def _write_range(match: re.Match[str]) -> str:
     """Write all ids of a range, "s4-s7"."""
-    first, last = int(match["first"]), int(match["last"])
+    first = int(match["first"])
+    last = int(match["last"])
     if not first < last < first + MOST_ITEMS:
         return match[0]
     return ", ".join(f"{match['letter']}{number}" for number in range(first, last + 1))
 
 
 def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, int]]:
-    """Count the supported units as keys beside the lists do.
+    """Read how many units are supported according to keys beside the lists of a reply.
 
     Args:
         data: The reply.
-        total: How many units it is about.
+        total: The number of units that the reply is about.
 
     Yields:
-        Each key, and how many units are supported by it.
+        Each such key, and the number of supported units that it gives.
 
     >>> [*count_supported({"supported_count": 3, "score": "3/7"}, 7)]
     [('supported_count', 3), ('score', 3)]
@@ -250,7 +251,7 @@ def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, 
 
 
 def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
-    """Count the supported units as a grade, "3/7", or a text does: "only three sentences are supported"."""
+    """Read the number of supported units from a grade ("3/7") or a text ("only three sentences are supported")."""
     fraction = FRACTION.fullmatch(text.strip())
     if name in get_words("grades") and fraction is not None and fraction[2] == str(total):
         yield round(float(fraction[1]))
@@ -270,11 +271,11 @@ def _read_share(value: Any) -> float | None:
 
 
 def find_verdict_on_all(data: Mapping[str, Any], verdict: bool, pack: Pack) -> str | None:
-    """Return a key beside the lists that denies the same verdict about all units, with its value; None for none.
+    """Return a key beside the lists that contradicts the equal verdicts about all units, with its value; None if there is none.
 
     Args:
         data: The reply.
-        verdict: What it says about each unit.
+        verdict: The verdict that the reply gives about every unit.
         pack: The prompt's language.
 
     >>> from ctxmetrics.prompts import get_pack
@@ -326,12 +327,12 @@ def _read_item(
 def _list_denied_ids(
     name: str, value: Any, items: Sequence[Any], ids: Collection[str]
 ) -> Sequence[str]:
-    """List the ids that a value denies: those in a list of the unsupported, those that a list of the supported leaves out.
+    """List the ids that a value denies: ids in a list of unsupported ids, and ids that a list of supported ids leaves out.
 
     Args:
-        name: What the list is of.
-        value: The value.
-        items: Its items, as `_list_items` has them.
+        name: The name of the list.
+        value: The value under this name.
+        items: The items of the value (`_list_items`).
         ids: The ids that were asked.
     """
     named = [item for item in items if isinstance(item, str) and item in ids]
@@ -351,7 +352,7 @@ def _list_denied_ids(
 
 
 def _list_items(value: Any) -> Sequence[Any]:
-    """List the items of a list, the ids of a text that has nothing else, or the keys of an object; of another value, none."""
+    """List the items of a list, the keys of an object, or the ids of a text that holds only ids; empty for other values."""
     if isinstance(value, str):
         ids = ID.findall(value.casefold())
         rest = _BETWEEN_IDS.sub("", ID.sub("", value.casefold()))
@@ -362,7 +363,7 @@ def _list_items(value: Any) -> Sequence[Any]:
 def _read_in_order(
     key: str, values: Sequence[Any], ids: Collection[str], pack: Pack
 ) -> Iterator[OtherVerdict]:
-    """Read a list of verdicts that has one for each unit, in their order."""
+    """Read a list with one verdict for each unit, in the order of the units."""
     units = [id_ for id_ in ids if id_.startswith("s")]
     verdicts = [read_value(value, pack) for value in values]
     if len(units) == len(verdicts):
@@ -374,14 +375,14 @@ def _read_in_order(
 def _read_list(
     cells: Mapping[str, Any], ids: Collection[str], place: str | None, pack: Pack, letter: str = ""
 ) -> Iterator[OtherVerdict]:
-    """Read the verdicts of a list about ids, in whatever spelling.
+    """Read the verdicts of a list about ids, in any spelling of the ids.
 
     Args:
         cells: The list.
         ids: The ids that were asked.
-        place: Where it stands; None for the spelling of each id.
+        place: The place of the list; None if the place of a verdict is the spelling of its id.
         pack: The prompt's language.
-        letter: The letter of its ids, where a number is enough.
+        letter: The letter of the ids in this list, if they may be written as numbers.
     """
     if place is not None and NO_LETTER.sub("", place.casefold()) in get_words("denials"):
         return  # `_list_denied_ids` reads it
@@ -400,11 +401,11 @@ def _read_list(
 
 
 def _find_id(name: str, ids: Collection[str], letter: str) -> str | None:
-    """Return the id that a name stands for, or None; a number needs the letter of its list."""
+    """Return the id that a name means, or None. A number alone means an id only if the letter of its list is given."""
     name = re.sub(r"\s*\(.*\)\s*$", "", name) or name
     letters = [letter] if letter else ["s", "c"]
-    for one in letters:
-        id_ = read_id(name, one)
+    for possible_letter in letters:
+        id_ = read_id(name, possible_letter)
         has_letter = name.strip()[:1].casefold() not in "0123456789"
         if id_ in ids and (letter or has_letter):
             return id_

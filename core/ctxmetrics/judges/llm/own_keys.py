@@ -89,10 +89,12 @@ def find_objection(
 def find_reservations(
     cells: Mapping[str, Mapping[str, Any]], verdicts: Mapping[str, bool], key: str, pack: Pack
 ) -> Iterator[tuple[str, str]]:
-    """Find the yeses of a list that have a remark which sets them apart, whatever its language.
+    """Find the positive verdicts of a list with a remark that sets them apart from the others, in any language.
 
-    Only some of the yeses have the key, and its value does not speak for them; or its text is that of a no, and other yeses
-    have another one.
+    A remark sets a positive verdict apart in one of these cases, unless its value speaks for a yes:
+
+    - Only some of the positive verdicts have its key.
+    - A negative verdict has the same text under this key, and another positive verdict has another text there.
 
     Args:
         cells: The entries by id.
@@ -109,23 +111,25 @@ def find_reservations(
     [('s2', 'nota: quasi')]
     """
     remarks = {id_: _list_remarks(cell, key) for id_, cell in cells.items() if id_ in verdicts}
-    yeses = [id_ for id_ in remarks if verdicts[id_]]
-    remarks_of_yeses: list[tuple[str, Any]] = []
-    remarks_of_noes: set[tuple[str, Any]] = set()
+    positive_ids = [id_ for id_ in remarks if verdicts[id_]]
+    positive_remarks: list[tuple[str, Any]] = []
+    negative_remarks: set[tuple[str, Any]] = set()
     for id_, remarks_of_entry in remarks.items():
         if verdicts[id_]:
-            remarks_of_yeses += remarks_of_entry.items()
+            positive_remarks += remarks_of_entry.items()
         else:
-            remarks_of_noes.update(remarks_of_entry.items())
-    counts_of_names = Counter(name for name, _ in remarks_of_yeses)
-    # The names whose text tells at least one yes from the noes.
-    telling_names = {name for name, value in remarks_of_yeses if (name, value) not in remarks_of_noes}
-    yield from find_low_grades({id_: cells[id_] for id_ in yeses})
-    for id_ in yeses:
+            negative_remarks.update(remarks_of_entry.items())
+    name_counts = Counter(name for name, _ in positive_remarks)
+    # The names under which a positive verdict has a text that no negative verdict has.
+    distinguishing_names = {
+        name for name, value in positive_remarks if (name, value) not in negative_remarks
+    }
+    yield from find_low_grades({id_: cells[id_] for id_ in positive_ids})
+    for id_ in positive_ids:
         for name, value in remarks[id_].items():
-            stands_in_a_no = (name, value) in remarks_of_noes and isinstance(value, str)
-            is_in_some_yeses = counts_of_names[name] < len(yeses)
-            sets_apart = is_in_some_yeses or (stands_in_a_no and name in telling_names)
+            is_in_some_only = name_counts[name] < len(positive_ids)
+            is_negative_text = isinstance(value, str) and (name, value) in negative_remarks
+            sets_apart = is_in_some_only or (is_negative_text and name in distinguishing_names)
             if sets_apart and not _speaks_for_yes(name, value, pack):
                 yield id_, f"{name}: {value}"[:LONGEST_SHOWN]
 
@@ -155,7 +159,7 @@ def _list_texts(content: Mapping[str, Any], asked_keys: frozenset[str]) -> dict[
 
 
 def _speaks_for_yes(key: str, value: Any, pack: Pack) -> bool:
-    """Whether a remark agrees with a yes, says nothing about it, or says that there is nothing to say."""
+    """Whether a remark agrees with a positive verdict, is about something else, or says that there is nothing to add."""
     words = split_name(key)
     is_fault = names_fault(NO_LETTER.sub("", key.casefold()), words)
     if words and words <= get_words("neutral_words"):
@@ -174,7 +178,7 @@ def _speaks_for_yes(key: str, value: Any, pack: Pack) -> bool:
 
 
 class _Opinion(NamedTuple):
-    """What a key of an entry and its value say: yes or no."""
+    """The verdict, yes or no, that a key of an entry and its value express."""
 
     key: str
     value: Any
@@ -184,7 +188,7 @@ class _Opinion(NamedTuple):
 def list_opinions(
     cell: Mapping[str, Any], asked: frozenset[str], pack: Pack, unit: str, depth: int = 0
 ) -> Iterator[_Opinion]:
-    """Yield what the keys of an entry say that were not asked for, also those of objects within it."""
+    """Yield the opinions under keys of an entry that were not asked for, and under the keys of objects within it."""
     if asked and cell.keys() <= asked:
         return  # the usual case
     for key, value in islice(cell.items(), MOST_KEYS):
@@ -204,7 +208,7 @@ def list_opinions(
                 if verdict is not None:
                     yield _Opinion(str(key), content, verdict)
         if objects and depth < DEEPEST:
-            yield from _agreed(objects, pack, unit, depth)
+            yield from _list_opinions_without_yes(objects, pack, unit, depth)
 
 
 def _list_opinions_within(
@@ -215,17 +219,20 @@ def _list_opinions_within(
     if verdict is not None:
         yield _Opinion(key, value, verdict)
     elif depth < DEEPEST and any(ID.fullmatch(str(name)) for name in value):
-        # Of several contexts, one may be enough.
-        cells = [one if isinstance(one, Mapping) else {"verdict": one} for one in value.values()]
-        yield from _agreed(cells, pack, unit, depth)
+        # The object has an entry for each context. One context may be enough for a yes.
+        cells = [
+            content if isinstance(content, Mapping) else {"verdict": content}
+            for content in value.values()
+        ]
+        yield from _list_opinions_without_yes(cells, pack, unit, depth)
     elif depth < DEEPEST:
         yield from list_opinions(value, frozenset(), pack, unit, depth + 1)
 
 
-def _agreed(
+def _list_opinions_without_yes(
     cells: Sequence[Mapping[str, Any]], pack: Pack, unit: str, depth: int
 ) -> Iterator[_Opinion]:
-    """Yield what several objects say if none of them says yes."""
+    """Yield the opinions of several objects, but none of them if one says yes."""
     opinions: list[_Opinion] = []
     for cell in cells:
         opinions += list_opinions(cell, frozenset(), pack, unit, depth + 1)
@@ -234,7 +241,7 @@ def _agreed(
 
 
 def _read_probabilities(value: Mapping[str, Any], pack: Pack) -> bool | None:
-    """Return which of yes and no has the larger number, if the keys of an object are words for both."""
+    """Return the verdict with the larger number, if the keys of an object are words for yes and no; else None."""
     sums = {True: 0.0, False: 0.0}
     labels = set()
     for name, number in value.items():
@@ -250,9 +257,9 @@ def _read_probabilities(value: Mapping[str, Any], pack: Pack) -> bool | None:
 
 
 def is_aside(opinion: _Opinion, key: str) -> bool:
-    """Whether an opinion says nothing about the verdict under a key.
+    """Whether an opinion is about something else than the verdict under a key.
 
-    A useful context need not state the whole answer. An unsupported sentence may be correct, about the topic, and mentioned.
+    A useful context need not state the whole answer. An unsupported sentence may still be correct, on topic or mentioned.
     """
     name = NO_LETTER.sub("", opinion.key.casefold())
     if opinion.verdict and name.removeprefix("is") in get_words("affirmations"):

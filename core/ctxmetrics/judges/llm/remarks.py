@@ -18,33 +18,34 @@ from ctxmetrics.prompts import Pack
 
 # The words for keys and values, and the beginnings of reasons.
 WORDS: Mapping[str, Any] = read_data("judges.llm", "words.toml")["own_keys"]
-# What may stand around an id.
+# Characters that may stand around an id.
 _AROUND_ID = " \t\n[](){}<>\"'`*.:#"
 NO_LETTER = re.compile(r"[^a-z]+")
 _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-# A grade as a share, 2/10 or 20 %, and a number.
+# A grade: 2/10, 20 %.
 FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+)")
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
-# A probability or a grade below this share says no.
+# A probability, or a grade as a share of the best grade, below this number means no.
 _MIN_YES_PROBABILITY = 0.5
-# What stands before the conclusion of a reason. Behind it "does not .." without a subject may be about a side issue.
+# The words before the conclusion of a reason: ", but the context ..". A conclusion must name its subject.
 _BUT = re.compile(
     r"[,;.]\s*(?:but|however,?)\s+(?=no context|none of|the |this |it is not|there is no)"
 )
-# What a reason may negate that speaks for a yes: "no context contradicts it".
+# Words of opposition. A reason that negates one speaks for a yes: "no context contradicts it".
 _OPPOSES = re.compile(
     r"contradict\w*|against|den(?:y|ies)|conflicts?|refutes?|disputes?|opposes?|disagrees?"
 )
 _LACKS = re.compile(
     r"\b(?:missing|absent|left out|wrong|incorrect|lacks?|lacking|differs?|different)\b"
 )
-# What ends a clause of a reason.
+# The end of a clause of a reason.
 _CLAUSE_END = re.compile(r"[,;.](?:\s|$)|\sand\s|[。；，、]")
-# A context that states something, and a conclusion that says so.
+# A clause that says that a context states something: "c1 states it", "stated in c1".
 _CONTEXT_STATES = re.compile(
     r"\bc\d+\b.*\b(?:states?|stated|supports?|supported|says|gives|names)\b|\b(?:stated|supported|given|named)\b.*\bc\d+\b"
 )
+# A conclusion that says yes: "so it is supported".
 _CONCLUDES_YES = re.compile(
     r"\b(?:so|thus|hence|therefore)\b(?![^.;]*\b(?:not|no|none|nothing)\b)[^.;]*\b(?:is|are)\s+(?:fully\s+)?(?:supported|stated|useful|relevant)\W*$"
 )
@@ -78,10 +79,10 @@ _DENYING_CLAUSE = re.compile(
     re.VERBOSE,
 )
 _STATES = re.compile(r"\b(?:states?|says?|mentions?|confirms?|supports?|shows?|proves?|reads?)\b")
-# A text in marks: it is quoted.
+# A text in quotation marks.
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]|(?<!\w)['‘][^'’]*['’](?!\w)")
-# Words that are English alone, where a reason has words of another language in common with it.
-_ENGLISH = frozenset(
+# Words that are only English. A reason with one of them is in English.
+_ENGLISH_WORDS = frozenset(
     (
         "the",
         "this",
@@ -97,24 +98,25 @@ _ENGLISH = frozenset(
         "with",
     )
 )
-# A word, with the vowel signs of its script.
-_SPACED = re.compile(r"[^\s\d.,;:!?()\[\]{}<>\"“”„«»'’‘`*/|…。、，।-]+")
-# The first letter of the scripts without spaces between words that are read: Thai, Chinese, Japanese, Korean.
-_WITHOUT_SPACES = frozenset({"zh", "ja", "ko", "th"})
-# What ends the verdict of a text: "no, the year differs".
+# A word of a script with spaces, with its vowel signs.
+_SPACED_WORD = re.compile(r"[^\s\d.,;:!?()\[\]{}<>\"“”„«»'’‘`*/|…。、，।-]+")
+# Languages whose negations are looked for as characters, not as words between spaces.
+_LANGUAGES_WITHOUT_SPACES = frozenset({"zh", "ja", "ko", "th"})
+# The end of the verdict in a text: "no, the year differs".
 _VERDICT_END = re.compile(r"[,;:(/–—]|\s-\s|\b(?:because|since)\b")
-# The minimum number of words of a text that may be a reason; the minimum number of characters in a script without spaces.
+# The minimum number of words of a text that may be a reason.
 _MIN_REASON_WORDS = 3
+# This minimum in characters, for a script without spaces.
 _MIN_REASON_CHARACTERS = 6
-# Keys of an object that are read.
+# The maximum number of keys of an object that are read.
 MOST_KEYS = 200
-# Characters of a value and of a text that are read, and that are repeated.
+# The maximum number of characters that are read of a value, and of a text.
 LONGEST_READ = 300
 LONGEST_TEXT = 3_000
 
 
 def find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Find the yeses with a grade of less than half of the best one of a yes, on whatever scale."""
+    """Find the positive verdicts with a grade below half of the best grade of a positive verdict, on any scale."""
     best: dict[str, float] = {}
     grades: list[tuple[str, str, float]] = []
     for id_, cell in yeses.items():
@@ -129,7 +131,7 @@ def find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
 
 
 def read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | None:
-    """Return what a key and its value say about an entry: yes, no, or None for neither."""
+    """Return the verdict that a key and its value express about an entry; None if they express none."""
     name = NO_LETTER.sub("", key.casefold())
     words = split_name(key)
     is_verdict = _names_verdict(name, words)
@@ -156,7 +158,7 @@ def read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | Non
 
 
 def _read_plain(value: Any, pack: Pack) -> bool | None:
-    """Return the verdict that a truth value or a word of the prompt for yes or no is, or None."""
+    """Return the verdict of a truth value, or of the prompt's word for yes or no; None for any other value."""
     word = value.strip().casefold() if isinstance(value, str) else ""
     if value is True or word in pack.yes:
         return True
@@ -164,14 +166,14 @@ def _read_plain(value: Any, pack: Pack) -> bool | None:
 
 
 def _names_verdict(name: str, words: Collection[str]) -> bool:
-    """Whether a key is that of a verdict."""
+    """Whether a key names a verdict."""
     if name in get_words("verdicts") or name.removesuffix("s") in get_words("verdicts"):
         return True
     return not {"label", "verdict", "nli"}.isdisjoint(words) and "id" not in words
 
 
 def _is_phrase(text: str) -> bool:
-    """Whether a text has three words, or a script without spaces."""
+    """Whether a text is long enough to be a reason: at least three words, or six characters if they are not all ASCII."""
     return len(text.split()) >= _MIN_REASON_WORDS or (
         not text.isascii() and len(text) >= _MIN_REASON_CHARACTERS
     )
@@ -183,7 +185,7 @@ def split_name(key: str) -> frozenset[str]:
 
 
 def names_fault(name: str, words: Collection[str]) -> bool:
-    """Whether what stands under a key is wrong with the entry."""
+    """Whether a key names a fault of the entry, such as ``errors`` or ``why_not``."""
     if name in get_words("faults"):
         return True
     if name in get_words("denials") or not get_words("no_opinion").isdisjoint(words):
@@ -193,7 +195,10 @@ def names_fault(name: str, words: Collection[str]) -> bool:
 
 
 def has_fault(value: Any, pack: Pack) -> bool:
-    """Whether a value under such a key says that there is a fault: a text that names one, true, a count, a probability."""
+    """Whether a value under a key that names faults says that there is one.
+
+    It may be a text that names a fault, true, a count above 0, or a probability above a half.
+    """
     if isinstance(value, str):
         return value.strip().casefold() in pack.yes or _names_something(value)
     if isinstance(value, float):
@@ -202,7 +207,7 @@ def has_fault(value: Any, pack: Pack) -> bool:
 
 
 def _names_support(words: Collection[str]) -> bool:
-    """Whether a key is about what supports the entry: `supporting_contexts`, `supported_by`, `found_in`."""
+    """Whether a key lists what supports the entry: `supporting_contexts`, `supported_by`, `found_in`."""
     if "supporting" in words or "matching" in words:
         return True
     has_preposition = "by" in words or "in" in words
@@ -263,18 +268,18 @@ def _names_something(text: str) -> bool:
 
 
 def says_something(value: Any) -> bool:
-    """Whether a value is something else than false, nothing, or a text that says that there is nothing."""
+    """Whether a value says something. False, empty values and texts such as "none" say nothing."""
     return _names_something(value) if isinstance(value, str) else bool(value)
 
 
 @lru_cache(maxsize=1)
 def _read_nothing() -> frozenset[str]:
-    """Read what a model writes where there is nothing."""
+    """Read the texts that models write if there is nothing."""
     return frozenset(read_data("judges.llm", "words.toml")["nothing"])
 
 
 def read_value(value: Any, pack: Pack) -> bool | None:
-    """Return the verdict that a value of such a key is, or None."""
+    """Return the verdict of a value under a key that names a verdict, or None."""
     if isinstance(value, bool):
         return value
     if not isinstance(value, str):
@@ -282,36 +287,36 @@ def read_value(value: Any, pack: Pack) -> bool | None:
     text = value[:LONGEST_READ].casefold().replace("_", " ").replace("-", " ").replace("\ufe0f", "")
     text = " ".join(text.split()).strip(".![]()<>*\"'")
     verdict = _read_words(text, pack)
-    if verdict is None and get_words("turns").isdisjoint(_SPACED.findall(text)):
+    if verdict is None and get_words("turns").isdisjoint(_SPACED_WORD.findall(text)):
         # "no, the year differs"
         verdict = _read_words(_VERDICT_END.split(text)[0].strip(), pack)
     return verdict
 
 
 def _read_words(text: str, pack: Pack) -> bool | None:
-    """Return the verdict that a word or phrase is, or None."""
+    """Return the verdict that a word or a phrase means, or None."""
     if text in pack.yes or text in get_words("yes"):
         return True
     return False if text in pack.no or text in get_words("no") else None
 
 
 def denies(reason: str, unit: str = "") -> bool:
-    """Whether a reason speaks against a yes, and takes nothing back.
+    """Whether a reason speaks against a positive verdict, and does not take that back.
 
     Args:
         reason: The reason.
-        unit: The sentence that it is about. If it has a negation, the reason may have the same one.
+        unit: The sentence that the reason is about. If it has a negation, the reason may only repeat it.
     """
     text = " ".join(_QUOTED.sub(" ", reason[:LONGEST_READ]).casefold().split())
     if _begins_with_denial(text):
         return True
-    if _is_negated(unit) or not get_words("turns").isdisjoint(_SPACED.findall(text)):
+    if _is_negated(unit) or not get_words("turns").isdisjoint(_SPACED_WORD.findall(text)):
         return False
     return _denies_in_first_clause(text) or denies_in_other_language(text)
 
 
 def _denies_in_first_clause(text: str) -> bool:
-    """Whether the first clause of an English reason says that nothing states the sentence, and no other one takes it back."""
+    """Whether the first clause of an English reason says that nothing states the sentence, and no other clause revokes it."""
     first, *others = _CLAUSE_END.split(text)
     denial = _DENYING_CLAUSE.search(first)
     if denial is None or _CONCLUDES_YES.search(text):
@@ -322,16 +327,16 @@ def _denies_in_first_clause(text: str) -> bool:
 
 
 def _is_double_negation(clause: str) -> bool:
-    """Whether a clause negates what speaks against a yes: "no context contradicts it", "no part of it is missing"."""
+    """Whether a clause negates an opposition or a lack: "no context contradicts it", "no part of it is missing"."""
     opposition = _OPPOSES.search(clause) or _LACKS.search(clause)
     return opposition is not None and _DIFFERS.search(clause[: opposition.start()]) is not None
 
 
 def denies_in_other_language(text: str) -> bool:
-    """Whether the first clause of a reason in another language than English negates what contexts say."""
+    """Whether the first clause of a reason in another language than English says that the contexts do not state something."""
     first = _CLAUSE_END.split(text)[0]
-    words = [fold(word) for word in _SPACED.findall(first)]
-    if not _ENGLISH.isdisjoint(words):
+    words = [fold(word) for word in _SPACED_WORD.findall(first)]
+    if not _ENGLISH_WORDS.isdisjoint(words):
         return False
     for language, stems in WORDS["statements"].items():
         if any(turn in text for turn in WORDS["other_turns"].get(language, ())):
@@ -344,9 +349,9 @@ def denies_in_other_language(text: str) -> bool:
 
 
 def _has_negation(text: str, words: Sequence[str], language: str) -> bool:
-    """Whether a clause has a negation of a language, other than in "not only"."""
+    """Whether a clause has a negation of a language. The one in "not only" does not count."""
     negations = WORDS["other_negations"].get(language, ())
-    if language in _WITHOUT_SPACES:
+    if language in _LANGUAGES_WITHOUT_SPACES:
         return any(negation in text for negation in negations)
     denying = get_word_list("negations", language) | frozenset(map(fold, negations))
     no_negation = get_word_list("no_negation_before", language)
@@ -359,16 +364,16 @@ def _has_negation(text: str, words: Sequence[str], language: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_negated(text: str) -> bool:
-    """Whether a text has a negation in any language that is known."""
+    """Whether a text has a negation in any known language."""
     if not text:
         return False
-    words = [fold(word) for word in _SPACED.findall(text[:LONGEST_TEXT])]
+    words = [fold(word) for word in _SPACED_WORD.findall(text[:LONGEST_TEXT])]
     languages = ["en", *WORDS["statements"]]
     return any(_has_negation(text, words, language) for language in languages)
 
 
 def _begins_with_denial(text: str) -> bool:
-    """Whether a reason, or what follows its last "but", begins with what speaks against a yes."""
+    """Whether a reason, or its conclusion behind the last "but", begins with words that speak against a positive verdict."""
     # "It is close, but the context does not state it."
     conclusion = _BUT.split(text)[-1]
     beginning = next(

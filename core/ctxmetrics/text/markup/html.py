@@ -28,16 +28,19 @@ _TAG = re.compile(
     """,
     re.VERBOSE,
 )
-# A name with a value in quotes, or with one that holds no operator of a program.
+# An attribute with a value in quotes, or with a value without quotes that is no part of a program.
 _ATTRIBUTE = re.compile(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
 _ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
-# What search engines put around the words of a query.
+# The marks that search engines put around the words of a query, and the marks of a terminal.
 _HIGHLIGHT = re.compile(
     r"""
-    <{2,3}/?em>{2,3} | @@/?[A-Z][A-Z_]{1,20}@@ | __/?aa-highlight__ | \[/?hl\]
+    <{2,3}/?em>{2,3}                                   # <<em>>
+    | @@/?[A-Z][A-Z_]{1,20}@@                          # @@HL@@
+    | __/?aa-highlight__
+    | \[/?hl\]
     | __/?ais-highlight__
-    | \x1b\[[\d;?]{0,20}[A-Za-z]                       # the colours of a terminal, and its links
-    | \x1b\][^\x07\x1b\n]{0,2000}+(?:\x07|\x1b\\)
+    | \x1b\[[\d;?]{0,20}[A-Za-z]                       # a colour of a terminal
+    | \x1b\][^\x07\x1b\n]{0,2000}+(?:\x07|\x1b\\)      # a link of a terminal
     """,
     re.VERBOSE,
 )
@@ -52,15 +55,15 @@ _BREAKS = frozenset(("br", "hr", "wbr", "lb", "pb"))
 # Elements that state nothing.
 _PROGRAMS = frozenset(("script", "style"))
 _HIDDEN = frozenset((*_PROGRAMS, "del", "strike", "noscript", "template"))
-# What marks the beginning of a text for a language model, and is no struck text: "<s> Hello </s>", "<s>[INST]".
-_MODEL_TEXT = (" ", "\n", "[INST]")
-# A page is shown once its styles are loaded.
-_PAGES = frozenset(("html", "body", "main"))
-# Elements that are not seen beside the text: notes, readings of characters, the names and states of Confluence, and TeX beside MathML.
+# Beginnings of a text for a language model behind "<s>", which is no struck text then: "<s> Hello </s>", "<s>[INST]".
+_MODEL_TEXT_BEGINNINGS = (" ", "\n", "[INST]")
+# Elements of a whole page. Their hiding attributes do not count: the page is shown once its styles are loaded.
+_PAGE_ELEMENTS = frozenset(("html", "body", "main"))
+# Elements that are not a part of the visible text: notes, readings of characters, names and states of Confluence, and TeX.
 _UNSEEN = frozenset(
     ("ref", "rt", "rp", "annotation", "ac:parameter", "ac:task-id", "ac:task-uuid", "ac:task-status")
 )
-# Attributes of what a reader does not see, or sees struck.
+# Attributes of an element that a reader does not see, or sees struck.
 _HIDING_ATTRIBUTE = re.compile(
     r"""
     \shidden(?=[\s/]|$|\s*=\s*["']?(?:hidden|true)?["']?(?:[\s/]|$))
@@ -69,12 +72,12 @@ _HIDING_ATTRIBUTE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# Confluence shows the title of a status.
+# The attribute of a status in Confluence, whose title is shown.
 _SHOWN_PARAMETER = 'ac:name="title"'
-# Characters before a tag that are looked at, and the maximum number of characters of a closing tag of raised text.
+# How many characters are read before a tag.
 _CHARACTERS_BEFORE = 40
 _MAX_CLOSING_TAG_CHARACTERS = 20
-# The maximum number of elements of one name within each other that are read to find the end of one.
+# How deeply elements of one name may be nested. The end of a deeper one is not looked for.
 _MAX_DEPTH = 20
 _ANY_TAG = re.compile(r"<[^<>]*+>")
 _POWER = re.compile(r"[+−-]?\d{1,3}")
@@ -84,7 +87,7 @@ _NOTE_MARK = re.compile(
 
 
 def find_highlights(markup: FoundMarkup) -> None:
-    """Find what search engines put around the words of a query."""
+    """Drop the marks that search engines put around the words of a query."""
     for match in _HIGHLIGHT.finditer(markup.text):
         markup.drop(*match.span())
 
@@ -105,7 +108,11 @@ def find_tags(markup: FoundMarkup) -> None:
 
 
 def _read_special_tag(markup: FoundMarkup, start: int) -> int:
-    """Take a comment, a section of characters or a declaration, and return up to where that was read; 0 if there is none."""
+    """Read a comment, a CDATA section or a declaration.
+
+    Returns:
+        The position up to which the text was read; 0 if there is none of them.
+    """
     text = markup.text
     if text.startswith("<!--", start):
         end = markup.find_mark("-->", start)
@@ -127,7 +134,7 @@ def _read_special_tag(markup: FoundMarkup, start: int) -> int:
 
 
 def _find_addresses(markup: FoundMarkup) -> None:
-    """Find addresses in angle brackets; of one with a label only the label is seen."""
+    """Drop the brackets around addresses. If an address has a label, only the label stays."""
     for match in _ADDRESS.finditer(markup.text):
         markup.drop_pair((match.start(), match.start() + 1), (match.end() - 1, match.end()))
     if "|" not in markup.text:
@@ -144,8 +151,8 @@ class _Tags(NamedTuple):
     """The tags of a text.
 
     Attributes:
-        last_closing: The names of all closing tags, each with its last place.
-        opened: The places of the opening tags that were not closed yet, by name.
+        last_closing: The name of each closing tag, with its last position.
+        opened: The name of each opening tag, with the positions at which it was opened and not closed yet.
     """
 
     last_closing: Mapping[str, int]
@@ -153,11 +160,11 @@ class _Tags(NamedTuple):
 
 
 def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
-    """Take a tag, if it is one, and return up to where that was read.
+    """Drop a tag, if it is one, and return the position up to which the text was read.
 
     Args:
         markup: The text, and the markup found so far.
-        tag: What looks like a tag.
+        tag: The match of what looks like a tag.
         tags: The other tags of the text.
     """
     name = tag["name"].lower()
@@ -191,7 +198,7 @@ def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
 
 
 def _read_closing_tag(markup: FoundMarkup, tag: re.Match[str], name: str, tags: _Tags) -> int:
-    """Take a closing tag, if it is one, and return up to where that was read."""
+    """Drop a closing tag, if it is one, and return the position up to which the text was read."""
     start, end = tag.span()
     opening_tags = tags.opened.get(name)
     if opening_tags is None and not _is_html(name):
@@ -209,7 +216,10 @@ def _is_html(name: str) -> bool:
 
 
 def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
-    """Whether a tag that closes itself is XML: it has a namespace, a name of wikis, or an attribute and stands among other tags."""
+    """Whether a tag that closes itself is XML.
+
+    It is if it has a namespace or a name that wikis use, or if it has an attribute and the text has closing tags.
+    """
     has_namespace = ":" in name[:-1]
     if has_namespace or name in _WIKI_NAMES:
         return True
@@ -217,7 +227,7 @@ def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
 
 
 def _read_unseen_element(markup: FoundMarkup, tag: re.Match[str], name: str) -> int:
-    """Take an element of which nothing is seen, with all that it holds, and return its end; else 0."""
+    """Drop an element of which nothing is seen, with its content, and return its end; 0 if it is seen."""
     is_hidden = _is_hidden(markup, tag, name)
     is_unseen = name in _UNSEEN and _SHOWN_PARAMETER not in tag["attributes"]
     if not is_hidden and not is_unseen:
@@ -231,21 +241,21 @@ def _read_unseen_element(markup: FoundMarkup, tag: re.Match[str], name: str) -> 
 
 
 def _is_hidden(markup: FoundMarkup, tag: re.Match[str], name: str) -> bool:
-    """Whether an element states nothing: by its name, or by its attributes."""
+    """Whether the name or the attributes of an element say that it states nothing."""
     if name == "s":  # struck text, or where a text begins for a language model
         is_whole_text = tag.start() == 0 and markup.text.endswith("</s>")
-        return not is_whole_text and not markup.text.startswith(_MODEL_TEXT, tag.end())
+        return not is_whole_text and not markup.text.startswith(_MODEL_TEXT_BEGINNINGS, tag.end())
     if name in _HIDDEN:
         return True
     hiding = _HIDING_ATTRIBUTE.search(tag["attributes"]) if tag["attributes"] else None
-    if hiding is None or name in _PAGES:
+    if hiding is None or name in _PAGE_ELEMENTS:
         return False
     # KaTeX writes each formula twice, and hides the first.
     return "katex-mathml" not in hiding[0] or "katex-html" in markup.text
 
 
 def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
-    """Return where an element ends whose closing tag stands somewhere behind: its own one, or else the next one."""
+    """Return where an element ends: behind its own closing tag, or else behind the next closing tag of its name."""
     name = tag["name"]
     same_name = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
     depth = 1
@@ -266,7 +276,13 @@ def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
 
 
 def _read_superscript(markup: FoundMarkup, start: int, end: int) -> int:
-    """Take a raised text whose opening tag is given, if it is a note's mark or a power, and return its end; else 0."""
+    """Replace raised text that is the mark of a note or a power, and return its end; 0 if it is neither.
+
+    Args:
+        markup: The text, and the markup found so far.
+        start: The position of the opening tag.
+        end: The position behind the opening tag.
+    """
     text = markup.text
     limit = end + LONGEST_NOTE
     closing = text.find("</", end, limit)
@@ -292,9 +308,10 @@ def _breaks_line(name: str) -> bool:
 
 
 def _stands_alone(markup: FoundMarkup, tag: re.Match[str], name: str, *, is_known: bool) -> bool:
-    """Whether an opening tag of HTML that is not closed is one.
+    """Whether text that looks like an opening tag of HTML without a closing tag is a tag.
 
-    That is a line break, one with attributes, and of those that need no end one behind another tag or like one before.
+    It is if it is a line break, or has attributes. A tag that needs no end is one if it begins a line or follows another tag, or
+    if a tag of its name stands before it.
     """
     if name in _BREAKS:
         return True
@@ -310,7 +327,7 @@ def _stands_alone(markup: FoundMarkup, tag: re.Match[str], name: str, *, is_know
 
 
 def _see_tag(markup: FoundMarkup, start: int, end: int, name: str) -> str:
-    """Return what is seen in the place of a tag: nothing, or white space where it ends a line, a cell or a field."""
+    """Return the text that is seen in the place of a tag: white space if the tag ends a line, a cell or a field; else nothing."""
     if name in ("td", "th"):
         return "\t"
     if name in ("br", "lb", "tr"):
@@ -327,12 +344,15 @@ def _see_tag(markup: FoundMarkup, start: int, end: int, name: str) -> str:
     return " " if follows_tag or is_before_tag else ""
 
 
-# Letters that are multiplied: mc.
+# Letters that are factors of a product, such as mc in mc².
 _FACTORS = re.compile(r"[bcdfghj-np-tv-xz]{1,3}")
 
 
 def _see_superscript(text_before: str, raised_text: str) -> str | None:
-    """Return what is seen of a raised text: nothing of a note's mark, a power as a raised number; None: its text."""
+    """Return what is seen of a raised text.
+
+    The mark of a note is not seen. A power is seen as a raised number. None: the text is seen as it is.
+    """
     if _NOTE_MARK.fullmatch(raised_text):
         is_bracketed = raised_text[:1] in ("[", "(") and raised_text[1:2].isalnum()
         if is_bracketed or raised_text in "*†‡§" or _may_have_note(text_before):
@@ -343,7 +363,10 @@ def _see_superscript(text_before: str, raised_text: str) -> str | None:
 
 
 def _may_have_note(text_before: str) -> bool:
-    """Whether a raised number behind a text is a note's mark and no power: behind a plain word, or a mark of punctuation."""
+    """Whether a raised number behind a text is the mark of a note, not a power.
+
+    It is behind a punctuation mark, or behind a word that is neither a unit of length nor a symbol of a formula.
+    """
     if text_before.rstrip()[-1:] in tuple(".,;:!?)\"'”’»。，、") and text_before[-1:] != ")":
         return True
     word = LAST_WORD.search(text_before)

@@ -57,10 +57,11 @@ def find_colours(markup: FoundMarkup) -> None:
         markup.drop(*match.span())
 
 
-# What only Jira writes, of which two stand around a text.
+# Marks that only Jira has. One stands before a block of text, and one behind it.
 _JIRA_BLOCKS = ("{code}", "{noformat}", "{quote}", "{panel}")
-# Its text of one width, {{pump --fast}}, and its underlined and struck text, +fee+ and -30 euros-.
+# Text of one width in Jira: {{pump --fast}}.
 _JIRA_TEXT = re.compile(r"(?P<opening>\{\{)(?=[^\s{}])[^{}\n]{1,100}+(?P<closing>\}\})")
+# Underlined and struck text in Jira: +fee+ and -30 euros-.
 _JIRA_MARKED = re.compile(
     r"""
     (?<![^\s(])(?P<opening>[+-])(?=[^\W_])
@@ -72,7 +73,7 @@ _JIRA_MARKED = re.compile(
 
 
 def find_jira_text(markup: FoundMarkup) -> None:
-    """Find marked text of Jira, in texts that hold other markup that only Jira has."""
+    """Find marked text of Jira. It is looked for only in texts with other markup that only Jira has."""
     text = markup.text
     has_blocks = any(text.count(mark) > 1 for mark in _JIRA_BLOCKS)
     if not (has_blocks or "{color:" in text or any(match_lines(_NUMBERED_HEADING, text))):
@@ -101,12 +102,13 @@ def find_styled_text(markup: FoundMarkup) -> None:
 _SEPARATOR_LINE = re.compile(
     r"[ \t\r]*+\|?+[ \t\r]*+:?-++:?[ \t\r]*+(?:\|[ \t\r]*+:?-++:?[ \t\r]*+)*+(?:\|[ \t\r]*+)?"
 )
-# Attributes of a cell in a wiki's table: | style="x" | 20 euros; and the marks around a table of AsciiDoc.
+# Attributes of a cell in a wiki's table: | style="x" | 20 euros
 _CELL_ATTRIBUTES = re.compile(
     r"""[|!](?:[ \t]*[\w-]{1,20}="[^"\n|]{0,100}+"){1,8}[ \t]*\|(?!\|)[ \t]*"""
 )
+# The mark before and behind a table of AsciiDoc.
 _TABLE_FENCE = "|==="
-# What begins and ends a table, a row and a row of heads in a wiki.
+# The marks of a table, a row and a row of headings in a wiki.
 _WIKI_TABLE_MARK = re.compile(r"\{\|[^\n]{0,200}+|\|[}+-][^\n]{0,200}+|![ \t]*")
 _WIKI_HEAD_MARK = re.compile(r"[ ]!![ ]")
 # Lines that are drawn around the cells of a table, and the bars between them.
@@ -143,7 +145,7 @@ def find_tables(markup: FoundMarkup) -> None:
 
 
 def find_drawn_tables(markup: FoundMarkup) -> None:
-    """Find the lines that are drawn around the cells of a table."""
+    """Drop the lines that are drawn around the cells of a table."""
     text = markup.text
     lines = [*match_lines(_DRAWN_LINE, text)]
     for match in lines:
@@ -162,7 +164,7 @@ def _read_table(markup: FoundMarkup, lines: Sequence[tuple[int, int]], *, has_fe
     Args:
         markup: The text, and the markup found so far.
         lines: The lines.
-        has_fence: Whether the text has a table of AsciiDoc: there each line that begins with a bar is of a table.
+        has_fence: Whether the text has a table of AsciiDoc or a wiki. Then each line that begins with a bar belongs to a table.
     """
     text = markup.text
     separator_lines = {span for span in lines if _is_separator_line(text, span)}
@@ -188,7 +190,7 @@ def _read_table(markup: FoundMarkup, lines: Sequence[tuple[int, int]], *, has_fe
 
 
 def _is_row(line: str, *, is_alone: bool) -> bool:
-    """Whether a line with bars is the row of a table. One that stands alone has a blank inside of its outer bars."""
+    """Whether a line with bars is the row of a table. A single line must have blanks inside of its outer bars."""
     if is_alone and not (line.startswith("| ") and line.endswith(" |")):
         return False
     has_outer_bars = line[0] == "|" and line[-1] == "|"
@@ -196,7 +198,7 @@ def _is_row(line: str, *, is_alone: bool) -> bool:
 
 
 def _find_bars(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the bars between the cells of a line with the blanks around them."""
+    """Yield the span of each bar between the cells of a line, with the blanks around it."""
     cell_start = start
     bar = text.find("|", start, end)
     while bar >= 0:
@@ -222,23 +224,23 @@ _PAGE_WORDS = "|".join(map(re.escape, LISTS["page_words"]))
 _PAGE_TOTALS = "|".join(map(re.escape, LISTS["page_totals"]))
 _PAGE_INITIALS = "".join({re.escape(word[0]) for word in LISTS["page_words"]})
 _PAGE_NUMBER = rf"""
-    (?=[\d–—=\-\[{{{_PAGE_INITIALS}])  # most lines begin with none of them
+    (?=[\d–—=\-\[{{{_PAGE_INITIALS}])  # fails fast: most lines begin with another character
     (?:
-        (?P<number>\d{{1,4}}(?:[ \t]?(?:/|of)[ \t]?\d{{1,4}})?)
-        |[–—-][ \t]*\d{{1,4}}[ \t]*[–—-]
-        |[–—=-]{{2,5}}[ \t]*(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]*[–—=-]{{2,5}}
-        |\d{{1,4}}[ \t]?\|[ \t]?(?:{_PAGE_WORDS})
-        |\{{\d{{1,4}}\}}-{{5,60}}
-        |---[ ]end[ ]of[ ]page(?:\.page_number)?=\d{{1,4}}[ ]---
-        |\[[ \t]?(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]?\]
-        |(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}(?:[ \t]?(?:{_PAGE_TOTALS})[ \t]?\d{{1,4}})?[ \t]?页?
+        (?P<number>\d{{1,4}}(?:[ \t]?(?:/|of)[ \t]?\d{{1,4}})?)                       # 12, 12 of 40
+        |[–—-][ \t]*\d{{1,4}}[ \t]*[–—-]                                              # - 12 -
+        |[–—=-]{{2,5}}[ \t]*(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]*[–—=-]{{2,5}}       # --- Page 12 ---
+        |\d{{1,4}}[ \t]?\|[ \t]?(?:{_PAGE_WORDS})                                     # 12 | Page
+        |\{{\d{{1,4}}\}}-{{5,60}}                                                     # a number in braces, and dashes
+        |---[ ]end[ ]of[ ]page(?:\.page_number)?=\d{{1,4}}[ ]---                      # --- end of page=12 ---
+        |\[[ \t]?(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}[ \t]?\]                             # [Page 12]
+        |(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}(?:[ \t]?(?:{_PAGE_TOTALS})[ \t]?\d{{1,4}})?[ \t]?页?  # Page 12 of 40
     )
 """
 _PAGE_LINE = re.compile(
     rf"\n[ \t]*+ {_PAGE_NUMBER} [ \t\r]*(?=\n)",
     re.VERBOSE | re.IGNORECASE,
 )
-# Between pages that a form feed parts, there may be no number.
+# A page break in a text with form feeds: there may be no number.
 _PAGE_BREAK = re.compile(
     rf"[\n\f][ \t]*+ (?:{_PAGE_NUMBER})? [ \t\r]*(?=[\n\f])",
     re.VERBOSE | re.IGNORECASE,
@@ -246,9 +248,9 @@ _PAGE_BREAK = re.compile(
 _LINE_END = re.compile(r"[-\u00ad‐][ \t\r]*\n[ \t]*(?=[^\W\d_])")
 _UNCUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?![-\u00ad‐][ \t\r]*\n)")
 _SENTENCE_ENDS = tuple(".!?;:…。！？।”\"'»)|")
-# Characters of a line that is long enough to be a part of a text, not of a list of values.
+# The minimum length of a line that is a part of a text, and not an item of a list of values.
 _MIN_LONG_LINE_CHARACTERS = 25
-# Characters of a line before a page number that are read, and of a word before a hyphen.
+# How many characters are read before a page number, and before a hyphen at the end of a line.
 _MAX_LINE_CHARACTERS = 200
 _MAX_WORD_CHARACTERS = 40
 
@@ -285,7 +287,10 @@ def _find_page_numbers(markup: FoundMarkup) -> None:
 
 
 def _find_cut_words(markup: FoundMarkup) -> None:
-    """Find words that are cut at the end of a line; a word that stands elsewhere with its hyphen is none."""
+    """Join words that are cut at the end of a line.
+
+    A hyphen stays if the part before it also stands as a word elsewhere in the text.
+    """
     text = markup.text
     uncut_words: set[str] | None = None
     for match in _LINE_END.finditer(text):
@@ -303,13 +308,13 @@ def _find_cut_words(markup: FoundMarkup) -> None:
 
 
 def _continues(text: str, start: int, end: int, *, is_number_alone: bool) -> bool:
-    """Whether a sentence goes on behind the number of a page.
+    """Whether a sentence continues behind a page number.
 
     Args:
         text: The text.
-        start: Where the text before ends.
-        end: Where the text behind begins.
-        is_number_alone: The number stands alone in its line: it may be a value.
+        start: The position at which the text before the page number ends.
+        end: The position at which the text behind it begins.
+        is_number_alone: Whether the line has only a number, which may also be a value.
     """
     before = text[start - 1]
     after = text[end]
