@@ -57,7 +57,7 @@ def metric_scorer(
             `ctxmetrics.adapting.KeyParams`.
 
     Raises:
-        ParameterError: A key is unknown, or ``judge`` is no judge.
+        ParameterError: A key is unknown, or ``judge`` is not a judge.
     """
     wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA, telemetry=telemetry)
 

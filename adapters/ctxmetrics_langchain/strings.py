@@ -21,7 +21,7 @@ class Grade(dict[str, Any]):
     """A result whose items are ``score`` and ``value``; everything else is an attribute.
 
     langchain-classic loses the score of a result with a ``reasoning`` item, next to langsmith 0.6 or
-    newer. ``value`` is ``"passed"`` or ``"failed"`` where there is a pass mark, and the reason where
+    newer. ``value`` is ``"passed"`` or ``"failed"`` if there is a pass mark, and the reason where
     there is no score.
 
     Attributes:

@@ -49,7 +49,7 @@ class NoScoreError(CtxMetricsError):
 class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
     """One metric of the core by its parameters; use the subclasses.
 
-    Gives a score with its reason; and, where there is a pass mark, an assertion ``<name>_pass``. A score that cannot be
+    Gives a score with its reason; and, if there is a pass mark, an assertion ``<name>_pass``. A score that cannot be
     computed is an evaluator failure with reason code and message: it counts in no average.
 
     What was retrieved comes from the output, else from the case's metadata or from

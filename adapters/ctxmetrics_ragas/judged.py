@@ -149,7 +149,7 @@ class _FrameworkJudgedMetric(JudgedMetric, MetricWithLLM):  # pyright: ignore[re
 
 
 def _get_llm(metric: Metric) -> Any:
-    """Return the LLM of Ragas that judges a metric; None where none does."""
+    """Return the LLM of Ragas that judges a metric; None if none does."""
     if getattr(metric, "judge", None) is None:
         return None
     from ctxmetrics_ragas.model import RagasModel

@@ -129,7 +129,7 @@ class ContextResult(MetricResult):
     """Ragas' result with the whole score behind it; unlike its base it can be copied and pickled.
 
     Attributes:
-        value: The number; NaN where there is none, and ``reason`` says why.
+        value: The number; NaN if there is none, and ``reason`` says why.
         reason: What was missed or useless and why, in a few lines.
         details: The `ctxmetrics.Score`: every verdict with its evidence, ``pretty()``, what it cost.
     """
@@ -331,7 +331,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     ) -> float:
         """Call one of Ragas' methods with a time limit, if the metric waits for anything."""
         call = partial(score, sample, callbacks, seconds if self.core.waits else None)
-        # Ragas' time limit needs a current task. Since Python 3.14, asyncio knows none where nest_asyncio was applied.
+        # Ragas' time limit needs a current task. Since Python 3.14, asyncio knows none if nest_asyncio was applied.
         if asyncio.current_task():
             return await call()
         return await adapting.on_background(call)
@@ -451,5 +451,5 @@ def results(result: EvaluationResult) -> Results:
 
 
 def _to_ragas_number(score: Score) -> float:
-    """Return the value as Ragas wants it: NaN where there is none."""
+    """Return the value as Ragas wants it: NaN if there is none."""
     return float("nan") if score.value is None else score.value

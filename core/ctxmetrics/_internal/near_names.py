@@ -16,7 +16,7 @@ _MAX_FILES_SEARCHED = 10_000
 
 
 def find_near(name: str, names: Iterable[str]) -> str | None:
-    """Find the name that another one is nearest to, case and separators aside; None where none is near."""
+    """Find the name that another one is nearest to, case and separators aside; None if none is near."""
     by_letters: dict[str, str] = {}
     for item in names:
         by_letters.setdefault(to_letters(item) or item, item)
@@ -26,7 +26,7 @@ def find_near(name: str, names: Iterable[str]) -> str | None:
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
-    """Write the sentence that asks whether the nearest name is meant; empty where none is near."""
+    """Write the sentence that asks whether the nearest name is meant; empty if none is near."""
     near = find_near(name, names)
     return f" Did you mean {near!r}?" if near is not None else ""
 

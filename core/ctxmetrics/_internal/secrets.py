@@ -112,7 +112,7 @@ def masked(text: str) -> str:
     """Return a text with ``[key]`` in place of every known key and of every part of one.
 
     A part is eight or more characters in a row, as they are, escaped for a URL, JSON or HTML, or in Base64. A key of
-    fewer than eight characters is masked as a whole word, where it has a digit: ``EMPTY`` and ``ollama`` are words that
+    fewer than eight characters is masked as a whole word, if it has a digit: ``EMPTY`` and ``ollama`` are words that
     local servers take for keys.
 
     Args:
@@ -308,7 +308,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _read_parts(owner: object) -> tuple[tuple[str, object], ...]:
-    """Return the parts of an object; none where they cannot be read, because that must not cost a judgement."""
+    """Return the parts of an object; none if they cannot be read, because that must not cost a judgement."""
     for _ in range(_MAX_READINGS_OF_OBJECT):
         with suppress(Exception):
             return tuple(_list_parts(owner))

@@ -20,7 +20,7 @@ from ctxmetrics.scores.score import Score
 _log = logging.getLogger("ctxmetrics")
 # Two threads must not make two runs of one name, nor warn twice.
 _lock = make_lock()
-# The labels of a run are checked when so many samples were scored: a framework does not say which sample is the last.
+# The labels of a run are checked after these numbers of samples, because a framework does not say which sample is the last.
 _SAMPLE_COUNTS_AT_CHECKS = (20, 40, 80, 160)
 
 
@@ -39,7 +39,7 @@ class FrameworkRun:
     _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
 
     def check_labels(self, metric: Metric, sample: Sample) -> None:
-        """Log once what the first samples of a metric say about ids and labels."""
+        """Log once the notes about the ids and labels in the first samples of a metric."""
         labels = self._labels[metric.name] if self.named else None
         if labels is None:
             return

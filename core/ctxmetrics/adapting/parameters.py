@@ -80,7 +80,7 @@ class MetricClass:
 
     Attributes:
         core_class: The core metric's class.
-        framework_name: The framework's own name for the metric, where it is not the core metric's.
+        framework_name: The framework's own name for the metric, if it is not the core metric's.
     """
 
     core_class: ClassVar[type[Metric]]

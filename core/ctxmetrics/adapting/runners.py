@@ -21,7 +21,7 @@ class Runner:
     Attributes:
         name: What tables and test ids show, such as ``"ragas.evaluate"``.
         score: Runs a core metric (its judge inside) over samples through the framework's real runner. Returns one
-            value a sample, in order; None where the framework says "not computable".
+            value a sample, in order; None if the framework says "not computable".
         score_all: The same for several metrics in one run of the framework, one list of values a metric, where a run
             takes long; None: ``score`` is called for each.
     """

@@ -58,13 +58,13 @@ def share(verdicts: Sequence[bool]) -> float | None:
 
 
 def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[bool]:
-    """Count each repeated context once, at its first rank; the ranks below close up.
+    """Count each repeated context once, at its first rank. The contexts below move up.
 
-    The one verdict is yes where that of the first context or of a repetition is.
+    Its verdict is yes if the verdict of the first context, or of any repetition, is yes.
 
     Args:
         verdicts: One verdict per retrieved context, in rank order.
-        repeats: From the index of each repetition to that of the first context, which is above it.
+        repeats: For each repetition: its index, and the index of the first context with its text.
 
     Returns:
         One verdict per distinct context, in rank order.
@@ -75,10 +75,10 @@ def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[
     >>> merge_repeats([False, True, True], {2: 1})
     [False, True]
     """
-    checked = checked_verdicts(verdicts, "verdicts")
-    for index, first in repeats.items():
-        checked[first] = checked[first] or checked[index]
-    return [verdict for index, verdict in enumerate(checked) if index not in repeats]
+    merged = checked_verdicts(verdicts, "verdicts")
+    for index, first_index in repeats.items():
+        merged[first_index] = merged[first_index] or merged[index]
+    return [verdict for index, verdict in enumerate(merged) if index not in repeats]
 
 
 def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | None:
@@ -87,8 +87,8 @@ def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | 
     ``sum(part * weight) / sum(weight)``, in 0..1.
 
     Args:
-        parts: How much of each unit is supported: 1 all of it, 0 nothing.
-        weights: How much each unit counts, at least 0.
+        parts: The supported share of each unit, from 0 (nothing) to 1 (all of it).
+        weights: The weight of each unit, at least 0.
 
     Returns:
         The mean, or ``None`` where the weights sum to 0.
@@ -211,7 +211,7 @@ def hit_rate(relevant: Sequence[bool]) -> float:
         relevant: One verdict per retrieved context, in rank order.
 
     Returns:
-        1.0 or 0.0; 0.0 for an empty list, where there is nothing to hit. Never ``None``.
+        1.0 or 0.0; 0.0 for an empty list, if there is nothing to hit. Never ``None``.
 
     Raises:
         ParameterError: A verdict is not true or false.
@@ -352,5 +352,5 @@ def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
 
 
 def ratio(numerator: float, denominator: int) -> float | None:
-    """Return a quotient; None where it is 0/0."""
+    """Return a quotient; None if it is 0/0."""
     return numerator / denominator if denominator else None

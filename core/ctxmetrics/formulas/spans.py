@@ -21,7 +21,7 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
         retrieved: Spans of what was retrieved; the order does not matter.
 
     Returns:
-        The recall; 0.0 where nothing was retrieved; ``None`` without reference spans.
+        The recall; 0.0 if nothing was retrieved; ``None`` without reference spans.
 
     Raises:
         ParameterError: A span is no ``(source, start, end)`` with whole numbers, 0 <= start < end.
@@ -74,7 +74,7 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
         retrieved: As for `span_recall`.
 
     Returns:
-        The share; 0.0 where one side is empty; ``None`` where both are.
+        The share; 0.0 if one side is empty; ``None`` where both are.
 
     Raises:
         ParameterError: As for `span_recall`.
@@ -91,12 +91,12 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
 
 
 def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tuple[bool, ...]:
-    """For each span, whether at least a share of its characters stands in the others.
+    """For each span, whether other spans together hold at least a minimum share of its characters.
 
     Args:
-        spans: The spans that are asked about.
-        by: The others, together.
-        least: The share, 0 to 1; one character is needed also for 0.
+        spans: The spans that are checked.
+        by: The other spans.
+        least: The minimum share, 0 to 1. Even for 0, one character is needed.
 
     Returns:
         One verdict per span, in their order.
@@ -123,12 +123,13 @@ def relevant_spans(
 ) -> tuple[bool, ...]:
     """For each retrieved span, whether it is relevant.
 
-    It is where it holds at least a share of one reference span, or is reference text to at least that share.
+    It is relevant if it holds at least a minimum share of one reference span, or if at least that share of its own characters is
+    reference text.
 
     Args:
         retrieved: Spans in rank order.
         reference: As for `span_recall`.
-        least: The share, 0 to 1; one character is needed also for 0.
+        least: The minimum share, 0 to 1. Even for 0, one character is needed.
 
     Returns:
         One verdict per retrieved span, in their order; they can go into `average_precision`.
@@ -145,15 +146,17 @@ def relevant_spans(
     filled = covered_spans(retrieved, reference, least)
     verdicts = []
     for span, is_filled in zip(retrieved, filled, strict=True):
-        verdicts.append(is_filled or _holds_one(span, reference, least))
+        verdicts.append(is_filled or _holds_share_of_any(span, reference, least))
     return tuple(verdicts)
 
 
-def _holds_one(span: Span, reference: Sequence[Span], least: float) -> bool:
-    """Return whether a span holds at least a share of one reference span."""
-    for wanted in reference:
-        part = common_span(span, wanted)
-        if part is not None and _has_share(_length([part]), wanted, least):
+def _holds_share_of_any(span: Span, reference: Sequence[Span], min_share: float) -> bool:
+    """Return whether a span holds at least a minimum share of some reference span."""
+    for reference_span in reference:
+        common_part = common_span(span, reference_span)
+        if common_part is None:
+            continue
+        if _has_share(_length([common_part]), reference_span, min_share):
             return True
     return False
 
@@ -197,7 +200,7 @@ def common_spans(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
 
 
 def common_span(span: Span, other: Span) -> Span | None:
-    """Return the characters that stand in both spans; None where there are none.
+    """Return the characters that stand in both spans; None if there are none.
 
     >>> common_span(("a", 0, 10), ("a", 8, 20))
     ('a', 8, 10)

@@ -29,7 +29,7 @@ class JudgeRequest:
         contexts: The retrieved contexts, in rank order; their ids are ``c1``, ``c2`` ..
         answer: The whole text that contexts should help to give: the reference, or the response. Judges with
             ``rates_without_answer`` are also asked without one: which contexts answer the question?
-        user_input: The question, or None where the sample has none.
+        user_input: The question, or None if the sample has none.
         language: ISO 639 code of the answer, given or detected.
         unit_ids: ``("s1", "s2", ..)``.
         context_ids: ``("c1", "c2", ..)``.

@@ -345,7 +345,7 @@ def _build_rows(
     unit_ids = list(request.unit_ids)
     units = list(request.units)
     if rated:
-        unit_ids.append("")  # the answer as a whole is no unit and has no id
+        unit_ids.append("")  # the answer as a whole is not a unit and has no id
         units.append(request.answer)
     # For each unit the nearest sentence of each context: windows of one sentence, and one window a context.
     units_with_windows = choose_windows(request, units, 1, 1)

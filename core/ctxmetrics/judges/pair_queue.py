@@ -213,7 +213,7 @@ def read_scores(returned: object, count: int) -> list[PairScore]:
         count: How many pairs the function was given.
 
     Raises:
-        PredictionError: It is no list, or has not one entry a pair.
+        PredictionError: It is not a list, or has not one entry a pair.
     """
     items = as_list(returned)
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):

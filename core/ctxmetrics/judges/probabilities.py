@@ -35,18 +35,18 @@ class ProbabilityCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The bar for a yes.
+    """The threshold for a positive verdict.
 
     Attributes:
-        minimum: A probability of at least this is a yes.
-        doubt: A probability whose distance from the bar is smaller has the code ``near_bar``; 0: none has.
+        minimum: The minimum probability of a positive verdict.
+        doubt: A verdict has the code ``near_bar`` if its probability is less than this far from `minimum`. With 0, none has.
     """
 
     minimum: float
     doubt: float = 0.0
 
     def is_met(self, probability: float) -> bool:
-        """Whether a probability is a yes."""
+        """Whether a probability gives a positive verdict."""
         return probability >= self.minimum
 
     def code(self, probability: float) -> str | None:
@@ -55,12 +55,13 @@ class Bar:
 
 
 class UnitProbabilities(NamedTuple):
-    """One unit and all contexts.
+    """The probabilities that contexts state one unit.
 
     Attributes:
-        cells: One for each context.
-        together: Several contexts together, if a judge asked about them. It counts if no context states the unit alone.
-        spans: The sentences of the contexts in `together`.
+        cells: The probability of each context alone.
+        together: The probability of several contexts together, if the judge asked about them. It counts only if no context
+            states the unit alone.
+        spans: The sentences of these several contexts.
     """
 
     cells: tuple[ProbabilityCell, ...]
@@ -79,7 +80,7 @@ class UnitProbabilities(NamedTuple):
         return ()
 
     def find_failure(self, bar: Bar) -> ProbabilityCell | None:
-        """Return the failure that leaves open whether the unit needs several contexts together; None if that is known."""
+        """Return the failure because of which it is unknown whether several contexts together state the unit; else None."""
         if any(cell.failure is None and bar.is_met(cell.probability) for cell in self.cells):
             return None  # one context is enough
         if self.together.failure is None and not bar.is_met(self.together.probability):
@@ -89,7 +90,7 @@ class UnitProbabilities(NamedTuple):
 
 
 def to_cell(score: float | str, span: Evidence | None = None) -> ProbabilityCell:
-    """Make a cell of a probability, or of the text that says why there is none."""
+    """Build a cell from a probability, or from the text that says why there is none."""
     return ProbabilityCell(failure=score) if isinstance(score, str) else ProbabilityCell(score, span)
 
 
@@ -111,13 +112,15 @@ def judge_units(ids: Sequence[str], rows: Sequence[UnitProbabilities], bar: Bar)
 def judge_contexts(
     ids: Sequence[str], rows: Sequence[UnitProbabilities], bar: Bar
 ) -> tuple[Verdict, ...]:
-    """Judge which contexts are useful: those that meet the bar for a unit, or belong to several that state a unit together.
+    """Judge which contexts are useful.
 
-    A context that is not useful alone has no verdict if it is not known whether a unit needs it with others. ``details`` of a
-    verdict: ``probability``, the highest of the context.
+    A context is useful if it states some unit alone, or if it is one of several contexts that state a unit together. If it is
+    unknown whether they do, and the context states no unit alone, it has no verdict. ``details`` of a verdict: ``probability``,
+    the highest one of the context.
     """
-    # By context: its sentences that state a unit together with others, and the failure that leaves open whether they do.
+    # By the index of a context: its sentences that state a unit together with those of other contexts.
     parts: dict[int, Evidence] = {}
+    # By the index of a context: the failure because of which it is unknown whether they do.
     failures: dict[int, ProbabilityCell] = {}
     for row in rows:
         parts |= {span.context: span for span in row.get_parts(bar)}
@@ -134,7 +137,7 @@ def judge_contexts(
 
 
 def _judge_unit(id_: str, row: UnitProbabilities, bar: Bar) -> Verdict:
-    """Judge one unit: by the likeliest context alone, else by several contexts together."""
+    """Judge one unit by the likeliest context. If no context states it alone, judge it by several contexts together."""
     best_alone = find_failure_or_likeliest(row.cells)
     together = row.together if row.is_unsupported_alone(bar) else ProbabilityCell()
     for cell in (best_alone, together):
@@ -178,11 +181,11 @@ def _judge_context(
     """Judge a context.
 
     Args:
-        id_: Its id.
-        cells: Its cell in each row.
+        id_: The id of the context.
+        cells: Its probability for each unit.
         part: Its sentence that states a unit together with other contexts, or None.
-        failure: Why it is not known whether a unit needs it together with others; without a failure, that is known.
-        bar: The bar.
+        failure: The failure because of which it is unknown whether it does; a cell without a failure if it is known.
+        bar: The threshold.
     """
     likeliest = find_failure_or_likeliest(cell for cell in cells if cell.failure is None)
     first_failure = find_failure_or_likeliest((*cells, failure))

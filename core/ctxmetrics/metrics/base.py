@@ -234,7 +234,7 @@ class Metric(Definition, ABC):
         return self.make_score(sample, None, reason_code="unanswerable", message=message)
 
     def check_texts(self, sample: Sample) -> Score | None:
-        """Return the score of a sample that has a picture where the metric reads text; None where it has none.
+        """Return the score of a sample that has a picture where the metric reads text; None if it has none.
 
         The id of a context may be the name of a picture's file. Contexts that are nothing but addresses, ids or
         placeholders, all of them, hold no text either, unless one stands in what they are compared with.
@@ -393,7 +393,7 @@ class Metric(Definition, ABC):
     ) -> Score | None:
         """Return the score of a sample with an empty side, as the convention says.
 
-        None where neither side is empty, and where the convention asks the judge all the same.
+        None if neither side is empty, and where the convention asks the judge all the same.
         """
         if retrieved and reference:
             return None

@@ -203,7 +203,7 @@ class IDBasedAveragePrecision(IDMetric):
 class IDBasedReciprocalRank(IDMetric):
     """One over the rank of the first reference id that was retrieved.
 
-    Range 0 to 1; 0.0 where no reference id was retrieved. No reference ids: None, ``no_reference``. Source:
+    Range 0 to 1; 0.0 if no reference id was retrieved. No reference ids: None, ``no_reference``. Source:
     ``recip_rank`` of trec_eval.
     """
 
@@ -227,7 +227,7 @@ class IDBasedHitRate(IDMetric):
     formula_name = "hit_rate"
 
     def to_value(self, hits: Sequence[bool]) -> float:
-        """1.0 where any id is relevant, else 0.0."""
+        """1.0 if any id is relevant, else 0.0."""
         return hit_rate(hits)
 
 
@@ -278,7 +278,7 @@ class IDBasedCompleteness(IDBasedContextRecall):
     banded: ClassVar[bool] = False
 
     def to_value(self, hits: Sequence[bool]) -> float:
-        """1.0 where every reference id is among the retrieved ones, else 0.0."""
+        """1.0 if every reference id is among the retrieved ones, else 0.0."""
         return float(all(hits))
 
 
@@ -385,7 +385,7 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
         who: The sample, for the message.
 
     Raises:
-        SampleError: The label is no mapping, a grade is no number, or a grade contradicts the reference ids.
+        SampleError: The label is not a mapping, a grade is not a number, or a grade contradicts the reference ids.
     """
     relevance = labels.get("relevance") or {}
     if not isinstance(relevance, Mapping):
@@ -397,7 +397,7 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
         if grade is None:  # as a column of Arrow has it, whose rows have the ids of all rows
             continue
         id_text = str(id_)
-        if not is_visible(id_text):  # white space is no id
+        if not is_visible(id_text):  # white space is not an id
             continue
         is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
         is_in_range = is_number and 0 <= grade <= _MAX_GRADE

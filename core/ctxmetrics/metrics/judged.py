@@ -76,7 +76,7 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
             )
         if weighting == "vital":
             return [1.0 if importance == "vital" else 0.0 for importance in importances]
-        # An importance that is no word is a number.
+        # An importance that is not a word is a number.
         return [float(_WEIGHTS.get(importance, importance)) for importance in importances]  # type: ignore[arg-type]  # none is None
 
 

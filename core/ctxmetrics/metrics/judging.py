@@ -55,7 +55,7 @@ class _MetricQuestion:
     """What a metric asks about one sample.
 
     Attributes:
-        request: What the judge is shown: the retrieved contexts that count, and as units the facts, where there are some.
+        request: What the judge is shown: the retrieved contexts that count, and as units the facts, if there are some.
         stages: The stages of the retrieval that are judged.
         facts: The sample's facts, where the verdicts are about these.
         weights: How much each fact counts.
@@ -103,7 +103,7 @@ class _JudgedDefinition(Definition):
     requires: tuple[str, ...] = ("reference", "retrieved_contexts")
     uses: tuple[str, ...] = ("user_input", "references", "stages", "searches")
 
-    # The unit that is used; None where the answer is not cut into units (a response is not): then only
+    # The unit that is used; None if the answer is not cut into units (a response is not): then only
     # contexts are rated.
     counted_unit: Unit | None = None
     # Whether the judge is asked which units the contexts support; else, which contexts are useful.
@@ -153,7 +153,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             self._check_judge()
 
     def _check_judge(self) -> None:
-        """Raise if the metric's own judge is no judge, or cannot break a text into claims where these are counted."""
+        """Raise if the metric's own judge is not a judge, or cannot break a text into claims where these are counted."""
         if isinstance(self.judge, type):
             name = self.judge.__name__
             raise ParameterError(f"{self.base_name}: judge={name} is a class. Write judge={name}(..).")

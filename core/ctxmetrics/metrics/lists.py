@@ -61,7 +61,7 @@ class ListMetric(Metric):
         return EMPTY, ()
 
     def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:  # noqa: ARG002 - ids have ties
-        """Measure how much the order of equal scores moves the value; None where it does not."""
+        """Measure how much the order of equal scores moves the value; None if it does not."""
         return None
 
     def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
@@ -113,7 +113,7 @@ class ListMetric(Metric):
 
 
 def distinct_ids(ids: Iterable[str]) -> list[str]:
-    """Return each id once, at its first place; each empty one, which is no id, at its own."""
+    """Return each id once, at its first place; each empty one, which is not an id, at its own."""
     ids = [*ids]
     if "" not in ids:  # as nearly always
         return [*dict.fromkeys(ids)]

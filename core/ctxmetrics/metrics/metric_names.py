@@ -73,7 +73,7 @@ def possible_names(text: str) -> tuple[str, ...]:
 
 
 def near_names(text: str) -> tuple[str, ...]:
-    """Return the names of the metric that a misspelt name is nearest to; none where none is near."""
+    """Return the names of the metric that a misspelt name is nearest to; none if none is near."""
     near = find_near(parse_call(text)[0], [*_by_letters(), *_names_elsewhere()["several"]])
     return () if near is None else possible_names(near)
 
@@ -152,7 +152,7 @@ def _list_both(letters: str, k: int | None) -> str:
 
 
 def _suggest(letters: str, k: int | None, place: str) -> str:
-    """Ask whether the metric with the nearest name is meant; empty where none is near."""
+    """Ask whether the metric with the nearest name is meant; empty if none is near."""
     # What other libraries call a metric: our metric, and the judge or convention that they use for it.
     metrics_elsewhere = _names_elsewhere()["elsewhere"]
     # Names that may mean a judged metric or one of ids.

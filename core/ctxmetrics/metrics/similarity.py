@@ -211,9 +211,9 @@ def _equal(index: int) -> Match:
     return Match(index, 1.0)
 
 
-def _transpose(rows: list[list[float]], width: int) -> list[list[float]]:
-    """Return the columns of rows; of no rows, so many empty columns."""
-    return [[row[index] for row in rows] for index in range(width)]
+def _transpose(rows: list[list[float]], column_count: int) -> list[list[float]]:
+    """Return the columns of a table of rows. The number of columns is given, because there may be no row."""
+    return [[row[index] for row in rows] for index in range(column_count)]
 
 
 def _first_places(texts: Sequence[str]) -> dict[str, int]:
@@ -231,10 +231,10 @@ def _find_best(
     cutoff: float,
     searches_all: bool,
 ) -> dict[str, Match | None]:
-    """Find the best match of each text that stands on one side only: the first one of those with the highest value.
+    """Find the best match of each text that stands on one side only: the first text with the highest value.
 
-    Texts that stand on both sides are called shared. A text that resembles another unshared text is compared with the shared
-    texts only up to that similarity, which is faster.
+    Texts that stand on both sides are called shared. If a text already has a match among the unshared texts, only more similar
+    shared texts are looked for, which is faster.
 
     Args:
         values: For each unshared text of one side, its values with the unshared texts of the other side. The values with the
@@ -275,7 +275,7 @@ def _find_best(
 def _call_measure(
     measure: Callable[..., Any], rows: Sequence[str], columns: Sequence[str]
 ) -> list[list[float]]:
-    """Call a function with each pair, or with all at once if it needs a single argument."""
+    """Call a function once for each pair of texts, or once with all pairs if it takes a single argument."""
     if not _takes_list(measure):
         return [_call_for_row(measure, row, columns) for row in rows]
     pairs = list(product(rows, columns))

@@ -288,7 +288,7 @@ def read_span(id_: str, where: str) -> Span:
 
 
 def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> list[LocatedText]:
-    """Read the spans of a field of ids. Texts belong to them where there is one for each."""
+    """Read the spans of a field of ids. Texts belong to them if there is one for each."""
     ids: tuple[str, ...] = getattr(sample, name)
     if texts is None or len(texts) != len(ids):
         texts = None
@@ -409,7 +409,7 @@ def _describe_retrieved_span(
 
 
 def _build_evidence(index: int, passage: LocatedText, part: Span, *, whole: bool) -> list[Evidence]:
-    """Return a part of a context as evidence; empty where its text is not known."""
+    """Return a part of a context as evidence; empty if its text is not known."""
     quote = passage.cut(part)
     if quote is None:
         return []

@@ -93,7 +93,7 @@ class Reply:
     Attributes:
         content: Raw text, or an object that the model's client already parsed. Untrusted either way.
         usage: Calls and tokens, as the server counted them.
-        served_model: The model's name as the server gave it, where it did. Untrusted.
+        served_model: The model's name as the server gave it, if it did. Untrusted.
         cached_tokens: Tokens of the prompt that the server had read before, where it counts them. Untrusted.
     """
 
@@ -187,7 +187,7 @@ def message_text(content: object) -> str:
 
 
 def served_name(name: object) -> str | None:
-    """Clean the name of a model that a server gave: one line, visible characters, not too long; None if it is no name."""
+    """Clean the name of a model that a server gave: one line, visible characters, not too long; None if it is not a name."""
     if not isinstance(name, str):
         return None
     text = " ".join(masked(name).split())
@@ -228,7 +228,7 @@ class Decisions:
         probabilities: The probability of a yes, by the question's id.
         refused: Ids of questions that the model declined.
         usage: Calls and tokens, as the server counted them.
-        served_model: The model's name as the server gave it, where it did.
+        served_model: The model's name as the server gave it, if it did.
     """
 
     probabilities: Mapping[str, object]

@@ -69,7 +69,7 @@ _SEVERAL_ITEMS = re.compile(r"\[(?!\d+\])")
 
 
 def text_of(item: Any) -> Any:
-    """Return the text of a document (see the module), or None where it has none."""
+    """Return the text of a document (see the module), or None if it has none."""
     document = unscored(item)
     if isinstance(document, str):
         return document
@@ -238,7 +238,7 @@ def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) 
 
 
 def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
-    """Return a document's id, or None. Its source alone is no id, since other documents have the same source."""
+    """Return a document's id, or None. Its source alone is not an id, since other documents have the same source."""
     return first_value_at(unscored(item), tuple(key for key in keys if key != "source"))
 
 
@@ -385,7 +385,7 @@ def _look_up_key(holder: Mapping[str, Any], path: str) -> Any:
 
 
 def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each value in a row that is no object. Below ``depth`` levels, objects are values, too."""
+    """Yield the path and the value of each value in a row that is not an object. Below ``depth`` levels, objects are values, too."""
     for key, value in row.items():
         if hasattr(value, "items") and depth > 1:
             yield from leaves(value, depth - 1, f"{path}{key}.")

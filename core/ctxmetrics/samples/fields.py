@@ -57,7 +57,7 @@ class Fact:
 
     Attributes:
         text: The fact.
-        id: Its id, where it has one.
+        id: Its id, if it has one.
         importance: ``"vital"``, ``"okay"`` or a number above 0, where people said it.
     """
 
@@ -426,12 +426,12 @@ def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None
     joined = "".join(values)
     if len(joined) > MAX_CHARACTERS:
         return None
-    is_usual = joined.isascii() or (not numbers and _is_encodable(joined))
-    return tuple(values) if is_usual else None
+    are_plain = joined.isascii() or (not numbers and _is_encodable(joined))
+    return tuple(values) if are_plain else None
 
 
 def _is_encodable(text: str) -> bool:
-    """Whether a text holds no half of a character."""
+    """Whether a text can be encoded in UTF-8: it holds no surrogate, which is half of a character."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -44,13 +44,13 @@ _ADDRESS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _MAX_ADDRESS_CHARACTERS = 4096
-# Values of ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) that say that content is no text.
+# Values of ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) that say that content is not a text.
 _KINDS = _WORDS["kinds"]
 # Keys under which such content says what it is.
 _MEDIA_TYPES = _WORDS["media_types"]
 # Keys under which it may have a text.
 _TEXTS = _WORDS["texts"]
-# The keys with which a mapping may say that it is no text.
+# The keys with which a mapping may say that it is not a text.
 _MARKS = frozenset({"kind", "type", *_MEDIA_TYPES})
 # The maximum number of characters of a placeholder in a message.
 _MAX_CHARACTERS_SHOWN = 60
@@ -113,7 +113,7 @@ LONGEST_NAME = 500
 
 
 def in_text(text: str, *, alone: bool = False) -> str | None:
-    """Return the placeholder, address or beginning of an encoded picture that a text holds; None where it has none.
+    """Return the placeholder, address or beginning of an encoded picture that a text holds; None if it has none.
 
     Args:
         text: The text.
@@ -168,7 +168,7 @@ def is_no_text(text: str) -> bool:
 
 
 def in_value(value: object) -> str | None:
-    """Return what a framework's object, mapping or list holds that is no text; None where it holds none.
+    """Return what a framework's object, mapping or list holds that is not a text; None if it holds none.
 
     Messages and lists are looked into. A picture that comes with a text of its own, such as a caption, is that text.
     """
@@ -196,7 +196,7 @@ def _has_text(value: object) -> bool:
 
 
 def _media_in(value: object) -> str | None:
-    """Return the kind or the type of media that an object states, where it is no text."""
+    """Return the kind or the type of media that an object states, if it is not a text."""
     for key in ("kind", "type"):
         kind = _read_key(value, key)
         if kind in _KINDS:
@@ -218,7 +218,7 @@ def _in_items(items: Iterable[object]) -> str | None:
 
 
 def refusal(picture: str) -> str:
-    """Describe content that is no text and how to mend it: a sentence without its subject.
+    """Describe content that is not a text and how to mend it: a sentence without its subject.
 
     Args:
         picture: What `in_text` or `in_value` returned.
@@ -230,7 +230,7 @@ def refusal(picture: str) -> str:
 
 
 def _read_key(holder: object, key: str) -> Any:
-    """Return what an object or mapping holds under a key, where that is a text, bytes or a list."""
+    """Return what an object or mapping holds under a key, if that is a text, bytes or a list."""
     try:
         value = holder.get(key) if isinstance(holder, (dict, Mapping)) else getattr(holder, key, None)
     except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything

@@ -176,7 +176,7 @@ class Sample:
         return tuple(fact.text for fact in self.reference_facts or ())
 
     def called(self, otherwise: str = "The sample") -> str:
-        """Return what messages call the sample: by its id, where it has one."""
+        """Return what messages call the sample: by its id, if it has one."""
         return otherwise if self.id is None else f"Sample {self.id[:80]!r}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -143,7 +143,7 @@ class Place:
     """Where a field of a sample stands in a record.
 
     Attributes:
-        side: Name of its side; empty where the record holds the field itself.
+        side: Name of its side; empty if the record holds the field itself.
         keys: Its usual keys there beside its own name, in the order they are looked for. A key with dots is a path.
     """
 
@@ -166,7 +166,7 @@ class Place:
         return cls(side, tuple(filter(None, keys)))
 
     def side_of(self, record: Mapping[str, Any]) -> Any:
-        """Return the field's side of a record; None where there is none. A column may have an empty name, a side has none."""
+        """Return the field's side of a record; None if there is none. A column may have an empty name, a side has none."""
         return record.get(self.side) if self.side else None
 
 

@@ -35,7 +35,7 @@ class SpanIds:
 
     @property
     def target(self) -> str:
-        """The span that a score is about: the retriever's; the first one where there are several or none."""
+        """The span that a score is about: the retriever's; the first one if there are several or none."""
         return self.retrievers[0] if len(self.retrievers) == 1 else self.root
 
     def to_metadata(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class SpanIds:
 
 
 def build_span_ids(trace: Any, root: Any, retrievers: Iterable[Any]) -> SpanIds | None:
-    """Build the ids of what a file of traces holds; None where the trace or its first span has no id of OpenTelemetry's."""
+    """Build the ids of what a file of traces holds; None if the trace or its first span has no id of OpenTelemetry's."""
     trace_id = _read_id(trace, _TRACE_BYTES)
     root_id = _read_id(root, _SPAN_BYTES)
     if trace_id is None or root_id is None:
@@ -54,7 +54,7 @@ def build_span_ids(trace: Any, root: Any, retrievers: Iterable[Any]) -> SpanIds 
 
 
 def read_span_ids(metadata: Mapping[str, Any]) -> SpanIds | None:
-    """Read the ids from a sample's metadata; None where there are none."""
+    """Read the ids from a sample's metadata; None if there are none."""
     data = metadata.get(KEY)
     if not isinstance(data, Mapping):
         return None
@@ -65,7 +65,7 @@ def read_span_ids(metadata: Mapping[str, Any]) -> SpanIds | None:
 
 
 def _read_id(value: Any, size: int) -> str | None:
-    """Read an id: hexadecimal digits, also behind ``0x`` or MLflow's ``tr-``, or Base64 of the bytes; None where it is neither."""
+    """Read an id: hexadecimal digits, also behind ``0x`` or MLflow's ``tr-``, or Base64 of the bytes; None if it is neither."""
     if not isinstance(value, str):
         return None
     digits = value.strip().removeprefix("0x").removeprefix("tr-").lower()

@@ -21,8 +21,8 @@ class Stage(Plain):
     """What one step of a retrieval handed on, in rank order.
 
     Attributes:
-        contexts: The texts; None where only ids are known.
-        ids: Their ids, where they have some.
+        contexts: The texts; None if only ids are known.
+        ids: Their ids, if they have some.
     """
 
     contexts: tuple[str, ...] | None = None

@@ -85,7 +85,7 @@ class Attribution:
         return len(cells)  # for evidence that names no context, all contexts are needed
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
-        """Return for each unit the indices of the contexts on which it rests; empty where it is not supported."""
+        """Return for each unit the indices of the contexts on which it rests; empty if it is not supported."""
         return tuple(_find_true(row) for row in self.matrix(k))
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
@@ -148,12 +148,12 @@ class Attribution:
 
     @property
     def unused(self) -> tuple[int, ...] | None:
-        """Indices of the contexts on which no unit rests; None where a unit is not judged."""
+        """Indices of the contexts on which no unit rests; None if a unit is not judged."""
         return formulas.unused_contexts(self._build_need_matrix()) if self.judged else None
 
     @property
     def redundant(self) -> tuple[int, ...] | None:
-        """Indices of the contexts that bring nothing new, read from the top; None where a unit is not judged.
+        """Indices of the contexts that bring nothing new, read from the top; None if a unit is not judged.
 
         Units rest on them, but each such unit is stated whole by a context above. Where several contexts state a unit together, the
         context of each part is needed, unless it repeats a context above. Formula: `ctxmetrics.formulas.redundant_contexts`, each part
@@ -172,7 +172,7 @@ class Attribution:
 
     @property
     def overlaps(self) -> tuple[float, ...] | None:
-        """The share of each context's characters that stand in a context above it; None where the texts are not known.
+        """The share of each context's characters that stand in a context above it; None if the texts are not known.
 
         1.0 for a repeated context. Formula: `ctxmetrics.text.repeats.measure_overlaps`.
         """

@@ -197,7 +197,7 @@ class Labels:
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
-        # What was retrieved is no list of texts, and became metadata.
+        # What was retrieved is not a list of texts, and became metadata.
         is_unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
         has_nothing = not retrieved and not is_unusable
         if has_nothing and any(map(sample.has, OPTIONS)):  # a baseline has no field

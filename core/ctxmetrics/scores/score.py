@@ -23,7 +23,7 @@ ReasonCode = Literal[
     "joined_contexts",  # the contexts of the run are several passages in one text, so that the rank says nothing
     "several_searches",  # the metric is about the ranks of one search, and the question has several
     "unanswerable",  # the question has no answer: a label says so, or the reference is a refusal
-    "not_text",  # a field holds a picture, or other content that is no text
+    "not_text",  # a field holds a picture, or other content that is not a text
     "not_judged",  # the judge gave no usable verdict for at least one unit or context
     "pending",  # a reply to a batch of requests is not there yet: the same call again goes on
     "cancelled",  # the run was stopped before this sample was reached
@@ -42,9 +42,9 @@ class Provenance(Plain):
     """What must be equal before two scores may be compared.
 
     Attributes:
-        judge: Name of the judge and its model, or None where nothing is judged.
-        prompt: Version of the prompt, where one was used.
-        served_model: The name of the model that answered, as its server gave it, where it did; of the embedded judge, the
+        judge: Name of the judge and its model, or None if nothing is judged.
+        prompt: Version of the prompt, if one was used.
+        served_model: The name of the model that answered, as its server gave it, if it did; of the embedded judge, the
             mark of its verdicts on the samples that ship with the library.
         splitter: How the reference was cut into units.
         formula: Name of the formula.
@@ -74,16 +74,16 @@ class Score:
         message: The same in one sentence, naming the ids or the field. Beside a value: which side is empty, where nothing
             was judged for that reason.
         threshold: The pass mark on the score's own scale, or None.
-        band: The convention's wording for the value, where it has one.
+        band: The convention's wording for the value, if it has one.
         verdicts: One for each unit, context or id, in order.
-        signals: The convention's own result object, where it has one.
+        signals: The convention's own result object, if it has one.
         metadata: What the convention or the judge adds.
         provenance: Judge, prompt, splitter, formula, convention, version, warnings.
         usage: Calls and tokens that this score caused.
-        sample_id: The sample's id, where it has one.
+        sample_id: The sample's id, if it has one.
         counted: What the verdicts are about and what a yes means: ``("sentence", "supported")``.
         context_lengths: Characters of each context that was judged, where the verdicts are about units; else None.
-        contexts: These contexts; None where they are not known, as in results of a file.
+        contexts: These contexts; None if they are not known, as in results of a file.
     """
 
     metric: str
@@ -104,7 +104,7 @@ class Score:
 
     @property
     def attribution(self) -> Attribution | None:
-        """The matrix units x contexts behind the verdicts; None where they are not about units."""
+        """The matrix units x contexts behind the verdicts; None if they are not about units."""
         if self.context_lengths is None:
             return None
         return Attribution(
@@ -150,7 +150,7 @@ class Score:
 
     @property
     def explanation(self) -> str | None:
-        """Why there is no value, which side is empty, or what stands too low; None where the verdicts say it all."""
+        """Why there is no value, which side is empty, or what stands too low; None if the verdicts say it all."""
         text = None
         if self.message is not None:
             text = clean(say(self.message, self.language), wording.MESSAGE)
@@ -201,7 +201,7 @@ class Score:
 
     @property
     def doubts(self) -> str | None:
-        """How many verdicts are doubtful, by their code, in words; None where none is."""
+        """How many verdicts are doubtful, by their code, in words; None if none is."""
         counts = self.doubtful
         return wording.describe_doubts(counts, self.language) if counts else None
 

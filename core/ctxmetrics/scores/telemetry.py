@@ -108,7 +108,7 @@ def identify(attributes: Mapping[str, Attribute], spans: SpanIds | None) -> str 
     """Make the identifier of an event: equal for the same span, metric, judge and prompt, so that a store can replace it.
 
     Returns:
-        The identifier; None where neither a span nor the sample has an id.
+        The identifier; None if neither a span nor the sample has an id.
     """
     sample_id = attributes.get("ctxmetrics.sample_id")
     if spans is not None:

@@ -101,7 +101,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_doubtful_separator(text: str) -> tuple[str, str]:
-    """Return what may separate several passages in a text, and what it is called; empty texts where there is none.
+    """Return what may separate several passages in a text, and what it is called; empty texts if there is none.
 
     Pieces are passages where each has several words. Lines of which one begins with a small letter are broken within a
     sentence.
@@ -133,7 +133,7 @@ def find_doubtful_separator(text: str) -> tuple[str, str]:
 
 
 def _find_mark(text: str) -> str:
-    """Find the one mark that stands between the sentences of a text, each of several words; empty where there is none."""
+    """Find the one mark that stands between the sentences of a text, each of several words; empty if there is none."""
     marks: set[str] = {*_MARK.findall(text)}
     for mark in sorted(marks):
         pieces = [piece.strip() for piece in text.split(mark)]
@@ -145,7 +145,7 @@ def _find_mark(text: str) -> str:
 
 
 def _find_closing_and_opening(text: str) -> str:
-    """Find the marks, tags or token that close a passage and open the next one; empty text where there are none."""
+    """Find the marks, tags or token that close a passage and open the next one; empty text if there are none."""
     if not any(closing in text for closing in _CLOSING):  # as nearly always
         return ""
     match = _CLOSING_AND_OPENING.search(text)

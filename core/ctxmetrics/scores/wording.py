@@ -33,7 +33,7 @@ _MARKS: Mapping[bool | None, tuple[str, str]] = {
     False: ("✗", "\033[31m"),
     None: ("?", "\033[33m"),
 }
-# Ends a colour in a terminal.
+# Ends coloured text in a terminal.
 _END_OF_COLOUR = "\033[0m"
 # Four digits of a p value are shown.
 _SMALLEST_P = 0.0001
@@ -66,7 +66,7 @@ def describe_count(hits: int, total: int, missing: int, counted: tuple[str, str]
 
 
 def describe_usage(usage: Usage, language: str) -> str:
-    """Describe calls, tokens and cost in a line; empty where no judge was asked."""
+    """Describe calls, tokens and cost in a line; empty if no judge was asked."""
     if not (usage.calls or usage.reused):
         return ""
     calls = plural(usage.calls, "call", language=language)
@@ -107,28 +107,28 @@ def format_verdict(verdict: Verdict, *, color: bool = False, language: str = "en
     text = f"  {format_mark(verdict, color=color)} {clean(verdict.id, TEXT)}"
     if verdict.text != verdict.id:
         text += f" {clean(verdict.text, TEXT)}"
-    why = explain_verdict(verdict, language)
-    return f"{text}\n      {why}" if why else text
+    explanation = explain_verdict(verdict, language)
+    return f"{text}\n      {explanation}" if explanation else text
 
 
 def format_mark(verdict: Verdict, *, color: bool = False) -> str:
-    """Return a tick, a cross or a question mark; in parentheses where the verdict does not count."""
-    mark, shade = _MARKS[verdict.value]
+    """Return a tick, a cross or a question mark. It stands in parentheses if the verdict does not count."""
+    mark, colour_code = _MARKS[verdict.value]
     if color:
-        mark = f"{shade}{mark}{_END_OF_COLOUR}"
+        mark = f"{colour_code}{mark}{_END_OF_COLOUR}"
     return mark if verdict.weight else f"({mark})"
 
 
 def format_sentence(verdict: Verdict, language: str) -> str:
-    """Write a verdict in one line: its id, yes or no, its text and why."""
+    """Write a verdict in one line: its id, yes or no, its text, and its explanation."""
     state = say(_STATES[verdict.value], language)
     text = f'{clean(verdict.id, TEXT)} {state}: "{clean(verdict.text, _MAX_QUOTE_CHARACTERS)}"'
-    why = explain_verdict(verdict, language)
-    return f"{text} - {why}" if why else text
+    explanation = explain_verdict(verdict, language)
+    return f"{text} - {explanation}" if explanation else text
 
 
 def describe_doubt(verdict: Verdict, language: str = "en") -> str:
-    """Say in parentheses why a person should check a verdict's evidence; empty where nothing is wrong."""
+    """Say in parentheses why a person should check a verdict's evidence; empty if nothing is wrong."""
     contradiction = describe_contradiction(verdict)
     if "unrelated" in verdict.details.get("weak", ()):
         text = _WORDS["doubts"]["unrelated"]
@@ -157,7 +157,7 @@ def describe_doubts(counts: Mapping[str, int], language: str) -> str:
 
 
 def describe_low_ranks(verdicts: Sequence[Verdict], language: str) -> str | None:
-    """Name the useful contexts that stand below useless ones; None where none does."""
+    """Name the useful contexts that stand below useless ones; None if none does."""
     useful = [place for place, verdict in enumerate(verdicts) if verdict.value]
     useless = [place for place, verdict in enumerate(verdicts) if verdict.value is False]
     if not useful or not useless or useful[-1] < useless[0]:

@@ -203,7 +203,7 @@ def _join_pieces(
         start, end = _strip_piece(text, piece_start, piece_end)
         begins_with_letter = start < end and text[start].isalpha()
         if not begins_with_letter and not has_content(text[start:end]):
-            # A piece of marks alone is no sentence; it may be the end of an amount: "5 mln. €".
+            # A piece of marks alone is not a sentence; it may be the end of an amount: "5 mln. €".
             if start < end and spans and _ends_with_cut_amount(text, spans[-1], text[start:end]):
                 spans[-1] = (spans[-1][0], end)
             continue

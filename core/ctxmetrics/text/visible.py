@@ -21,7 +21,7 @@ class VisibleText:
 
     Attributes:
         source: The text.
-        text: What is seen of it; the text itself where it holds no markup.
+        text: What is seen of it; the text itself if it holds no markup.
     """
 
     __slots__ = ("_edits", "_ends", "_places", "_starts", "source", "text")

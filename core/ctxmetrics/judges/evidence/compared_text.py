@@ -179,7 +179,7 @@ class ComparedText:
         return numbers
 
     def is_uncounted_whole(self, position: int) -> bool:
-        """Whether a number counts nothing and is no part of a longer one (seventy - seven)."""
+        """Whether a number counts nothing and is not a part of a longer one (seventy - seven)."""
         if self.counts_next_word(position):
             return False
         next_words = self.tokens[position + 1 : position + 2]

@@ -126,7 +126,7 @@ class QuotedUnit:
         - ``whole_context``: the quotes are nearly all of a context of more than three sentences.
         - ``unrelated``: the quotes hold no distinctive word of the unit, although their scripts can be compared
           (`_is_in_comparable_script`).
-        - ``heading``: every quote is a line of at most eight words that is no sentence, and the quotes do not hold all
+        - ``heading``: every quote is a line of at most eight words that is not a sentence, and the quotes do not hold all
           distinctive words of the unit.
         """
         if covers(context, spans) and len(split_context(context)) > _MAX_SENTENCES_QUOTED_WHOLE:
@@ -580,7 +580,7 @@ def share_script(text: str, other: str) -> bool:
 
 
 def _find_script(text: str) -> str | None:
-    """Return the script of most letters of a text; None where it has no letter."""
+    """Return the script of most letters of a text; None if it has no letter."""
     letters = filter(str.isalpha, text[:_MAX_SCRIPT_CHARACTERS])
     counts = Counter(map(_get_script, letters))
     return counts.most_common(1)[0][0] if counts else None

@@ -25,12 +25,12 @@ _CAPITAL_NOUNS = frozenset({"de"})
 def find_replaced_word(
     unit: str, evidence: Sequence[str], contexts: Iterable[str], language: str
 ) -> Contradiction | None:
-    """Return a name or number of the unit, and what a sentence of the evidence has in its place; None for none.
+    """Find a name or number of the unit that a sentence of the evidence replaces by another one; None if there is none.
 
     Args:
         unit: The unit.
         evidence: The sentences that hold its evidence.
-        contexts: All contexts: the name or number stands in none of them.
+        contexts: All contexts. The name or number counts only if no context has it.
         language: ISO 639 code.
 
     >>> str(find_replaced_word("It was built in Graz by monks.", ["It was built in Turin by monks."], [], "en"))
@@ -69,7 +69,10 @@ def _stands_in_any(word: Token, texts: Iterable[str]) -> bool:
 
 
 def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) -> Iterator[int]:
-    """Yield the positions of the names and plain numbers that the evidence lacks; the first word may be any."""
+    """Yield the positions of the names and plain numbers that the evidence lacks.
+
+    The first word is skipped, because any first word has a capital letter.
+    """
     has_capital_nouns = base_language(language) in _CAPITAL_NOUNS
     for position, word in enumerate(words[1:], 1):
         if word.key in evidence_keys:
@@ -103,7 +106,7 @@ def _is_plain_number(word: Token) -> bool:
 
 
 def _is_name(word: Token) -> bool:
-    """Whether a word begins with a capital letter and goes on with small ones."""
+    """Whether a word has a capital first letter and small letters behind it."""
     spelling = word.spelling
     return word.kind == "word" and len(spelling) >= _MIN_NAME_LETTERS and spelling.istitle()
 

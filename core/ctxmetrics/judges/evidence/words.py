@@ -386,7 +386,7 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
 
     Returns:
         The year; the keys of which one stands for the day and month, or for the month; a key that the sentences with
-        it do not have, since the date there has a year of its own. Empty texts for what is no date with a year.
+        it do not have, since the date there has a year of its own. Empty texts for what is not a date with a year.
     """
     if key[4:5] != "-" or _DATED.fullmatch(key) is None:
         return "", (), ""  # the usual case
@@ -401,7 +401,7 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
 
 
 def find_equal_key(key: str) -> str:
-    """Return another key of the same value; an empty text where there is none.
+    """Return another key of the same value; an empty text if there is none.
 
     Of "3 times" it is the number, of "75 %" the fraction, of whole days in seconds the days.
     """

@@ -153,7 +153,7 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
 def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
     """Return the pattern of words one after the other.
 
-    No letter or digit stands before the first and after the last, and a number is no part of another ("1" in "0.1").
+    No letter or digit stands before the first and after the last, and a number is not a part of another ("1" in "0.1").
     """
     spellings = [_spelling_pattern(word) for word in words]
     before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"

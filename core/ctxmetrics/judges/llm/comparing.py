@@ -188,7 +188,7 @@ def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: Reque
     """
     for unit_id, context_id, span in list(find_conflicts(verdicts, request_part)):
         unit = verdicts[unit_id]
-        # A quote that names another context is found in this one alone: it proves as much.
+        # A quote that names another context still proves something: it stands in this context alone.
         is_strong = set(unit.details.get("weak", ())) <= {"another_context"}
         verdicts[context_id] = replace(
             verdicts[context_id],

@@ -133,7 +133,7 @@ def read_entries(
                 copied[name].add(id_)
         shown_ids = request_part.units if name == "sentences" else request_part.contexts
         lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
-        # Another spelling of a known id is no id too many.
+        # Another spelling of a known id is not an id too many.
         has_stray = any(
             read_id(id_, letter) not in shown_ids for id_ in entries if id_ not in shown_ids
         )

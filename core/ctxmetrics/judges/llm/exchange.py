@@ -60,7 +60,7 @@ class Failure(NamedTuple):
 
     Attributes:
         code: The reason code.
-        reason: The error in words, where there was one.
+        reason: The error in words, if there was one.
     """
 
     code: str

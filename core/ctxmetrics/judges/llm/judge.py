@@ -257,10 +257,10 @@ class LLMJudge:
 async def _through_cache(
     cache: RunCache, key: str, exchange: Exchange, ask: Callable[[], Awaitable[ExchangeOutcome]]
 ) -> ExchangeOutcome:
-    """Answer from a cache, or ask and keep a complete answer."""
+    """Return the answer that a cache holds. If it holds none, ask, and store a complete answer in the cache."""
 
     async def ask_and_keep() -> ExchangeOutcome:
-        """Ask, and keep a complete answer in the cache."""
+        """Ask, and store a complete answer in the cache."""
         answer = await ask()
         if answer.complete:
             cache.put(key, encode(answer))
@@ -276,7 +276,7 @@ async def _through_cache(
 def _look_up(
     cache: RunCache, key: str, request_part: RequestPart, pack: Pack
 ) -> ExchangeOutcome | None:
-    """Return the answer that a cache keeps, or None."""
+    """Return the answer that a cache holds, or None."""
     stored = cache.get(key)
     answer = None if stored is None else decode(stored, request_part, pack)
     return None if answer is None else replace(answer, usage=Usage(reused=1))

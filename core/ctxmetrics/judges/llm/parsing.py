@@ -118,7 +118,7 @@ def parse_claims(
 
     Raises:
         WrongDataError: The reply does not repeat the code, or holds a text of the examples.
-        UnreadableReplyError: The reply has no claims, or a claim that is no text or an empty one.
+        UnreadableReplyError: The reply has no claims, or a claim that is not a text or an empty one.
     """
     data = parse(reply, ("claims",), code=code)
     echo = data.get("code")
@@ -238,7 +238,7 @@ def _lift_useful(data: Any) -> Any:
 
 
 def _count_valid_keys(data: Any, keys: Sequence[str]) -> int:
-    """Count the keys whose value has the right type; 0 for what is no object."""
+    """Count the keys whose value has the right type; 0 for what is not an object."""
     if not isinstance(data, Mapping):
         return 0
     count = 0

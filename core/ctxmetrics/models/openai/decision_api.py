@@ -102,9 +102,7 @@ class DecisionAPI:
             is_providers_own = self.base_url == (default.base_url or OPENAI_URL)
             key = Key(self.api_key, default.key, needed=is_providers_own)
             object.__setattr__(self, "api_key", key)
-        reveal_key(
-            self.api_key, address, "DecisionAPI", self.model
-        )  # raises at once where there is none
+        reveal_key(self.api_key, address, "DecisionAPI", self.model)  # raises at once if there is none
         check_names(self.model, address, "DecisionAPI")
 
     @classmethod
@@ -209,7 +207,7 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
         if answer_type == WIRES[wire].kind:
             probabilities[id_] = answer.get(WIRES[wire].value)
         else:
-            probabilities[id_] = answer  # which is no probability
+            probabilities[id_] = answer  # which is not a probability
         if wire == "openai" and answer_type == "refusal":
             refused.add(id_)
     untrusted_cost: Any = counts.get("cost")

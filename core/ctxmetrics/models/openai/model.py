@@ -83,11 +83,11 @@ class Key:
 
     @property
     def is_explicit(self) -> bool:
-        """Whether it is not taken from the environment."""
+        """Whether the caller gave the key; else it comes from the environment."""
         return self._text is not None
 
     def reveal(self) -> str | None:
-        """Return the key, or None where there is none."""
+        """Return the key, or None if there is none."""
         key = self._text
         if not key:
             key = _sendable(os.environ.get(self.variable, ""), self.variable)
@@ -167,7 +167,7 @@ class OpenAIModel:
             object.__setattr__(self, "api_key", Key(self.api_key, needed=is_openai))
         reveal_key(
             self.api_key, self.base_url, "OpenAIModel", self.model
-        )  # raises at once where there is none
+        )  # raises at once if there is none
         check_names(self.model, str(self.base_url), "OpenAIModel")
 
     @classmethod
@@ -500,7 +500,7 @@ def check_address(address: str, owner: str) -> str:
     try:
         parts = urlsplit(address)
         port = urlsplit(address).port
-    except ValueError:  # brackets that are not closed, a port that is no number
+    except ValueError:  # brackets that are not closed, a port that is not a number
         parts = urlsplit("")
         port = None
     has_host = parts.scheme in ("http", "https") and parts.hostname

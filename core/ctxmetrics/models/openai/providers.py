@@ -71,7 +71,7 @@ DECISION_PROVIDERS = _read_providers("decision")
 
 
 def get_batch_terms(base_url: str) -> tuple[BatchForm | None, float | None]:
-    """Return the form of a server's batches, None where it has none, and their share of the ordinary price, where the provider says so.
+    """Return the form of a server's batches, None if it has none, and their share of the ordinary price, where the provider says so.
 
     A server that no provider is known for may have batches in OpenAI's form.
     """

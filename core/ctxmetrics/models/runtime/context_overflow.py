@@ -23,7 +23,7 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
     """Whether a server's refusal says that the request is too long for the model.
 
     Args:
-        status: The HTTP status, where there is one.
+        status: The HTTP status, if there is one.
         text: The message.
         details: Codes and bodies that came with it. Untrusted.
     """

@@ -104,7 +104,7 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
 
     Args:
         error: What was raised. Keys in its text are masked.
-        seconds: The time that the request was given, for the message; 0 where it is not known.
+        seconds: The time that the request was given, for the message; 0 if it is not known.
     """
     if seconds and isinstance(error, TimeoutError) and not str(error):
         return JudgeError(f"no answer within {seconds:g} s", reason_code="timeout", retryable=True)
@@ -318,7 +318,7 @@ def _read_seconds(text: object) -> float | None:
     from email.utils import parsedate_to_datetime
 
     with suppress(TypeError, ValueError):
-        return float(text)  # type: ignore[arg-type]  # None and what is no number raise
+        return float(text)  # type: ignore[arg-type]  # None and what is not a number raise
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(text)).timestamp() - time.time()
     return None

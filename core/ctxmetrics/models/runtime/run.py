@@ -384,7 +384,7 @@ def using(run: Run) -> AbstractContextManager[Run]:
 
 
 def breaker_scope(owner: object | None) -> AbstractContextManager[object]:
-    """Set the owner of all that is judged in the block, where it is part of no run.
+    """Set the owner of all that is judged in the block, if it is part of no run.
 
     The knowledge that a judge is down belongs to this owner, and ends with the object.
 

@@ -38,8 +38,8 @@ from ctxmetrics.text.markup.markdown import find_code, find_emphasis, find_index
 
 __all__ = ["Edit", "count_marks", "find_markup", "may_hold_markup"]
 
-# One of these stands in every text that holds markup of ASCII, but for the marks of lines. A pair is looked for where its first
-# character stands, which is found ten times as fast.
+# Every text with ASCII markup, except for the marks of lines, holds one of these characters or pairs. A pair is looked for where
+# its first character stands, which is ten times as fast.
 _MARKS = ("<", "&", "*", "_", "[", "$", "\\", "|", "~", "^", "`", "\f")
 _PAIRS = ("{{", "''", "==", "@@", "--", '":http', "{color")
 # A line that begins with a mark: a heading, a quotation, a page number; and a word that is cut at a line's end. Each pattern
@@ -56,7 +56,7 @@ _RARE_CHARACTERS = re.compile(
 
 
 def may_hold_markup(text: str) -> bool:
-    """Whether a text holds a character without which there is no markup: cheap, and seldom wrong."""
+    """Whether a text holds a character that markup needs. A quick check that is seldom wrong."""
     for mark in _MARKS:
         if mark in text:
             return True
@@ -92,7 +92,8 @@ def find_markup(text: str) -> tuple[Edit, ...]:
     return markup.list_edits()
 
 
-# Each kind of markup, with the characters of which one stands in a text that holds it. What comes first is taken first.
+# For each kind of markup, the function that finds it, and characters of which every text with it holds at least one. The functions
+# run in this order.
 _KINDS: Sequence[tuple[Callable[[FoundMarkup], None], Sequence[str]]] = (
     (find_addresses, (">`_",)),
     (find_code, ("`", "~~~")),

@@ -28,7 +28,7 @@ _TAG = re.compile(
     """,
     re.VERBOSE,
 )
-# An attribute with a value in quotes, or with a value without quotes that is no part of a program.
+# An attribute with a value in quotes, or with a value without quotes that is not a part of a program.
 _ATTRIBUTE = re.compile(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
 _ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 # The marks that search engines put around the words of a query, and the marks of a terminal.

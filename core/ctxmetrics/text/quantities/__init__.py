@@ -4,7 +4,7 @@ A clock time, a date, a ratio or result, a range, a dimension, an amount of mone
 a number with letters: each is a span of the text with a *kind* and a *key*. Equal values have equal keys where that is certain
 (``18:00`` and ``6 pm``; ``12 May 2024`` and ``2024-05-12``; ``3 km`` and ``3000 m``); else their keys differ (``05/06/2024``
 has its own). A part of a quantity is none of its keys, but a finer quantity holds coarser ones: a date its month and year, a
-range its ends, and an amount its number for a text that does not say what it counts (``5~``). A plain number is no quantity here: it stays a word.
+range its ends, and an amount its number for a text that does not say what it counts (``5~``). A plain number is not a quantity here: it stays a word.
 
 Names of months and units, and what stands around a time, are in ``forms.json``.
 

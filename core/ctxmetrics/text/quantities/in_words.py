@@ -137,7 +137,7 @@ def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
 
 
 def _counts_unit(chunks: Sequence[str], index: int) -> bool:
-    """Whether a unit follows a number: "at five to ten percent" is no time."""
+    """Whether a unit follows a number: "at five to ten percent" is not a time."""
     return chunks[index][-1] not in _MARKS_AROUND_WORD and _is_unit(chunks, index + 1)
 
 
@@ -443,7 +443,7 @@ def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
     next_word = _strip_marks(chunks[index + 1]) if index + 1 < len(chunks) else ""
     if next_word in _COUNTED_BY_ONE:
         return index + 1, [_write_number(chunks, index, index, number)]
-    # The Spanish "en vez" is no number.
+    # The Spanish "en vez" is not a number.
     if next_word in _OCCASIONS and (first != "en" or next_word == "gång"):
         return index + 2, [_write_number(chunks, index, index, number), chunks[index + 1]]
     return _read_one_and_a_half(chunks, index, number)
