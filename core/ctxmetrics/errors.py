@@ -1,4 +1,4 @@
-"""What can go wrong, one class a cause, each with a stable code.
+"""The errors of the library: one class for each cause, each with a stable code.
 
 Misuse raises at once. Trouble with one sample's data or judge does not raise: it becomes a score without a
 value, and its ``reason_code`` says why (`ctxmetrics.scores.score.ReasonCode`).
@@ -28,9 +28,9 @@ class CtxMetricsError(ValueError):
     """The root of every error this library raises.
 
     Attributes:
-        code: A stable, machine-readable name of the cause; messages may be reworded, codes are not.
+        code: A stable, machine-readable name of the cause. The wording of messages may change, codes do not.
         results: The `Results` of an `evaluate` up to the error that it raised, or None.
-        place: Where the fault is, such as a line of a file, or None. The message begins with it.
+        place: The place of the fault, such as a line of a file, or None. The message begins with it.
     """
 
     code: ClassVar[str] = "error"
@@ -58,7 +58,7 @@ class ParameterError(CtxMetricsError):
 
 
 class RequestError(ParameterError):
-    """No request to a judge's model could be built, so the fault is the model's or its options', and no sample's."""
+    """No request to a judge's model could be built. The fault lies in the model or its options, not in a sample."""
 
     code = "no_request"
 
@@ -66,13 +66,13 @@ class RequestError(ParameterError):
 class SampleError(CtxMetricsError):
     """A sample holds a field of the wrong type, or an unknown key.
 
-    The code that finds a fault states the problem; its callers add what they know with `at` and `inside`.
+    The code that finds a fault states the problem. Its callers add the place with `at` and `inside`.
 
     Args:
-        problem: What is wrong: a sentence, whose subject is the field where one is named.
-        fix: What to do about it.
-        wrong_kind: Whether the value is not of the kind that the field takes, so that another column may be meant.
-        about_columns: Whether it is about which column holds which field, so that the list of all columns helps.
+        problem: A sentence that says what is wrong. If a field is named with `inside`, the field is its subject.
+        fix: The advice how to mend it.
+        wrong_kind: Whether the field does not accept this kind of value. Then the caller may have meant another column.
+        about_columns: Whether the fault is in the mapping of columns to fields. Then a list of all columns helps.
 
     Attributes:
         sample: The id of the sample, or None. A sample without one is named by its place.
@@ -96,12 +96,12 @@ class SampleError(CtxMetricsError):
         self._path = ""
 
     def inside(self, part: str = "", *, field: str | None = None, item: int | None = None) -> Self:
-        """Add what holds the fault, from the inside out.
+        """Add a part of the path to the fault. The innermost part is added first.
 
         Args:
-            part: A part of a field, in words.
-            field: A field.
-            item: The number of an item, from 1.
+            part: A phrase for a part of a field.
+            field: The name of a field.
+            item: The number of an item in a list, from 1.
         """
         if field is not None:
             self.field = field
@@ -183,16 +183,16 @@ class JudgeError(CtxMetricsError):
     """A judge or its model could not answer.
 
     Args:
-        message: What happened. Keys in it are masked.
-        reason_code: The code the affected verdicts get (see `ctxmetrics.verdicts.VerdictCode`).
+        message: A description of the failure. Keys in it are masked.
+        reason_code: The code that the affected verdicts get (see `ctxmetrics.verdicts.VerdictCode`).
         retryable: Whether asking again may help.
-        retry_after: Seconds the server asked to wait, if it did.
-        status: The HTTP status that said so, if one did.
-        usage: What the request cost; None: nothing but a call was counted.
-        limit: The most tokens that the model takes, if a server that refuses a longer request states it.
+        retry_after: The seconds to wait that the server asked for; None if it did not.
+        status: The HTTP status of the reply; None if there was no reply.
+        usage: The cost of the request; None: only a call is counted.
+        limit: The maximum number of tokens of the model, if the server stated it when it refused a longer request.
 
     Attributes:
-        lost: What all requests cost that were sent before the model was given up.
+        lost: The cost of all requests that were sent before the library gave up on the model.
     """
 
     code = "judge_error"
@@ -230,15 +230,15 @@ EXTRAS: Mapping[str, str] = MappingProxyType(read_data("", "extras.json"))
 
 @contextmanager
 def importing(package: str, version: str = "", *, also: str = "") -> Iterator[None]:
-    """Import an optional package in the block; what its import raises while it is there passes through.
+    """Import an optional package in the block. If the package is installed, errors of its import pass through.
 
     Args:
         package: One of `EXTRAS`.
-        version: The versions that have what is imported, in words.
+        version: The required versions, as a phrase.
         also: Another module that comes with the package's extra.
 
     Raises:
-        MissingExtraError: It is not installed, or has not what is imported.
+        MissingExtraError: The package is not installed, or its version lacks the imported module.
         CtxMetricsError: It was being imported by another thread when this process was forked.
     """
     try:
@@ -248,14 +248,14 @@ def importing(package: str, version: str = "", *, also: str = "") -> Iterator[No
 
 
 def raise_missing(package: str, version: str = "", *, error: ImportError, also: str = "") -> NoReturn:
-    """Raise what `importing` raises after an import failed."""
+    """Raise the error of `importing` after an import failed."""
     name = (error.name or "?").partition(".")[0]
     if name not in (package.replace("-", "_"), also):
         raise error
     specification = getattr(sys.modules.get(name), "__spec__", None)
-    if getattr(
-        specification, "_initializing", False
-    ):  # Python's own note of an import that has not ended
+    # Python sets this attribute while an import has not ended.
+    is_initializing = getattr(specification, "_initializing", False)
+    if is_initializing:
         raise CtxMetricsError(
             f"{package} is imported only in part: another thread imported it when this process was forked. Import it "
             "before the fork, or start the process by spawn."
@@ -265,16 +265,16 @@ def raise_missing(package: str, version: str = "", *, error: ImportError, also: 
 
 def missing_extra(package: str, version: str = "") -> MissingExtraError:
     """Build the error that names the install command for an optional package: one of `EXTRAS`."""
-    what = f"{package} {version}".strip()
+    requirement = f"{package} {version}".strip()
     return MissingExtraError(
-        f"{what} is not installed. Install it with: {install_command(EXTRAS[package])}"
+        f"{requirement} is not installed. Install it with: {install_command(EXTRAS[package])}"
     )
 
 
 def install_command(extra: str) -> str:
     """Return the command that adds an extra to this installation, from where the library was installed.
 
-    ``direct_url.json`` (PEP 610) says where that was; an installation from a package index has none.
+    ``direct_url.json`` (PEP 610) names the source of the installation. An installation from a package index has no such file.
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution

@@ -40,13 +40,13 @@ VerdictCode = Literal[
     "budget_exceeded",
 ]
 
-# Characters that stand for one token where none are counted.
+# The number of characters that count as one token, if nobody counted the tokens.
 CHARACTERS_A_TOKEN = 4
-# Codes that a yes or no of a language model may carry, the most serious last.
+# Codes of the positive and negative verdicts of a language model, the most serious last.
 FLAGS = (None, "no_echo", "weak_evidence", "contradicted", "unverified_evidence")
-# Why a no is weak (`details["weak"]`): it names no word of its sentence that is missing.
+# A negative verdict with this reason in `details["weak"]` is weak: it names no missing word of its sentence.
 EMPTY_FORM = "empty_form"
-# The code of what waits for the answer to a batch; of verdicts, and of the scores that need them.
+# The code of verdicts that wait for the answer to a batch, and of the scores that need these verdicts.
 PENDING = "pending"
 # Codes of verdicts that are counted as doubtful wherever a mean is shown.
 DOUBTFUL = frozenset({"unverified_evidence", "weak_evidence", "contradicted", "uncertain", "near_bar"})
@@ -63,7 +63,7 @@ class Evidence(Plain):
         start: First character of the span.
         end: One past its last character.
         quote: The text of the span.
-        whole: Whether this context alone states the unit; False if it states a part of it.
+        whole: Whether this context alone states the whole unit. False if it states only a part of it.
     """
 
     context: Count
@@ -75,17 +75,17 @@ class Evidence(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Plain):
-    """Yes, no or not judged, about one unit of the reference or one retrieved context.
+    """The verdict about one unit of the reference or one retrieved context: yes, no or not judged.
 
     Attributes:
         id: ``s1``, ``s2`` .. for units; ``c1``, ``c2`` .. for contexts; the id itself in id metrics.
-        value: True (supported, useful, hit), False, or None when not judged.
+        value: True (supported, useful, or a hit), False, or None if it was not judged.
         text: The unit or context the verdict is about.
-        reason: Why, in words, if the judge said so.
-        code: Why the verdict is missing or flagged (`VerdictCode`), else None.
+        reason: The judge's reason for the verdict; None if it gave none.
+        code: The reason why the verdict is missing or flagged (`VerdictCode`), else None.
         evidence: The spans of the retrieved text that support a positive verdict; for a negative verdict, the parts that are stated.
-        details: What else the judge measured (missing words, similarity, stability ..), and of a fact its id,
-            its weight and what a part of it is worth.
+        details: Further data of the judge, such as missing words, similarity or stability. For a fact: its id, its weight and the
+            value of a supported part.
     """
 
     id: str
@@ -110,22 +110,22 @@ class Verdict(Plain):
 
     @property
     def weight(self) -> float:
-        """How much a fact counts, at least 0: what its importance is worth where the metric weighs facts, else 1."""
+        """How much the verdict counts, at least 0: the weight of a fact if the metric weighs facts, else 1."""
         return float(self.details.get("weight", 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage(Plain):
-    """What a judgement cost.
+    """The cost of a judgement.
 
     Attributes:
         calls: Requests that were sent, retries included.
         prompt_tokens: Tokens sent, as the server counted them.
         completion_tokens: Tokens received.
         reused: Judgements answered from memory, the cache or a request in flight, at no cost.
-        cost: Money, in the model's own currency, if the model says so.
-        estimated: True when a server gave no token counts and characters / 4 stand in.
-        repeats: Those of the calls that asked again: after a failure, or for what a reply lacked.
+        cost: Money in the currency of the model; None if the model does not state it.
+        estimated: Whether the server counted no tokens, so that they are estimated as characters / 4.
+        repeats: The calls that asked again, after a failure or for missing parts of a reply. `calls` includes them.
     """
 
     calls: Count = 0
@@ -137,7 +137,7 @@ class Usage(Plain):
     repeats: Count = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON-ready data, ``repeats`` only where there are some."""
+        """Return the fields as plain JSON-ready data, ``repeats`` only if there are some."""
         data = Plain.to_dict(self)
         if not self.repeats:
             del data["repeats"]

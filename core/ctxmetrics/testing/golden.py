@@ -1,4 +1,4 @@
-"""Run the golden cases: data in JSON that says what a metric must give for a sample and a judge's replies.
+"""Run the golden cases: JSON data with the expected result of a metric for a sample and a judge's replies.
 
 The data and their rules are described in ``tests/golden/README.md``. `differences` puts all of them
 through a framework's runner, many at once: the proof of an adapter. One by one it goes like this::
@@ -105,7 +105,7 @@ def load_cases(directory: str | Path | None = None) -> tuple[Case, ...]:
         directory: The directory; None: the directory of the cases that come with the library.
 
     Raises:
-        InputFileError: The directory holds no such file, or a file is not what the README describes. The schema
+        InputFileError: The directory holds no such file, or a file does not have the form in the README. The schema
             beside the data says more.
     """
     if directory is None:
@@ -214,7 +214,7 @@ def check_value(case: Case, value: float | None) -> list[str]:
 
 
 def _describe(case: Case) -> str:
-    """Describe what a case expects."""
+    """Describe the expected result of a case."""
     return f"the error {case.error}" if case.error is not None else f"a score of {case.score!r}"
 
 

@@ -255,7 +255,7 @@ def agree(
         SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
             number above 0.
         InputFileError: A file cannot be read, or is no file of labels or results.
-        CtxMetricsError: What `ctxmetrics.evaluate` raises.
+        CtxMetricsError: As `ctxmetrics.evaluate` raises.
     """
     if options.get("out") is not None:
         raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) later.")

@@ -32,7 +32,7 @@ from ctxmetrics.scores.wording import plural
 
 # The maximum number of bytes of a card. About 100,000 labelled samples fit.
 _MAX_CARD_BYTES = 10_000_000
-# What to do about a card that cannot be used.
+# The advice for a card that cannot be used.
 _HOW_TO_WRITE_AGAIN = "Write a new one: ctxmetrics agree FILE --write CARD."
 # The subject of the check that compares metrics.
 _METRIC_KEY_NAME = "metric and unit"
@@ -46,7 +46,7 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
 
     Attributes:
         metric: The metric's name.
-        unit: What its verdicts are about: ``sentence``, ``context`` ..
+        unit: The noun for the subject of its verdicts, such as ``sentence`` or ``context``.
         labels: How many labelled samples there are.
         figures: The figures that `agree` computed. They are only for readers: the library computes nothing from them.
         labelled: The labelled samples: see `LabelledScore`.
@@ -185,7 +185,7 @@ def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> N
     """Check that the run has only names that the card has.
 
     Args:
-        subject: What is compared, such as ``"judge"``.
+        subject: The compared property, such as ``"judge"``.
         of_run: The names in the run.
         of_card: The names in the card.
 

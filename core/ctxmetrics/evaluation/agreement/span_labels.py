@@ -149,7 +149,7 @@ def _add_spans_of_chunks(
 
 
 def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
-    """Return the samples with the spans that people marked as reference ids, and what is wrong with the answers.
+    """Return the samples with the spans that people marked as reference ids, and the faults of the answers.
 
     Raises:
         InputFileError: The file is no file of labels, or has no yes or no.
@@ -200,7 +200,10 @@ def _names_context(answer: PersonAnswer) -> bool:
 
 
 def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
-    """Return the samples with what is found in the sources, what is not, and how much that is."""
+    """Find the chunks of samples in the sources.
+
+    Return the samples with the found spans, the problems with missing chunks, and a sentence with the counts.
+    """
     texts_without_span: list[str] = []
     for sample in samples:
         for _, texts, ids in _list_contexts(sample):
@@ -269,7 +272,7 @@ def _add_found_spans(
 
 
 def _describe_spans(spans: Sequence[Span]) -> str:
-    """Describe where a quote stands in the sources."""
+    """Describe the spans of a quote in the sources."""
     if not spans:
         return "not found"
     first_spans = ", ".join(write_span(*span) for span in spans[:_MAX_PLACES_SHOWN])
@@ -284,7 +287,7 @@ def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
     return max(matches, key=len, default=None)
 
 
-# --- where chunks stand in their sources ---
+# --- the spans of chunks in their sources ---
 
 # The number of characters of the pieces by which a chunk is searched.
 _PIECE_LENGTH = 12

@@ -1,4 +1,4 @@
-"""A model that answers from the replies that came in batches, and notes what is still to be asked."""
+"""A model that answers with the replies of batches, and writes down the requests that are still open."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ STATUS_SUCCESS = 200
 
 
 class BatchState(NamedTuple):
-    """How a batch stands at its provider.
+    """The state of a batch at its provider.
 
     Attributes:
         status: The provider's word.
@@ -160,12 +160,12 @@ class BatchProvider(ABC):
         """Tell whether a batch of the provider belongs to an intent."""
 
     def fetch_state(self, intent: Intent) -> BatchState:
-        """Ask the server how a batch stands."""
+        """Ask the server for the state of a batch."""
         return self.read_state(self.batches.retrieve(intent.batch))
 
     @abstractmethod
     def read_state(self, batch: Any) -> BatchState:
-        """Read how a batch stands."""
+        """Read the state of a batch."""
 
     @abstractmethod
     def open_result(self, result: str) -> Any:
@@ -254,7 +254,7 @@ def keep_answer(status: object, body: object, error: object = None) -> Outcome:
         usage = problem.usage
         if problem.retryable or thinks(text):  # thinking ran into the limit of the reply
             return keep_failure(problem)._replace(again=True, paid=usage)
-    # What else is wrong with a reply is found again when it is replayed.
+    # Other faults of a reply are found again when it is replayed.
     return Outcome(text, paid=usage)
 
 

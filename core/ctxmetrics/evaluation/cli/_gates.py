@@ -219,7 +219,7 @@ def _check_doubtful(largest_share: float, results: Results) -> Iterator[Outcome]
 
 
 def check_controls(options: Gates, controls: Controls | None) -> Iterator[Outcome]:
-    """Yield the outcome of the gate on what the judge made of the controls of a run."""
+    """Yield the outcome of the gate on the judge's verdicts about the controls."""
     smallest_share = options.min_controls
     if smallest_share is None:
         return

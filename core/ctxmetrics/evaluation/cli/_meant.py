@@ -1,4 +1,4 @@
-"""What is meant where a word is no command, or an option is none of its command."""
+"""Suggestions for a word that is no command, and for an option that its command does not have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxmetrics._internal.near_names import find_near
 
 
 def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
-    """Say that the first word is no command, and what is meant: the nearest command, or to score a file or with a metric."""
+    """Say that the first word is no command. Suggest the nearest command, or to score a file or with a metric."""
     from ctxmetrics.metrics.metric_names import possible_names
 
     first_word, *other_words = words
@@ -49,7 +49,7 @@ def explain_extra(word: str, command: Any) -> str:
 
 
 def explain_option(option: str, command: Any, others: Mapping[str, Any]) -> str:
-    """Say that a command has no such option, and what is meant: another option, a metric's parameter, another command."""
+    """Say that a command has no such option. Suggest another option, a metric's parameter or another command."""
     problem = f"No such option: {option}."
     word = option.lstrip("-")
     options = _list_options(command)

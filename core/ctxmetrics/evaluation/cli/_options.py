@@ -26,7 +26,7 @@ from ctxmetrics.scores.conventions import CONVENTIONS
 T = TypeVar("T")
 # The file whose options are the defaults of the commands.
 CONFIG_NAME = "ctxmetrics.toml"
-# Stand last in the help, by what is typed: click has more than one name for the parameter of --help.
+# Options that come last in the help, by their spelling: click has more than one name for the parameter of --help.
 _OPTIONS_OF_EVERY_COMMAND = ("--config", "--help")
 # As `joining` has it, which --help does not load.
 MissingChoice = Literal["zero", "drop"]
@@ -96,11 +96,11 @@ AuditPath: TypeAlias = Annotated[
 def split_pair(
     option: str, text: str, form: str, *, read: Callable[[str], T], split_at_last: bool = False
 ) -> tuple[str, T]:
-    """Split what an option takes as ``NAME=VALUE``, and read the value.
+    """Split the text of an option, ``NAME=VALUE``, and read the value.
 
     Args:
         option: The option, for the message.
-        text: What was typed.
+        text: The text that the user typed.
         form: The form that it must have, with an example.
         read: Reads the value; a `ValueError` says that it has another form.
         split_at_last: Split at the last ``=``, not at the first.
@@ -454,7 +454,7 @@ class GroupedCommand(TyperCommand):
         """Read the words after the command.
 
         Raises:
-            ParameterError: There is a word too many; the message says what is meant.
+            ParameterError: There is a word too many. The message has a suggestion.
         """
         ctx.allow_extra_args = True
         extra_words: list[str] = super().parse_args(ctx, args)

@@ -37,7 +37,7 @@ FAILED_ENDING = ".failed"
 
 
 def choose_convention(schema: str | None, convention: str | None) -> str:
-    """Choose the convention: that of the option, else the one with the schema's name, else the default."""
+    """Choose the convention: of the option, else the convention with the schema's name, else the default."""
     if convention:
         return convention
     if schema is not None and schema in CONVENTIONS:
@@ -84,7 +84,7 @@ def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def load_samples(source: SampleFile | RowFile[Sample]) -> list[Sample]:
-    """Read all samples of a file, and say what was decided about its columns."""
+    """Read all samples of a file, and print the decisions about its columns."""
     with collected_warnings():
         return list(open_samples(source) if isinstance(source, SampleFile) else source)
 
@@ -183,7 +183,7 @@ def metrics_fitting(
     Args:
         samples: The samples.
         convention: The convention of the metrics.
-        judge: What judges.
+        judge: The judge.
         plan: How the file is read; it knows its columns, and the lists that are no field.
 
     Raises:
@@ -267,7 +267,7 @@ def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Pl
 
 
 def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
-    """Suggest what to do where no metric fits: which sides are missing, and which columns may hold them."""
+    """Advise if no metric fits: name the missing fields, and the columns that may hold them."""
     free_columns = _list_columns(samples, plan)
     unread = () if plan is None else plan.unread
     for retrieved_field, expected_words, expected_field in (
@@ -299,7 +299,7 @@ def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
 
 
 def _has_reference(sample: Sample) -> bool:
-    """Tell whether a sample says what is expected of the retrieved texts."""
+    """Tell whether a sample has expected items for the retrieved texts."""
     return sample.has("reference") or sample.has("reference_facts") or sample.has("reference_contexts")
 
 

@@ -1,4 +1,4 @@
-"""What is printed: results on stdout, messages on stderr; the exit status, and the line that says why a run was not done."""
+"""The output of commands: results on stdout, messages on stderr, the exit status, and the reason why a run is not complete."""
 
 from __future__ import annotations
 
@@ -181,13 +181,13 @@ def _format_address(judge: Judge, code: str) -> str:
 
 @cache
 def _read_advice() -> Mapping[str, str]:
-    """Read what to do where a run ended, by verdict code."""
+    """Read the advice for a run that ended early, by verdict code."""
     advice: Mapping[str, str] = read_data("evaluation.cli", "words.toml")["advice"]
     return advice
 
 
 def _advise(code: str, judge: Judge) -> str:
-    """Return what to do; where the judge's key comes from a variable of the environment, it is named."""
+    """Return the advice for a code. It names the variable of the environment that holds the judge's key, if there is one."""
     model = getattr(judge, "model", None)
     key = getattr(model, "api_key", None)
     variable = getattr(key, "variable", None)

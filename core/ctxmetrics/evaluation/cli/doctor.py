@@ -172,7 +172,7 @@ def estimate(
 def _describe_labels(
     results: Results, gate: tuple[str, str, float], changed: float | None, labels: Sequence[int]
 ) -> list[str]:
-    """Describe what labels buy for a gate on a comparison."""
+    """Describe the effect of labels on a gate of a comparison."""
     from ctxmetrics.evaluation.comparison.compare import choose_metric
     from ctxmetrics.evaluation.runs.labelled_power import describe_labels
     from ctxmetrics.evaluation.runs.power import read_values
@@ -252,7 +252,7 @@ def _print_cost(
 
 
 def _find_batch_price(judge: Judge) -> float | None:
-    """Find what a batch costs as a share of the ordinary price. Return None if the model's server is not known to have batches."""
+    """Find the price of a batch as a share of the ordinary price. Return None if the model's server is not known to have batches."""
     from ctxmetrics.judges.llm.judge import LLMJudge
     from ctxmetrics.models.openai.model import OpenAIModel
     from ctxmetrics.models.openai.providers import get_batch_terms

@@ -1,4 +1,4 @@
-"""Requests to Aegis: they hold samples, and what they ask of a run."""
+"""Requests to Aegis: they hold samples, and settings of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READ_SETTINGS = ("evaluations", "metrics", "threshold", "data", "is_blocking")
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What a request to Aegis holds, in the shape of its page on ``ctx_recall``.
+    """The content of a request to Aegis, in the form of its page on ``ctx_recall``.
 
     Attributes:
         rows: The samples' fields in Aegis' words, each with its place in the file.
@@ -41,7 +41,7 @@ class Payload:
 
 
 def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
-    """Read a request. What an evaluation says itself has priority over what is said for all.
+    """Read a request. The settings of an evaluation have priority over the settings for all evaluations.
 
     Raises:
         InputFileError: Something is malformed, unknown, or differs between the evaluations; the message says where.

@@ -1,4 +1,4 @@
-"""What each known file is: public data sets, logs of frameworks, and the answers of vector stores and search engines.
+"""The known files: public data sets, logs of frameworks, and the answers of vector stores and search engines.
 
 ``formats.json`` is the table. A format is a `Schema` with marks: a row is of this format where it has all of them. An answer of
 a store is known by what it looks like, whatever column of a row holds it.

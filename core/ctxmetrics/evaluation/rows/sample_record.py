@@ -1,4 +1,4 @@
-"""What a row says about its sample: its fields, and hashes that find the sample again."""
+"""The record of a row about its sample: its fields, and hashes that find the sample again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.samples.stages import sizes_of
 
-# Fields of a record that a line leaves out where they are empty, and what they are then.
+# The fields of a record that a line leaves out if they are empty, with their empty values.
 EMPTY_FIELDS: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
 # Fields of a record that are no fields of the sample.
 FIELDS_BESIDE_SAMPLE = ("hash", "context_hashes", "content_hash", "stage_sizes", "key", "stages_key")
@@ -22,7 +22,7 @@ _UNSCORED_FIELDS = ("id", "labels", "metadata")
 
 
 def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
-    """Return what a row says about its sample: as it was read, else made of the sample. Return None if there is no sample.
+    """Return the record of a row: the record that was read, else one built from the sample. Return None if there is no sample.
 
     Ids stand there as they are. ``hash`` is of question and reference, ``context_hashes`` of each retrieved context,
     ``content_hash`` of every field that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.
@@ -82,7 +82,7 @@ def _hash_fields(sample: Sample, fields: Mapping[str, Any]) -> str:
 
 
 def texts_key(row: Row) -> tuple[str | None, str]:
-    """Return what a row and a labelled sample are joined by: the id, and a hash of what a person sees who labels it.
+    """Return the key that joins a row and a labelled sample: the id, and a hash of the texts that a labelling person sees.
 
     That is a hash of the hashes of question and reference, and of each context; of a baseline, the beginning of it.
     """

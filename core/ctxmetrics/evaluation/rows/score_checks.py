@@ -15,7 +15,7 @@ from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Score, read_repeats
 from ctxmetrics.verdicts import Evidence
 
-# The letter of the ids of verdicts, by what they are about.
+# The letter of the ids of verdicts, by the kind of their subject.
 _ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 # The value of a score is computed again if its verdicts are of these kinds and it has one of these formulas.
 _CHECKED_KINDS = ("sentence", "claim", "context")
@@ -38,7 +38,7 @@ def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
 
     Args:
         score: The score.
-        record: What its line says about the sample.
+        record: The record of the sample in the line.
     """
     _check_stages(score, record)
     letter = _ID_LETTERS.get(score.counted[0])
@@ -76,7 +76,7 @@ def _check_span(
         span: The span.
         location: The field and the span, for the message.
         lengths: The lengths of the contexts; empty or None if they are not known.
-        record: What the line says about the sample.
+        record: The record of the sample in the line.
     """
     if span.end - span.start != len(span.quote):
         raise InputFileError(f"{location} is not as long as its quote.")

@@ -1,4 +1,4 @@
-"""A score from the fields of a line: types are checked, what the line left out is added, and the parts must agree."""
+"""Builds a score from the fields of a line: it checks types, adds the fields that the line left out, and checks consistency."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_score(data: Mapping[str, Any]) -> Score:
     """Read a score that `Score.to_dict` gave.
 
     Args:
-        data: The score; and under ``sample`` what is known of its sample.
+        data: The fields of the score, with the record of the sample under ``sample``.
 
     Raises:
         InputFileError: It is no score; the message names the field.
@@ -87,7 +87,7 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
 
     Args:
         fields: The fields of the score, of their types, with a `Provenance`.
-        record: What the line says about its sample.
+        record: The record of the sample in the line.
 
     Raises:
         InputFileError: They do not agree; the message names the field.
@@ -136,6 +136,6 @@ def share_provenance(provenance: Provenance) -> Provenance:
 
 @lru_cache(maxsize=64)
 def _find_counted_words(metric_name: str, convention: str) -> tuple[str, str]:
-    """Return the words for what a metric counts, and for what hits are."""
+    """Return the nouns for the units that a metric counts, and for its hits."""
     metric = metric_named(metric_name, convention)
     return ("verdict", "yes") if metric is None else metric.counted_words

@@ -30,7 +30,7 @@ from ctxmetrics.scores.score import Score
 _JSON_LINES_ENDINGS = (".jsonl", ".ndjson", "")
 # The package that writes a table, by the ending of its file.
 _PACKAGE_OF_ENDING = {".csv": None, ".xlsx": "openpyxl", ".parquet": "pyarrow"}
-# What a Parquet file of this library names as its writer.
+# The name of the writer in a Parquet file of this library.
 _WRITER_NAME = "ctxmetrics"
 _SHEET_TITLES = ("samples", "verdicts")
 # Stands after the name of a metric, in the column with the count of its doubtful verdicts.
@@ -48,7 +48,7 @@ _VERDICT_COLUMNS = (
 )
 # How the value of a verdict is written.
 _VERDICT_WORDS = {True: "yes", False: "no", None: None}
-# What a sheet of Excel holds at most: characters in a cell, and rows.
+# The limits of a sheet of Excel: characters in a cell, and rows.
 _MAX_CELL_CHARACTERS = 32_767
 _MAX_SHEET_ROWS = 1_048_576
 # How Excel writes a carriage return.
@@ -117,7 +117,7 @@ def build_tables(
     """Build the files of a table of results.
 
     Args:
-        path: The file, which says by its ending what is written.
+        path: The file. Its ending decides the format.
         rows: The rows.
         keep_texts: Write all fields of the samples.
 

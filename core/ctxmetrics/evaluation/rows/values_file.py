@@ -1,4 +1,4 @@
-"""The light reader of a file of results: of each line what a summary of the run looks at, for reading many runs."""
+"""The light reader of a file of results. For reading many runs, it reads only the fields that a summary needs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_values(path: str | os.PathLike[str]) -> Iterator[Row]:
 
 
 class _ValueReader(LineReader):
-    """Reads of a line what a summary looks at."""
+    """Reads the fields of a line that a summary needs."""
 
     def __init__(self) -> None:
         super().__init__()

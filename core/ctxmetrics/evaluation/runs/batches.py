@@ -180,7 +180,7 @@ class BatchScorer:
             return False
         if any(options.get(name) for name in ("out", "deadline", "progress", "drop_self")):
             return False
-        # A sample must be made for what the two lists do not say: the searches, and labels that are not grades of ids.
+        # A sample must be built if the row has fields beside the two lists: searches, or labels that are not grades of ids.
         fields_of_samples = ["searches"] if _GRADED_FIELD in fields else ["searches", "labels"]
         for name in fields_of_samples:
             if self.plan.column_of(name, columns) is not None:
@@ -365,7 +365,7 @@ def _has_field(rows: Sequence[Any], name: str) -> bool:
 
 
 def log_orders(metadata: Iterable[Mapping[str, Any]]) -> None:
-    """Log what put the retrieved contexts of samples in another order than their lists have, or may have to."""
+    """Log the numbers that changed the order of retrieved contexts, and numbers that may say another order."""
     for note in describe_orders(metadata):
         logging.getLogger("ctxmetrics").warning("score_table: %s", note)
 
@@ -391,7 +391,7 @@ def _read_samples(frame: nw.DataFrame[Any], plan: Plan, first_row: int) -> list[
 
 
 def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
-    """Convert the cells of a column to what a sample stores. Return None for what is no list of texts or numbers."""
+    """Convert the cells of a column to the form that a sample stores. It is None for a cell that is no list of texts or numbers."""
     cell_types = {type(cell) for cell in cells}
     if cell_types == {list}:
         items = list(chain.from_iterable(cells))
@@ -404,7 +404,7 @@ def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
 
 
 def _read_list(cell: Any) -> Any:
-    """Read a list that stands as text in its cell; anything else is read with its row."""
+    """Read a list that its cell holds as a text. Any other text is read with its row."""
     if type(cell) is not str:
         return cell
     with suppress(SampleError):  # raised again when the row is read

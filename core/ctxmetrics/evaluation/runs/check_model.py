@@ -30,9 +30,9 @@ from ctxmetrics.scores.wording import TEXT, clean
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Usage, Verdict
 
-# The texts and questions with which a model is checked; ``model_check.json`` says what each part is.
+# The texts and questions of the check. ``model_check.json`` explains each part.
 _CHECK_TEXTS: Mapping[str, Any] = read_data("evaluation.runs", "model_check.json")
-# What to say about a model's fault, by its code.
+# The name of a fault in the texts, by the code of the verdict.
 _TEXT_BY_CODE: Mapping[str, str] = _CHECK_TEXTS["codes"]
 # Words of a server, in lower case, that name the fault if its status does not.
 _REFUSAL_PATTERNS: Mapping[str, re.Pattern[str]] = {
@@ -94,7 +94,7 @@ class Finding(Plain):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCheck(Plain):
-    """What one request to a model showed.
+    """The result of checking a model.
 
     Attributes:
         model: The identity of the model.
@@ -232,7 +232,7 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     }
     code = _TEXT_BY_CODE.get(stated_verdict.code or "")
     nothing_judged = stated_verdict.value is None and unstated_verdict.value is None
-    # By cause, whether it applies. What is looked at has the first cause that does.
+    # By cause, whether it applies. A check has the first of its causes that applies.
     is_wrong = {
         "reply_form": code == "reply_form" and nothing_judged,
         "echo": code == "echo",

@@ -43,11 +43,11 @@ _CORRECTED_CODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledSample:
-    """A sample and what is right about it.
+    """A control: a sample with its right verdicts.
 
     Attributes:
         sample: The sample.
-        kind: What it tests.
+        kind: The fault of judges that the sample tests.
         language: The language of its texts.
         truth: By the ids of sentences and contexts, whether they are supported or useful; None if people could disagree.
         attacked: The ids whose verdicts an injected text tries to change. The clean twin of the sample has the same ids.
@@ -91,7 +91,7 @@ def trial_sample() -> LabelledSample:
 
 
 def read_verdicts(labelled: LabelledSample, scores: Iterable[Score]) -> dict[str, Verdict]:
-    """Read the verdicts about a sample from its scores, by id; one without a value stands for what is missing."""
+    """Read the verdicts about a sample from its scores, by id. A missing verdict is there without a value."""
     verdicts = {id_: Verdict(id=id_, value=None) for id_ in labelled.truth}
     for score in scores:
         verdicts |= {verdict.id: verdict for verdict in score.verdicts if verdict.id in verdicts}
@@ -146,7 +146,7 @@ def _list_groups(labelled: LabelledSample, verdict: Verdict) -> Iterator[str]:
 
 
 class ControlRun:
-    """The controls of one run, from when they are judged to what was right.
+    """The controls of one run: when they are judged, and how many verdicts were right.
 
     Args:
         number: How many; at most as many as there are in English.
@@ -167,7 +167,7 @@ class ControlRun:
         judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
         if number and not judged_metrics:
             raise ParameterError(f"evaluate: controls={number}: no metric of this run has a judge.")
-        # By the first letter of the ids of what is judged: "s" for sentences, "c" for contexts.
+        # By the first letter of the ids of verdicts: "s" for sentences, "c" for contexts.
         metrics_by_letter: dict[str, Metric] = {}
         for metric in judged_metrics:
             if metric.about_units:
@@ -203,7 +203,7 @@ class ControlRun:
         while self._open_controls:
             yielded = self._number - len(self._open_controls)
             if self._total:
-                # The run has a section for each control, which stands in the middle of its section.
+                # The run is divided into a section for each control. The control is judged in the middle of its section.
                 next_index = (2 * yielded + 1) * self._total // (2 * self._number)
             else:
                 next_index = yielded**2

@@ -349,7 +349,7 @@ class Evaluation:
         return None
 
     def _describe_end(self, results: Results, judge_is_down: str | None) -> None:
-        """Set in the results what the run cost, and why it ended early.
+        """Set the cost of the run in the results, and the reason if it ended early.
 
         Args:
             results: The results.

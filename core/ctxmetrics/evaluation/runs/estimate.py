@@ -1,4 +1,4 @@
-"""What a run will cost. The run itself is done with a model that only counts, so nothing is paid."""
+"""The cost of a run, before it. The run is done with a model that only counts, so nothing is paid."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CLAIM_CHARACTERS_PER_CHARACTER = 1.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate(Plain):
-    """What a run will cost if every reply is right the first time.
+    """The cost of a run if every reply is right the first time.
 
     Attributes:
         samples: The number of samples.
@@ -76,7 +76,7 @@ class Estimate(Plain):
         return self.prompt_tokens + self.completion_tokens
 
     def cost(self, price_in: float, price_out: float) -> float:
-        """Return what the tokens cost, at prices for a million tokens sent and received."""
+        """Return the cost of the tokens, at prices for a million tokens sent and received."""
         return (self.prompt_tokens * price_in + self.completion_tokens * price_out) / 1_000_000
 
     def seconds(
@@ -104,7 +104,7 @@ class Estimate(Plain):
             raise ParameterError(f"max_concurrency={concurrency} must be at least 1.")
         rounds = math.ceil(self.calls / concurrency)
         seconds = rounds * request_seconds
-        # What may be sent in the first minute does not wait.
+        # Requests of the first minute do not wait.
         if requests_per_minute and self.calls:
             full_minutes = (self.calls - 1) // requests_per_minute
             seconds = max(seconds, full_minutes * MINUTE)
@@ -136,7 +136,7 @@ def estimate(
         metrics: As for `evaluate`.
         judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge`, a
             `ScriptedJudge` or a `DecisionJudge`.
-        cache: The cache that the run will use; what it holds is free.
+        cache: The cache that the run will use. Judgements in it are free.
         controls: As for `evaluate`; they are counted among the calls and tokens.
 
     Returns:
@@ -280,12 +280,12 @@ def _give_counting_judge(metric: Metric) -> Metric:
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """A model that answers no to everything and counts what a real one would send and receive."""
+    """A model that answers no to every question. It counts the tokens that a real model would send and receive."""
 
     identity: str
 
     async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - `Model.generate` has it
-        """Return a typical reply, and count what the request would cost."""
+        """Return a typical reply, and count the cost of the request."""
         # The second line of the prompt is the data; the reply of the judge repeats its code.
         _, data_line, _ = prompt.user.split("\n", 2)
         data: dict[str, Any] = json.loads(data_line)
@@ -302,12 +302,12 @@ class _Counter:
 
 @dataclass(frozen=True, slots=True)
 class _DecisionCounter:
-    """A decision model that answers no to everything and counts what a real one would read."""
+    """A decision model that answers no to every question. It counts the tokens that a real model would read."""
 
     identity: str
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
-        """Return probabilities of 0, and count what the request would cost."""
+        """Return probabilities of 0, and count the cost of the request."""
         read = len(state) + sum(_QUESTION_CHARACTERS + len(text) for text in questions.values())
         usage = Usage(calls=1, prompt_tokens=_count_tokens(read))
         return Decisions(probabilities=dict.fromkeys(questions, 0.0), usage=usage)

@@ -99,7 +99,7 @@ def not_worse_problem(comparison: Comparison, item: Difference, margin: float) -
 
 
 def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | Corrected]:
-    """Describe a loss that is shown to be larger than a margin, and return what shows it."""
+    """Describe a loss that is shown to be larger than a margin. Return the difference that shows it, too."""
     basis: Difference | Corrected = item
     labels = item.corrected
     if labels is not None and labels.show_change(margin):

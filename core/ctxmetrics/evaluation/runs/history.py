@@ -21,7 +21,7 @@ from ctxmetrics.evaluation.rows.values_file import read_values
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
-# What must be equal for two runs to be points of one line, and how it is called.
+# The parts of the origin that must be equal for two runs to be points of one line, with their names.
 _ORIGIN_NAMES = {"judges": "judge", "models": "model", "prompts": "prompt", "splitters": "splitter"}
 
 
@@ -32,7 +32,7 @@ class RunPoint(Plain):
     Attributes:
         origin: The file, the judge, when and on which commit it began.
         metrics: The summary of each metric by its name.
-        changes: What differs from the run before, so that the means cannot be compared: judge, prompt, splitter, samples
+        changes: Differences from the run before that forbid to compare the means: judge, prompt, splitter, samples
             or index.
     """
 
@@ -172,7 +172,7 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
 
 
 def _compare_origins(before: Origin, after: Origin) -> Iterable[str]:
-    """Yield what differs between the judges of two runs."""
+    """Yield the differences between the judges of two runs."""
     for name, word in _ORIGIN_NAMES.items():
         values = getattr(before, name), getattr(after, name)
         if values[0] != values[1]:
@@ -180,14 +180,14 @@ def _compare_origins(before: Origin, after: Origin) -> Iterable[str]:
 
 
 class _RunSamples:
-    """What the samples of a run are recognised by.
+    """The keys of the samples of a run.
 
     Args:
         rows: The rows of the run.
 
     Attributes:
         keys: The short hashes of questions and references.
-        index: What the samples say about the index.
+        index: The facts about the retrieval index.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:

@@ -1,4 +1,4 @@
-"""What labels buy for a gate of `compare`, before a person labels: simulated with the rule that decides there."""
+"""The effect of labels on a gate of `compare`, before anyone labels. It is simulated with the rule that decides in `compare`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LabelledGate:
         option: ``--max-drop`` or ``--not-worse``.
         margin: Its margin.
         samples: How many samples a comparison has.
-        labels: How many of them are labelled, drawn by what changed.
+        labels: The number of labelled samples, divided between changed and unchanged samples.
         scale: The highest value of the metric.
     """
 
@@ -89,7 +89,7 @@ class LabelledGate:
     def _label(
         self, source: np.random.Generator, people: _Numbers, judge: _Numbers
     ) -> LabelledDifference:
-        """Label some samples, drawn by what the judge says has changed."""
+        """Label some samples, drawn from those that changed by the judge and those that did not."""
         order = source.permutation(len(judge))
         has_changed = np.abs(judge[order]) > ROUNDING_ERROR
         strata = order[has_changed], order[~has_changed]

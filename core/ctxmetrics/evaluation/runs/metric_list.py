@@ -54,7 +54,7 @@ def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) ->
 
 
 def _as_list(metrics: object) -> str:
-    """Write a list of the one metric that stands in place of a list."""
+    """Suggest to write a list, if a single metric was given instead."""
     if isinstance(metrics, str):
         return f"[{metrics!r}]"
     return f"[{type(metrics).__name__}()]" if isinstance(metrics, Metric) else "[ContextRecall()]"

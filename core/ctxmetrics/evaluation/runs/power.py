@@ -30,7 +30,7 @@ _BISECTION_STEPS = 14
 
 @dataclass(frozen=True, slots=True)
 class RunValues:
-    """The values of one metric in a run, and what each can lose.
+    """The values of one metric in a run, and the parts that each value can lose.
 
     Attributes:
         metric: The metric's name.
@@ -50,13 +50,13 @@ class RunValues:
         return [sample.value for sample in self.samples]
 
     def build_model(self) -> ChangeModel:
-        """Build what makes the changes between this run and a later one."""
+        """Build the source of changes between this run and a later run."""
         return ChangeModel(self.samples, self.scale)
 
     def mirror(self) -> RunValues:
         """Return the values with gains in the place of losses."""
         samples = [
-            # What could be won is what can be lost of the mirrored value.
+            # A value can win what its mirror image can lose.
             ValueParts(self.scale - sample.value, sample.to_win, sample.to_lose)
             for sample in self.samples
         ]
@@ -118,7 +118,7 @@ class Range:
     Attributes:
         parts: The figure if single parts change; None if there is none.
         samples: The figure if whole samples change; None if there is none.
-        part: What a part is called.
+        part: The noun for a part.
     """
 
     parts: float | None
@@ -132,7 +132,7 @@ class Range:
         return texts[0] if all_equal else " to ".join(texts)
 
     def explain(self, verb: str, short: str) -> str:
-        """Explain what the ends stand for. The result is empty if both are equal."""
+        """Explain the two ends. The result is empty if both are equal."""
         loss_of_parts = "none" if self.parts is None else f"{self.parts:.3g}"
         samples = "none" if self.samples is None else f"{self.samples:.3g}"
         if loss_of_parts == samples:
@@ -148,7 +148,7 @@ def describe_gate(
     It cannot fail if it passes even when every value falls to 0.
 
     Args:
-        results: A run of the same metrics, which says what samples can lose.
+        results: A run of the same metrics. It shows how much its samples can lose.
         option: One of `GATES`.
         name: The metric; its name may leave out parameters if one metric has it.
         bar: The bar or margin.

@@ -27,7 +27,7 @@ class Progress:
         calls: Requests sent.
         seconds: Seconds since the start.
         tokens: Tokens sent and received.
-        cost: What the requests cost, as their server says, in its currency; None if it says nothing.
+        cost: The cost of the requests in the currency of the server; None if the server does not state it.
     """
 
     done: int
@@ -64,12 +64,12 @@ def counting_progress(
     what: str = "scoring",
     finished: str = "judged",
 ) -> Iterator[Callable[[bool], None]]:
-    """Show the progress while the block runs; what is yielded counts one sample, which may have failed.
+    """Show the progress while the block runs. Yield a function that counts one sample; its argument says whether it failed.
 
     Args:
         wanted: True for a bar, or a function.
         total: Samples in all, or None if it is not known.
-        run: What counts calls and tokens.
+        run: The state that counts calls and tokens.
         what: The word for the work.
         finished: The word for a sample that is finished and did not fail.
     """
@@ -112,7 +112,7 @@ def counting_progress(
 
 @contextmanager
 def _bar(total: int | None, what: str, finished: str) -> Iterator[Callable[[Progress], None]]:
-    """Show a progress bar on stderr, and yield what updates it."""
+    """Show a progress bar on stderr, and yield the function that updates it."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar

@@ -32,7 +32,7 @@ def build_span_samples(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
 
 
 def _locate_quotes(sample: Sample, score: Score) -> Iterator[Span]:
-    """Yield where the quotes of clear yeses stand in their sources."""
+    """Yield the spans in the sources of the quotes of clear positive verdicts."""
     ids = sample.retrieved_context_ids or ()
     texts = sample.retrieved_contexts or ()
     for verdict in score.verdicts:

@@ -1,4 +1,4 @@
-"""What the rows of a run say together: means, curves, stages and searches."""
+"""Figures over the rows of a run: means, curves, stages and searches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ResultFigures(ResultRows):
     """The rows of a run, and the figures that are computed from them."""
 
     def summary(self) -> Summary:
-        """Return mean, interval, pass rate and what is missing, a metric; print it for a table."""
+        """Return mean, interval, pass rate and missing values of each metric. Printed, the summary is a table."""
         columns = self.by_metric.values()
         provenances = dict.fromkeys(item for column in columns for item in column.provenances)
         by_words = any((item.judge or "").startswith("lexical") for item in provenances)
@@ -69,7 +69,7 @@ class ResultFigures(ResultRows):
         return self.audit
 
     def stages(self, metric: str | None = None, *, accumulate: bool = False) -> Stages:
-        """Return what each stage of the retrieval held, and after which stage each missed unit was lost.
+        """Return the figures of each stage of the retrieval, and the stage after which each missed unit was lost.
 
         Of samples with `Sample.stages`: recall, support precision, contexts and tokens of each stage, without a request.
         ``print(results.stages())`` is a table; ``.lost`` names each unit that the last stage does not support, with the
@@ -87,7 +87,7 @@ class ResultFigures(ResultRows):
         return summarize_stages(self, self._find_staged("stages", self, metric), accumulate=accumulate)
 
     def searches(self, metric: str | None = None) -> Searches:
-        """Return what each search of the questions found, what it added, and which units no search found.
+        """Return the units that each search found, the units that it added, and the units that no search found.
 
         Of samples with `Sample.searches`, without a request. ``print(results.searches())`` is a table; ``.samples`` has the
         searches of each sample, ``.lost`` the units that none found, ``.idle`` the searches that added nothing.

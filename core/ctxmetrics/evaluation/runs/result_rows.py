@@ -1,4 +1,4 @@
-"""The rows of a run, the values of each metric, and what failed."""
+"""The rows of a run, the values of each metric, and the failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _read_options = attrgetter(*OPTIONS)
 
 
 class ResultRows(Sequence[Row]):
-    """The rows of a run, in input order, and the values of each metric. `Results` says what the attributes are."""
+    """The rows of a run, in input order, and the values of each metric. `Results` documents the attributes."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class ResultRows(Sequence[Row]):
 
     @property
     def trouble(self) -> str | None:
-        """One line about what failed and why, or None when nothing did."""
+        """One line about the failures and their causes; None if nothing failed."""
         counts = []
         for name, column in self.by_metric.items():
             if not column.failed:

@@ -1,4 +1,4 @@
-"""What a run returns: its rows in input order, its figures, and its files and pages."""
+"""The results of a run: its rows in input order, its figures, and its files and pages."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Results(ResultFigures):
         usage: Calls and tokens of the whole run, failed requests included, and how many judgements cost nothing.
         stopped: Why the run ended early (Ctrl-C, a deadline, a budget, a judge that is down), or None.
         total: How many samples a run that ended early has in all; None if that is not known, and for other runs.
-        batches: What became of the batches of a run with ``batch=``.
-        controls: What the judge made of labelled samples in between, if the run asked for some.
-        audit: What an audit of the gold says about the means, after `apply_audit`.
+        batches: The outcome of the batches of a run with ``batch=``.
+        controls: The verdicts about control samples; None if the run had none.
+        audit: The means by an audit of the gold, after `apply_audit`.
         source: The file that the samples, or these results, were read from, if there is one.
         start: When the run began (``started``), the ``commit`` and ``branch`` that CI names, its ``tags``, and what became of
             its ``gates``; empty if nothing is known.
@@ -105,7 +105,7 @@ class Results(ResultFigures):
         return results
 
     def to_jsonl(self, path: str | os.PathLike[str], *, keep_texts: bool = False) -> None:
-        """Write one JSON line a sample and metric; with an error, what was there stays.
+        """Write one JSON line for each sample and metric. If that fails, the old file stays.
 
         Args:
             path: The file.

@@ -1,4 +1,4 @@
-"""The runs of a folder: what each file of results says about its run, remembered from one look to the next."""
+"""The runs of a folder: the facts about the run of each file of results. They are remembered until the file changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Names of files of results.
 _RESULT_ENDINGS = (".jsonl", ".jsonl.gz", ".jsonl.zst")
-# What is remembered of the files of a folder.
+# The file that remembers the facts about the files of a folder.
 CACHE_NAME = ".ctxmetrics-view.json"
 # The characters of an id of a run.
 _ID_LENGTH = 12
@@ -54,12 +54,12 @@ class RunMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFile:
-    """A file of a folder, and what is known of it without opening it again.
+    """A file of a folder, with the facts that are known without opening it again.
 
     Attributes:
         id: Names it in addresses.
-        name: Its path in the folder.
-        stamp: Its size and time: another one is another content.
+        name: The path of the file in the folder.
+        stamp: The size and the time of the file. If they change, the content has changed.
         kind: ``results``, ``baseline``, ``labels``, or ``other``.
         note: Of a file that is no run: how many answers it holds, or why it is not read.
         started: When the run began; empty if that is not known.
@@ -69,7 +69,7 @@ class RunFile:
         metrics: The metrics by their names.
         questions: The hashes of the samples' questions and references.
         tags: The groups that the run was put in.
-        outcomes: What became of its gates.
+        outcomes: The outcomes of its gates.
     """
 
     id: str
@@ -116,7 +116,7 @@ class RunFile:
 
     @property
     def age(self) -> tuple[str, str]:
-        """What runs are ordered by: the oldest is the first."""
+        """The key that sorts runs, the oldest first."""
         return self.started, self.name
 
     @property
@@ -128,7 +128,7 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What is remembered of a folder.
+    """The remembered facts about a folder.
 
     Attributes:
         ctxmetrics_view: The version of the library.
@@ -160,7 +160,7 @@ class RunFolder:
 
     Args:
         path: The folder.
-        stores: Whether what is known of the files is kept in the folder for the next time.
+        stores: Whether the facts about the files are stored in the folder for the next time.
     """
 
     def __init__(self, path: Path, *, stores: bool = True) -> None:
@@ -221,7 +221,7 @@ def find_before(runs: Sequence[RunFile], run: RunFile) -> RunFile | None:
 
 
 def _read_file(path: Path, name: str, stamp: str) -> RunFile:
-    """Read what is known of a file."""
+    """Read the facts about a file."""
     id_ = make_id(name)
     try:
         if name.endswith(LABELS_ENDING):
@@ -235,7 +235,7 @@ def _read_file(path: Path, name: str, stamp: str) -> RunFile:
 
 
 def _describe_run(path: Path) -> dict[str, Any]:
-    """Read a file of results, and return what the list of runs shows."""
+    """Read a file of results, and return the facts for the list of runs."""
     results, origin = read_run(path)
     records = [row.record for row in results if row.record and "hash" in row.record]
     is_baseline = any("key" in record for record in records)  # a short hash, which only a baseline has
@@ -274,7 +274,7 @@ def _describe_run(path: Path) -> dict[str, Any]:
 
 
 def _read_cache(path: Path) -> dict[str, RunFile]:
-    """Read what is remembered; nothing of what another version or program wrote."""
+    """Read the remembered facts. Data of another version or program is ignored."""
     try:
         memory = _get_validator().validate_json(path.read_bytes())
     except (OSError, ValueError):
@@ -285,7 +285,7 @@ def _read_cache(path: Path) -> dict[str, RunFile]:
 
 
 def _write_cache(path: Path, files: Mapping[str, RunFile]) -> None:
-    """Remember what is known of the files; a folder that cannot be written is read again next time."""
+    """Store the facts about the files. A folder that cannot be written is read again next time."""
     data = _get_validator().dump_json(_Memory(__version__, tuple(files.values())))
     with suppress(CtxMetricsError):
         write_whole(path, [data])

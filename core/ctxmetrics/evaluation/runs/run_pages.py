@@ -87,7 +87,7 @@ class RunPages:
         self._read_results = lru_cache(most_cached)(Results.from_jsonl)
 
     def list_runs(self, first: RunFile | None = None) -> str:
-        """Return the page of all runs; with a first run, what can be compared with it."""
+        """Render the page of all runs. With a first run, it lists the runs that can be compared with it."""
         files = self.folder.read()
         runs = [file for file in files if file.metrics]
         choices: dict[str, list[str]] = {}
@@ -97,7 +97,7 @@ class RunPages:
         metrics = choices["metric"]
         rows = []
         for run in reversed(runs):
-            # What the page's script filters by: "judge0" is the first of the judges that can be chosen.
+            # The values by which the script of the page filters: "judge0" is the first of the judges to choose from.
             flags = [
                 f"{field}{choices[field].index(value)}"
                 for field, values in run.filters.items()
@@ -270,7 +270,7 @@ class ViewHandler(LocalHandler):
         self.send(status, text.encode(), "text/html; charset=utf-8", build_server_policy())
 
     def _find_page(self, path: str, ids: Sequence[str]) -> Callable[[], str] | None:
-        """Find what makes a page. Return None if there is no such page."""
+        """Find the function that renders a page. Return None if there is no such page."""
         pages: RunPages = self.server.subject
         if path == "question" and len(ids) == 1:
             return partial(pages.find_question, ids[0])
@@ -299,7 +299,7 @@ def _link_to_file(kind: str, *ids: str) -> str:
 
 
 def render_page(title: str, make: Callable[[], str]) -> tuple[HTTPStatus, str]:
-    """Make a page; where a file of its runs went, or cannot be read or compared, a page that says so."""
+    """Render a page. If a file of its runs is gone, or cannot be read or compared, render a page that says so."""
     try:
         return HTTPStatus.OK, make()
     except CtxMetricsError as error:

@@ -24,7 +24,7 @@ def is_failure(score: object) -> bool:
 
 
 async def score_sample(metric: Metric, sample: Sample) -> Score:
-    """Score one sample with one metric; what goes wrong is recorded in this score alone.
+    """Score one sample with one metric. A failure is recorded only in this score.
 
     Raises:
         ParameterError: Misuse, which is no sample's fault.

@@ -126,7 +126,7 @@ class Source:
             for sample in checked[:LOOKAHEAD_ROWS]
             if sample.stages is None
         ]
-        # Refused is a list in which a question stands once for each passage. That shows from two samples on.
+        # A list that repeats a question for each passage is refused. At least two samples are needed to see it.
         refusal = explain_refusal(records, {}) if len(records) > 1 else None
         self.setting = _find_setting_key(checked)
         if refusal is not None and self.setting is None:
@@ -167,7 +167,7 @@ class Source:
         return None
 
     def _check_present(self) -> None:
-        """Raise if metrics need fields that no sample has; say where they may stand.
+        """Check that some sample has each field that metrics need. The error names columns that may hold a missing field.
 
         Raises:
             MissingFieldError: See `check_present`.
@@ -261,7 +261,7 @@ def to_sample(item: object, plan: Plan | None, where: str) -> Sample:
     Args:
         item: The sample or the mapping.
         plan: How mappings are read; None if there are none.
-        where: What messages call it.
+        where: The name of the sample in messages.
 
     Raises:
         SampleError: It is neither, or a field is wrong.
@@ -285,7 +285,7 @@ def list_samples(
     Args:
         source: The samples, or the path of a file.
         function: The function that was called, for messages.
-        what: What messages call the samples, in the plural.
+        what: The noun for the samples in messages, in the plural.
 
     Raises:
         ParameterError: They are no samples.
@@ -453,7 +453,7 @@ class CallerSource(Source):
             self._requested_counts.put(ahead - self._asked)
             self._asked = ahead
         while not self._arrived:
-            # The reader sets the event only while `_waits` is set. So what arrived before that is looked for once more.
+            # The reader sets the event only while `_waits` is set. So check once more for samples that arrived before that.
             self._woken.clear()
             self._waits = True
             if not self._arrived:

@@ -271,7 +271,7 @@ def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: A
 
 
 def _note_texts(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Log what the texts of the first rows show: what may separate passages in them, or that they are no such texts."""
+    """Log notes on the texts of the first rows: a possible separator of passages, or texts that are no such texts."""
     signs = TextSigns()
     for row in rows:
         question, *texts_of_fields = (
@@ -334,7 +334,7 @@ def _find_missing(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
 
 
 def _warn(scorer: BatchScorer, rows: int | None) -> None:
-    """Say what a judge needs on the workers, and what a worker that dies may cost, before anything is sent."""
+    """Log, before anything is sent, what a judge needs on the workers, and the cost of a worker that dies."""
     judges: list[Any] = [scorer.judge, *(getattr(metric, "judge", None) for metric in scorer.metrics)]
     models = [judge.model for judge in judges if hasattr(judge, "model")]
     keys = [getattr(model, "api_key", None) for model in models]
@@ -368,7 +368,7 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
     if batch_size is None and _is_ray(table):
         batch_size = _ROWS_PER_BATCH
         cheap = all(isinstance(metric, ListMetric) for metric in scorer.metrics)
-        # Small batches would multiply what each of them may spend.
+        # Small batches would multiply the limit that each of them may spend.
         if not cheap and not any(scorer.options.get(name) for name in _LIMIT_OPTIONS):
             batch_size = _ROWS_PER_REQUEST * scorer.options.get("max_concurrency", DEFAULT_CONCURRENCY)
     _warn(scorer, batch_size)
@@ -391,7 +391,7 @@ class _Reasons:
     """Collects why no row of a batch could be scored. An accumulator of Spark brings it from the workers, and it is logged."""
 
     def zero(self, _value: frozenset[str]) -> frozenset[str]:
-        """Return what each task begins with."""
+        """Return the initial state of each task."""
         return frozenset()
 
     def addInPlace(  # noqa: N802 - Spark's name

@@ -1,4 +1,4 @@
-"""Draws from a fixed seed: of samples, or of shares by counts; and the interval of what is computed from the draws."""
+"""Draws from a fixed seed: of samples, or of shares by counts; and the interval of a figure over the draws."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class CorrectedMean(NamedTuple):
 
     Attributes:
         mean: The mean.
-        error: Its standard error.
+        error: The standard error of the mean.
         size: How many independent labels it rests on: samples, clusters, or Kish's effective number of samples.
         trust: How much the judge counts, from 0 to 1.
     """
@@ -86,8 +86,8 @@ def corrected(
         people: People's scores, two at least.
         judge: The judge's scores of the same samples, in the same order.
         others: The judge's scores of samples that people did not look at.
-        weights: How many samples each of the labelled ones stands for; None, or all equal: they were drawn equally often.
-        clusters: What each sample belongs to, first the labelled ones, then the others.
+        weights: How many samples each labelled sample stands for. None, or all equal: they were drawn equally often.
+        clusters: The cluster of each sample, first of the labelled samples, then of the others.
         trust: How much the judge counts; 0: people's scores alone; 1: ``mean(everyone) + mean(people - judge)``; None:
             the w of the formula.
         apart: Whether the other samples are of another run, and the mean of that run is computed.
@@ -105,7 +105,7 @@ def corrected(
     shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
     # The samples whose mean by the judge is taken.
     pool = everyone if weighted and not apart else judge_others
-    # What each sample adds to the error of people's mean, and to that of the judge's difference.
+    # The contribution of each sample to the error of people's mean, and to the error of the judge's difference.
     people_terms = np.zeros(len(everyone))
     judge_terms = np.zeros(len(everyone))
     people_terms[:label_count] = shares * (labels - shares @ labels)
@@ -155,7 +155,10 @@ def _fit_trust(people_terms: Any, judge_terms: Any) -> float:
 
 
 def _trust(people: Any, judge: Any, others: Any) -> float:
-    """Covariance over variance, less the fewer others there are; estimated as the authors' implementation does."""
+    """Return the weight of the judge: covariance over variance, reduced if there are few other samples.
+
+    The estimate is that of the authors' implementation.
+    """
     if not len(others):
         return 0.0
     spread = float(np.concatenate([judge, others]).var(ddof=1))

@@ -1,4 +1,4 @@
-"""What labels of a part of the samples say about a difference between two runs, and what they decide.
+"""The difference between two runs by labels of a part of the samples, and the decision by it.
 
 The interval and the decision are two things. The interval holds the true difference for every judge, and is wide. The
 decision is the judge's, unless the labels speak against it: an interval that is wide enough for every judge would turn the
@@ -35,21 +35,21 @@ UNSEEN_LABEL_DISTANCE = 1.25
 MIN_UNLABELLED_PART = 4
 # A stratum may have fewer labels than expected by chance: up to this number of standard deviations.
 MAX_CHANCE_DEVIATIONS = 2
-# By how many standard errors labels must differ from the judge to overrule a change that it shows. Two labels that contradict
-# it are enough if no label agrees with the change or shows a larger one: they differ by the square root of 2.
+# Labels overrule a change that the judge shows if they differ from the judge by more than this number of standard errors. Two
+# contradicting labels are enough if no other label shows the change: they differ by the square root of 2.
 OVERRULE_ERRORS = 1.4
-# The same for the samples that changed by the judge, by themselves. People who err differ from the judge everywhere, and beside
-# what they say about the many other samples nothing else would be seen.
+# The same limit for only the samples that changed by the judge. People err about all samples, and their errors about the many
+# other samples would hide this difference.
 OVERRULE_ERRORS_OF_CHANGED = 2
-# How often labels then overrule a true change, if the judge errs as often in both directions: beyond 1.4 or 2 of the normal
-# distribution.
+# The share of true changes that labels overrule with these limits, if the judge errs equally often in both directions: the tails
+# beyond 1.4 or 2 of the normal distribution.
 OVERRULED_SHARE = 0.1
-# How strongly the correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass:
-# by this many times its variance, divided by its square.
+# The correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass: by this
+# factor times its variance, divided by its square.
 SHRINKAGE_FACTOR = 2
-# The part of half the labels' own interval that they need to show the same change as the judge.
+# Labels show the same change as the judge if their difference exceeds the margin by more than this share of half their interval.
 MIN_HALF_INTERVAL_PART = 0.88
-# The same for a pass: this part without labels, all with 64 labels, and in proportion between them.
+# The same share for a pass. It grows from this value without labels to 1 with 64 labels, in proportion to the labels.
 MIN_PASS_PART = 0.6
 LABELS_PER_PASS_PART = 160
 
@@ -74,7 +74,7 @@ class LabelledDifference:
         changed_gap: People's mean minus the judge's mean, over the labelled samples that changed by the judge.
         changed_gap_error: The standard error of ``changed_gap``. If only one such sample is labelled, it is as large as the gap.
         sample_error: The standard error that would remain if all samples were labelled.
-        unseen_error: The error that stands for changes which no label shows.
+        unseen_error: The error for changes that no label shows.
         share: The share of the samples that is labelled.
         degrees: Degrees of freedom of the samples: the number of samples, or of clusters, minus 1.
     """
@@ -410,7 +410,7 @@ class _Samples:
             deviations *= math.sqrt(clusters / (clusters - 1))
         else:  # one draw says nothing about a spread
             deviations = people_differences - judge_differences
-        # A labelled sample that stands for itself alone adds no error.
+        # A labelled sample that stands only for itself adds no error.
         unlabelled = np.maximum(1 - 1 / (weights * len(values)), 0.0)
         terms[labelled_rows] = share * weights * np.sqrt(unlabelled) * deviations
         independent_labels = min(1 / float((weights**2).sum()), float(clusters))
@@ -494,7 +494,7 @@ def _design_effect(values: _Numbers, cluster_numbers: NDArray[np.intp]) -> float
     return cluster_error(values, cluster_numbers, float(values.mean())) ** 2 / spread
 
 
-# --- what decides ---
+# --- the decision ---
 
 
 def choose_p(judge: float, p: float, labels: LabelledDifference | None) -> float:
@@ -505,7 +505,7 @@ def choose_p(judge: float, p: float, labels: LabelledDifference | None) -> float
 
     Args:
         judge: The judge's mean difference.
-        p: Its p value.
+        p: The p value of the judge's difference.
         labels: The difference by labels; None without labels.
     """
     return labels.p if labels is not None and does_label_decide(judge, p, labels) else p

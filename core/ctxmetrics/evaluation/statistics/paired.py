@@ -31,7 +31,7 @@ class PairedMean:
 
     Attributes:
         mean: Mean of the differences.
-        interval: Its 95 % interval; None below two samples or clusters, and where none changed.
+        interval: The 95 % interval of the mean; None below two samples or clusters, and if no sample changed.
         p: p value of "no difference".
         detectable: The smallest true difference that a test at 5 % would have found in 80 % of such runs; None below two.
         changed: How many samples have a difference.
@@ -62,7 +62,7 @@ def paired_mean(
 
     Args:
         differences: At least one.
-        clusters: For each difference, what it belongs to.
+        clusters: The cluster of each difference.
         scale: The largest possible difference.
 
     Source: Student, Biometrika 6 (1908) 1; cluster error: K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986) 13, with the usual
@@ -111,7 +111,7 @@ def reach_unseen_changes(
 
     Args:
         mean: The mean difference.
-        interval: Its interval by Student's distribution.
+        interval: The interval of the mean by Student's distribution.
         p: The p value that belongs to it.
         sums: The sum of the differences of each cluster.
         scale: The largest possible difference.

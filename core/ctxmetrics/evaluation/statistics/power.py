@@ -36,10 +36,10 @@ _BISECTION_STEPS = 30
 
 @dataclass(frozen=True, slots=True)
 class ValueParts:
-    """What one sample can lose and win.
+    """The parts that one sample can lose and win.
 
     Attributes:
-        value: Its value.
+        value: The value of the sample.
         to_lose: Of how many equal parts the value consists, such as supported sentences; at least 1.
         to_win: Of how many parts the rest of the scale consists; at least 1.
     """
@@ -78,10 +78,10 @@ class Changes:
 
 
 class ChangeModel:
-    """Builds the changes that make a given mean loss, from what the samples of a run can lose and win.
+    """Builds the changes that give a certain mean loss, from the parts that the samples of a run can lose and win.
 
     Args:
-        samples: What each sample can lose and win; one at least.
+        samples: The parts that each sample can lose and win; at least one sample.
         scale: The highest value.
     """
 

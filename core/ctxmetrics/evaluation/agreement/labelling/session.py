@@ -1,4 +1,4 @@
-"""The questions of one person: which comes next, what is shown, and what is written."""
+"""The questions of one person: the next question, the texts that are shown, and the answers that are written."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Session:
         return None
 
     def show(self, number: int | None) -> dict[str, Any]:
-        """Return what is shown of a question, as plain data; None: that there is none any more.
+        """Return the shown data of a question. For None, return the data that says that no question is left.
 
         Raises:
             ParameterError: There is no such question.
@@ -291,7 +291,7 @@ class Session:
 
 
 def _split_reference(reference: str, question: LabelQuestion) -> list[str]:
-    """Return the reference before, in and after the sentence of a question; all of it stands last without a sentence."""
+    """Split the reference into the text before, in and after the sentence of a question. Without a sentence, all is after it."""
     start = 0
     end = 0
     if question.label == UNITS:
