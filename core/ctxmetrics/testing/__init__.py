@@ -57,9 +57,9 @@ def assert_not_worse(
         The comparison.
 
     Raises:
-        AssertionError: A metric may have fallen by more; the message names the figures, and the units that were lost.
+        AssertionError: A metric may have fallen by more. The message names the figures and the lost units.
         ParameterError: The runs cannot be compared.
-        InputFileError: There is no baseline; the message says how to write one.
+        InputFileError: The baseline does not exist. The message says how to write one.
     """
     if isinstance(baseline, (str, os.PathLike)) and not Path(baseline).exists():
         raise InputFileError(

@@ -317,7 +317,7 @@ def read_card(path: Path) -> Card:
     """Read a card, which may come from anywhere.
 
     Raises:
-        InputFileError: It cannot be read, is no card, is damaged, or rests on too few labels.
+        InputFileError: The file cannot be read, is no card, is damaged, or has too few labels.
     """
     try:
         with path.open("rb") as file:

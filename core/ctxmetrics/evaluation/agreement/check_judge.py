@@ -138,8 +138,8 @@ def check_judge(
         The agreement with the labels, the injections obeyed, and the verdicts that change; ``print`` shows a table.
 
     Raises:
-        ParameterError: It is no judge, or an option is out of range.
-        JudgeError: It gave no verdict at all.
+        ParameterError: ``judge`` is no judge, or an option is out of range.
+        JudgeError: The judge gave no verdict at all.
     """
     if isinstance(judge, str):
         judge = read_judge(judge)

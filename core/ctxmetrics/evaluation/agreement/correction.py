@@ -124,7 +124,7 @@ class SystemFigures(Plain):
         samples: Its samples with a score by the judge.
         judge_mean: Mean of these scores; None if there is none.
         agreement: The judge and people on its labelled samples.
-        correction: Its mean, corrected by its labelled samples; None if these are fewer than two.
+        correction: The mean of the system, corrected by its labelled samples; None if fewer than two are labelled.
     """
 
     metric: str

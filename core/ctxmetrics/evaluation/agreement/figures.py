@@ -90,12 +90,12 @@ class Agreement:
 
     @property
     def people_rate(self) -> float | None:
-        """How often people say yes."""
+        """The share of questions to which people say yes."""
         return _divide(self.both + self.people_only, of=self.answers)
 
     @property
     def judge_rate(self) -> float | None:
-        """How often the judge says yes."""
+        """The share of questions to which the judge says yes."""
         return _divide(self.both + self.judge_only, of=self.answers)
 
     @property
@@ -128,12 +128,12 @@ class Agreement:
     def kappa(self) -> float | None:
         """Cohen's kappa: 1 is full agreement, 0 is chance.
 
-        Formula: ``(p - e) / (1 - e)``, p the share of equal answers, e the share that two independent raters with
-        these rates would have. None if e is 1.
+        Formula: ``(p - e) / (1 - e)``. p is the share of equal answers. e is the share of equal answers that two independent
+        raters with these rates would have. None if e is 1.
 
         Source: J. Cohen, Educational and Psychological Measurement 20 (1960) 37.
         """
-        # All shares are multiplied by n * n, so that whole numbers are computed with to the last step.
+        # All shares are multiplied by n * n, so that all steps but the last compute with whole numbers.
         answer_count = self.answers
         equal_answers = answer_count * (self.both + self.neither)
         yes_by_chance = (self.both + self.people_only) * (self.both + self.judge_only)
@@ -421,9 +421,9 @@ class PeopleAgreement(Plain):
     balanced_accuracy: float | None = None
 
     def beside(self, judge: Agreement) -> str | None:
-        """Return whether the judge agrees with people as well as two people do. Return None if a kappa is not defined.
+        """Compare the judge's agreement with people with the agreement of two people. Return None if a kappa is not defined.
 
-        It does where the interval of its kappa reaches that of two people.
+        The judge agrees as well as people if the upper end of its interval of kappa reaches the kappa of two people.
         """
         highest_kappa = judge.kappa
         interval = (judge.intervals or {}).get("kappa")

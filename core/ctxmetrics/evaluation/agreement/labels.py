@@ -102,7 +102,7 @@ def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
     """Return a sample's labels of one kind, or None if it has none.
 
     Raises:
-        SampleError: They are no yes or no, or not as many as there are things to label.
+        SampleError: A label is not yes or no, or there are not as many labels as units or contexts.
     """
     if label not in sample.labels:
         return None

@@ -210,8 +210,8 @@ def _mean(values: Sequence[float]) -> float | None:
 def tau_ap(judge: Sequence[float], people: Sequence[float]) -> float | None:
     """Compute tau-AP: Kendall's tau in which upper ranks weigh more. It is 1 for people's order, and -1 for the opposite order.
 
-    Formula: the items stand in the judge's order; ``2 / (n - 1) * sum over i = 2..n of C(i) / (i - 1) - 1``, C(i) how many
-    of the items above rank i people put above it, too. Items that are equal to people count half. Items that are equal to
+    Formula, for the items in the judge's order: ``2 / (n - 1) * sum over i = 2..n of C(i) / (i - 1) - 1``. C(i) is the number of
+    items above rank i that people also put above the item of rank i. Items that are equal to people count half. Items that are equal to
     the judge have no order: the figure is its mean over all orders of them. It is not symmetric. None below two items, and
     where all values of one side are equal.
 

@@ -136,10 +136,10 @@ class BatchModel(ReplayingModel):
             self.journal.set_fact("server", self._capabilities.to_dict())
 
     def _add_to_batch(self, key: str, prompt: Prompt, schema: type[BaseModel]) -> None:
-        """Write a request down for the next batch, unless the open ones may use up the budget.
+        """Add a request to the next batch, unless the open requests may use up the budget.
 
         Raises:
-            BudgetExceededError: It is used up.
+            BudgetExceededError: The budget is used up.
         """
         tokens = len(prompt.text) // CHARACTERS_A_TOKEN + prompt.reply_tokens
         run = current_run()

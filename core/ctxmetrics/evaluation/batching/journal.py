@@ -100,7 +100,7 @@ class Journal:
 
     Raises:
         BlockingIOError: Another process has it open.
-        InputFileError: It cannot be opened, or is that of another model.
+        InputFileError: The journal cannot be opened, or it belongs to another model.
     """
 
     folder: Path
@@ -158,7 +158,7 @@ class Journal:
         """Write everything that the block writes, or nothing; a block within another one is a part of that.
 
         Raises:
-            OutputFileError: It cannot be written.
+            OutputFileError: The journal cannot be written.
         """
         if self._database.in_transaction:
             yield

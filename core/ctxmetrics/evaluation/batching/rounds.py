@@ -58,7 +58,7 @@ class BatchRounds:
     Attributes:
         journal: The journal of the batches, while it is open.
         report: The outcome of the batches, after a round.
-        problem: Why the run ends though something is open, or None.
+        problem: Why the run ends although requests are open, or None.
 
     Raises:
         ParameterError: The judge asks no model that takes batches, or there is no place for the journal.
@@ -274,7 +274,7 @@ class BatchRounds:
         """Submit a batch. The journal gets each step before the step is done.
 
         Raises:
-            JudgeError: It cannot be submitted, or whether it was is not known: the next start looks for it.
+            JudgeError: The batch cannot be submitted. Or it is not known whether it was submitted: then the next start looks for it.
         """
         self.journal.plan(intent)
         try:
@@ -291,7 +291,7 @@ def _find_model(metrics: Iterable[Metric]) -> OpenAIModel:
     """Find the one model that all judges of the metrics ask.
 
     Raises:
-        ParameterError: There is none, or it takes no batches.
+        ParameterError: There is no model, or it takes no batches.
     """
     models_by_identity: dict[str, OpenAIModel] = {}
     for metric in metrics:

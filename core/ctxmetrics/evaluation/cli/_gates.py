@@ -80,7 +80,7 @@ def read_gates(metrics: Sequence[Metric], options: Gates, payload: Payload | Non
     A request may say that a mean below the pass mark is a failure.
 
     Raises:
-        ParameterError: One is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
+        ParameterError: A gate is no ``NAME=VALUE``, names no metric of the run, has a value outside of its scale, or is a
             pass rate of a metric without a pass mark; or --controls is missing.
     """
     if options.min_controls is not None and not options.controls:
@@ -126,7 +126,7 @@ def _check_pass_rate(metric: Metric, value: float, gate: str) -> None:
         gate: The option as it was written, for messages.
 
     Raises:
-        ParameterError: It is no share, or the metric has no pass mark.
+        ParameterError: The value is no share, or the metric has no pass mark.
     """
     if not 0 <= value <= 1:
         raise ParameterError(f"{gate}: a pass rate is a share from 0 to 1, such as 0.9.")

@@ -106,7 +106,7 @@ def split_pair(
         split_at_last: Split at the last ``=``, not at the first.
 
     Raises:
-        ParameterError: It is not of that form.
+        ParameterError: The text is not ``NAME=VALUE``.
     """
     name, equals, written = text.rpartition("=") if split_at_last else text.partition("=")
     if name and equals:
@@ -119,7 +119,7 @@ def read_text(text: str) -> str:
     """Return a value that is a text.
 
     Raises:
-        ValueError: It is empty.
+        ValueError: The value is empty.
     """
     if not text:
         raise ValueError
@@ -416,7 +416,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _to_typer_option(option: Parameter, title: str | None) -> Parameter:
-    """Give an option the form that typer takes, with the title of its group."""
+    """Convert an option to a parameter of typer, in the group with a title."""
     value_type, help_ = get_args(option.annotation)
     settings: dict[str, Any] = {"help": help_.text, "min": help_.lowest, "max": help_.highest}
     names = help_.names

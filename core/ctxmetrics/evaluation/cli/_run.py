@@ -245,10 +245,10 @@ def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
 
 
 def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Plan) -> None:
-    """Name all fields that metrics need and no sample has, with the columns that may hold them.
+    """Check that some sample has each field that metrics need. The error names the columns that may hold missing fields.
 
     Raises:
-        MissingFieldError: There is such a field.
+        MissingFieldError: Metrics need a field that no sample has.
     """
     missing_fields: list[str] = []
     for metric in metrics:

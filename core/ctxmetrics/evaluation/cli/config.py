@@ -63,7 +63,7 @@ class Config:
                 current directory or above it.
 
         Raises:
-            InputFileError: There is no such file, it is no TOML, or a key or value is none of an option.
+            InputFileError: The file does not exist or is no TOML, or a key or a value does not belong to an option.
         """
         config_path = _find_config_file() if path is None else Path(path)
         if config_path is None:

@@ -126,7 +126,7 @@ def _read_runs(texts: Sequence[str]) -> dict[str, Path]:
     """Read each ``NAME=FILE``.
 
     Raises:
-        ParameterError: One is not of that form, or a name is there twice.
+        ParameterError: A text is not ``NAME=FILE``, or a name is given twice.
     """
     runs: dict[str, Path] = {}
     for text in texts:

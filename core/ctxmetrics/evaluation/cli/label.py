@@ -138,10 +138,10 @@ def label(
 def _check_sources(
     sources: Sequence[SampleFile], compare: tuple[Path, Path] | None, drawing: Drawing
 ) -> None:
-    """Raise if the files do not fit what is labelled.
+    """Check that the given files fit the kinds of labels.
 
     Raises:
-        ParameterError: They do not.
+        ParameterError: The files do not fit.
     """
     if compare is None and len(sources) != 1:
         raise ParameterError(
@@ -217,10 +217,10 @@ def _continue_draw(
 
 
 def _check_option(option: str, value: object, earlier: object, path: Path) -> None:
-    """Raise if an option differs from that of an earlier draw.
+    """Check that an option is equal to the option of an earlier draw.
 
     Raises:
-        ParameterError: It does.
+        ParameterError: The option differs.
     """
     if value not in (None, earlier):
         raise ParameterError(

@@ -244,8 +244,8 @@ def load_retrievers(path: Path) -> Mapping[str, Any]:
     """Run a Python file and return its settings: a mapping ``retrievers``, else its functions ``retrieve_NAME``.
 
     Raises:
-        InputFileError: There is no such file, or it is no Python file.
-        ParameterError: It raised, or holds no retriever.
+        InputFileError: The file does not exist, or is no Python file.
+        ParameterError: The file raised an error, or holds no retriever.
     """
     if not path.is_file() or path.suffix != ".py":
         raise InputFileError(
@@ -307,7 +307,7 @@ def _read_margins(
     """Read the gates on the difference to the first setting: the option, the metric, the margin.
 
     Raises:
-        ParameterError: One names no metric, or none that the verdict is about.
+        ParameterError: A gate names no metric of the comparison, or a metric without a verdict.
     """
     from ctxmetrics.evaluation.cli._gates import name_and_value
     from ctxmetrics.evaluation.comparison.compare import choose_metric

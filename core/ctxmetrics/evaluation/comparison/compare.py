@@ -181,7 +181,7 @@ def _open_run(run: RunRows) -> Iterable[Row]:
     """Return the rows of a run: a list of `Results`' rows, or an object that reads a file each time.
 
     Raises:
-        ParameterError: It is neither results nor a file.
+        ParameterError: The run is neither results nor a file.
     """
     if not isinstance(run, (str, os.PathLike)):
         rows = list(run)
@@ -402,7 +402,7 @@ def _find_common_metrics(before: Row, after: Row) -> list[str]:
     """Return the metrics of both runs.
 
     Raises:
-        ParameterError: There is none.
+        ParameterError: The runs have no metric in common.
     """
     names = [name for name in before if name in after]
     if not names:
@@ -428,7 +428,9 @@ def _choose_primary(requested: Sequence[str], names: Sequence[str], row: Row) ->
 
 
 def choose_metric(names: Sequence[str], name: str, option: str) -> str:
-    """Choose the metric of a name, which may leave out the parameters if only one metric has it, or be another name of it.
+    """Choose the metric with a name.
+
+    The name may be another name of the metric. It may leave out the parameters if only one metric has it.
 
     Raises:
         ParameterError: No metric is named so, or several are.

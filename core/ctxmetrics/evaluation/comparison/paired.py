@@ -267,7 +267,7 @@ def _find_scale(name: str, scores: tuple[Score, Score]) -> float:
     """Return the highest value of a metric.
 
     Raises:
-        ParameterError: It differs between the runs.
+        ParameterError: The scale differs between the runs.
     """
     before, after = (get_convention(score.provenance.convention).scale for score in scores)
     if before != after:
@@ -308,10 +308,10 @@ def _shares_labels(pairs: Iterable[RowPair], label: str) -> bool:
 
 
 def _read_weight(before: Row, after: Row) -> float:
-    """Return how many samples a pair stands for; 1 if the samples were drawn equally often.
+    """Return how many samples a pair stands for. It is 1 if the samples were drawn equally often.
 
     Raises:
-        ParameterError: It is no number above 0, or the runs' labels were drawn in two ways.
+        ParameterError: The weight is no number above 0, or the labels of the runs were drawn in two ways.
     """
     weights = {
         weight_in(row.fields.labels, f"sample {visible(row.name)!r}") for row in (before, after)

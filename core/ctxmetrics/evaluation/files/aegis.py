@@ -44,7 +44,7 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
     """Read a request. The settings of an evaluation have priority over the settings for all evaluations.
 
     Raises:
-        InputFileError: Something is malformed, unknown, or differs between the evaluations; the message says where.
+        InputFileError: A setting is malformed or unknown, or differs between the evaluations. The message names its place.
     """
     evaluations = _read_list(data, "evaluations", 'objects with "metrics" and "data"', f"{file}")
     unused = _find_unused(data, f"{file}")
@@ -87,7 +87,7 @@ def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Find the settings that mean nothing here.
 
     Raises:
-        InputFileError: A key looks like one that is read, misspelt.
+        InputFileError: A key looks like a misspelt known key.
     """
     unused = {key: value for key, value in item.items() if key not in _READ_SETTINGS}
     absent = [name for name in _READ_SETTINGS if name not in item]
@@ -98,7 +98,7 @@ def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _read_list(item: Mapping[str, Any], key: str, content: str, where: str) -> list[Any]:
-    """Read the list under a key; it must not be empty."""
+    """Read the list under a key. It must not be empty."""
     items: Any = item.get(key)
     _require(isinstance(items, list) and items, f'{where}: "{key}" must be a list of {content}.')
     return list(items)

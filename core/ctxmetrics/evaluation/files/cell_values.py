@@ -212,7 +212,8 @@ _LETTERS_AND_NUMBER = re.compile(r"[^\W\d]+[-_]?0")
 def find_rare_separator(cells: Collection[str]) -> str | None:
     """Find the blank, ``/`` or ``+`` between the ids of all cells. Return None if there is none.
 
-    All pieces have one form, letters with one number, and one of several pieces is the whole of another cell: ``d1 d2 d3`` and ``d2``.
+    All pieces must have one form: letters with one number. And one piece of a cell with several pieces must be the whole of another
+    cell: ``d1 d2 d3`` and ``d2``.
     """
     for separator in _RARE_SEPARATORS:
         forms: set[str] = set()
@@ -303,7 +304,7 @@ def _is_usable(item: Any, name: str) -> bool:
     """Tell whether an item of a list can be a text, a document or an id of its field."""
     if name not in TEXTS_OF:
         return isinstance(text_of(item), str) or bool(in_value(item))
-    if is_missing(item):  # it keeps its place
+    if is_missing(item):  # an empty item keeps its place
         return True
     is_id = isinstance(whole_number(item), (str, int)) and not isinstance(item, bool)
     if is_id or ids_of([item]) is not None:

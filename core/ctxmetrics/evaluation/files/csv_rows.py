@@ -39,7 +39,7 @@ _EMPTY_CELL_TEXTS = frozenset({"", *read_data("samples", "keys.json")["cells"]["
 def cell_rows(
     file: Path, header: Header = None, encoding: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Return each row of a CSV or TSV file with its place; empty cells are left out.
+    """Yield each row of a CSV or TSV file with its place. Empty cells are left out.
 
     Cells hold text; lists and objects in them are read with the fields. The delimiter is the one that splits the header
     into the most columns: spreadsheets write ``;`` where the comma is the decimal sign.
@@ -51,7 +51,7 @@ def cell_rows(
         encoding: As for `ctxmetrics.evaluation.files.text_files.open_text`.
 
     Raises:
-        InputFileError: It is not valid, two columns have one name, or a row has not as many cells as the header.
+        InputFileError: The file is invalid, two columns have one name, or a row has more or fewer cells than the header.
     """
     csv.field_size_limit(_MAX_CELL_CHARACTERS)
     with open_text(file, encoding) as text:

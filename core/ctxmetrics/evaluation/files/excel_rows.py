@@ -28,7 +28,7 @@ from ctxmetrics.samples.schema import join_first
 def sheet_rows(
     file: Path, header: Header = None, sheet: str | None = None
 ) -> Iterator[tuple[str, Any]]:
-    """Return each row of a sheet, with its place; a cell is the text that it would be in CSV.
+    """Yield each row of a sheet with its place. A cell is given as the text that it would be in CSV.
 
     Args:
         file: The file.
@@ -37,7 +37,7 @@ def sheet_rows(
 
     Raises:
         ParameterError: No sheet has the name.
-        InputFileError: It cannot be read, or two columns have one name and differ.
+        InputFileError: The file cannot be read, or two columns have one name and differ.
         MissingExtraError: openpyxl is not installed.
     """
     with importing("openpyxl"):

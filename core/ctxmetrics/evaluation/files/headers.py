@@ -75,7 +75,7 @@ def foreign_keys() -> Mapping[str, str]:
 
 @cache
 def _fields_by_letters() -> Mapping[str, str]:
-    """Return the field of each header in plain words, by the letters of the header."""
+    """Return the field of each plain header, by the letters of the header."""
     fields: dict[str, str] = {}
     for field, words in _DATA["plain"].items():
         fields |= {normalized_key(word): field for word in words}

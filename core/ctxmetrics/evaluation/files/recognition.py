@@ -132,7 +132,7 @@ def recognise(
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:
-    """Check the mapping of the caller; one error names all faults.
+    """Check the mapping of the caller. One error names all faults.
 
     Raises:
         ParameterError: A field does not exist, or no row has a column.

@@ -190,13 +190,13 @@ class Plan:
     def apply(
         self, row: Mapping[str, Any], where: str | None = None
     ) -> tuple[dict[str, Any], list[str]]:
-        """Read the fields of a row; the rest of it becomes metadata.
+        """Read the fields of a row. The rest of the row becomes metadata.
 
         It has the arguments and the result of `read_row`.
 
         Raises:
             AmbiguousFieldError: Two columns may hold one field.
-            SampleError: The rows are no samples, or as `read_row` raises.
+            SampleError: The rows are no samples, or `read_row` raises it.
         """
         if self.refusal or self.unsure:
             raise self._explain_refusal(row, where)

@@ -110,10 +110,10 @@ def _has_unanswerable_id(reading: Reading, values: Mapping[str, Any]) -> bool:
 
 
 def _get_single_answer(reading: Reading, answers: list[Any]) -> Any:
-    """Return the one answer of a list of equal ones in the place of the reference.
+    """Return the single answer of a list of equal answers in the place of the reference.
 
     Raises:
-        SampleError: They differ, and every row has such a list.
+        SampleError: The answers differ, and every row has such a list.
     """
     if len({*map(str, answers)}) == 1:
         return answers[0]

@@ -97,7 +97,7 @@ def _to_text(item: Any) -> str:
 
 
 def read_retrieval(values: Mapping[str, Any], excluded: Collection[str] = ()) -> RetrievalRow | None:
-    """Return what the fields of a row that was read say of a retrieval; see `to_retrieval`."""
+    """Build the retrieval from the fields of a row: see `to_retrieval`."""
     question = values.get("user_input")
     items = next((values[name] for name in RETRIEVED if values.get(name)), None)
     name = values.get("id") if question is None else question
@@ -273,10 +273,10 @@ class RepeatedQuestions:
 
 
 def check_setting(rows: Iterable[RetrievalRow | None]) -> None:
-    """Check that rows are no several retrievals of a question.
+    """Check that rows are not several retrievals of one question.
 
     Raises:
-        SampleError: They are; it names the column.
+        SampleError: The rows are several retrievals. The message names the column.
     """
     setting = find_setting(row for row in rows if row is not None)
     if setting is not None:

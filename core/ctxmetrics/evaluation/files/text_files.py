@@ -64,7 +64,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
         encoding: Its encoding. None: UTF-8, or UTF-16 where it looks like it. A table that is not UTF-8 is Windows-1252.
 
     Raises:
-        InputFileError: It cannot be read, decompressed or decoded, or is a pointer or a page in place of the data.
+        InputFileError: The file cannot be read, decompressed or decoded, or it is a pointer or a web page instead of the data.
         ParameterError: There is no such encoding.
     """
     check_encoding(encoding)
@@ -95,10 +95,10 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
 
 
 def check_encoding(encoding: str | None) -> None:
-    """Refuse the name of an encoding that does not exist, or that is none of texts.
+    """Check that an encoding exists and is an encoding of texts.
 
     Raises:
-        ParameterError: It does not.
+        ParameterError: The encoding does not exist, or it is no encoding of texts.
     """
     try:
         if encoding is not None:
@@ -110,11 +110,11 @@ def check_encoding(encoding: str | None) -> None:
 
 
 def open_bytes(file: Path) -> io.BufferedReader:
-    """Open a file to read its bytes, decompressed as its name says.
+    """Open a file to read its bytes. Decompress it if its name says so.
 
     Raises:
-        MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
-        OSError: It cannot be read.
+        MissingExtraError: The file ends in ``.zst``, and pyarrow is not installed.
+        OSError: The file cannot be read.
     """
     ending = file.suffix.lower()
     plain = file.open("rb")
@@ -176,7 +176,7 @@ def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
     """Compress what is written to a file, block by block, as its name says.
 
     Raises:
-        MissingExtraError: It is called ``.zst``, and pyarrow is not installed.
+        MissingExtraError: The file ends in ``.zst``, and pyarrow is not installed.
     """
     ending = file.suffix.lower()
     if ending not in (_GZIP_ENDING, _ZSTD_ENDING):

@@ -286,7 +286,7 @@ def check_gold(
         ``audit`` nor ``corrected`` is written.
 
     Raises:
-        ParameterError: There is no sample, or none expects anything. Or a batch is not answered yet.
+        ParameterError: There is no sample, or no sample has expected items. Or a batch is not answered yet.
         SampleError: A sample is malformed, or has the id of another.
         InputFileError: A file cannot be read, or an output is one of the inputs or cannot be written.
     """
@@ -464,7 +464,7 @@ def _read_samples_and_run(
     """Read the samples, and what they retrieved as a run; no run if they retrieved nothing.
 
     Raises:
-        ParameterError: There is no sample, or none expects anything.
+        ParameterError: There is no sample, or no sample has expected items.
     """
     samples = list_samples(source, "check_gold")
     if not samples:
@@ -507,7 +507,7 @@ def _join_run(name: str, questions: Sequence[Sample], source: SampleSource) -> l
     """Find what a run retrieved for each question: by the id, else by the question itself.
 
     Raises:
-        ParameterError: It has none of the questions.
+        ParameterError: The run has none of the questions.
     """
     by_id: dict[str, Sample] = {}
     by_text: dict[str, Sample] = {}

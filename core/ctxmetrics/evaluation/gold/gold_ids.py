@@ -115,7 +115,10 @@ def _decode(id_: str) -> str:
 
 
 def _strip_address(id_: str) -> str:
-    """Return an id without the parts of an address that name no other page: protocol, port, index page, what counts visitors."""
+    """Return an id without the parts of an address that do not change the page.
+
+    These are the protocol, the port, the index page and parameters that count visitors.
+    """
     address = _PROTOCOL.sub("", id_)
     if address != id_:
         address = _INDEX_PAGE.sub("", _PORT.sub("", address, count=1))
@@ -240,7 +243,7 @@ def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Fin
     Where there is no corpus, an id that is not there proves nothing, unless it is there in another form.
     """
     forms = IdForms(passages)
-    doubles = _Doubles(passages)
+    duplicates = _Duplicates(passages)
     for question in questions:
         yield from _check_repeated(question)
         for passage in question.gold:
@@ -250,7 +253,7 @@ def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Fin
                 yield from _check_missing(question, passage.id, passages, forms)
             else:
                 yield from _check_own_text(question, passage, passages)
-        yield from doubles.check(question)
+        yield from duplicates.check(question)
         yield from _check_overlaps(question)
 
 
@@ -345,33 +348,37 @@ def _check_own_text(question: Question, passage: GoldPassage, passages: Passages
     yield question.make_finding("other_text", evidence, (passage.id or "",))
 
 
-class _Doubles:
+class _Duplicates:
     """Passages that are equal to gold, or nearly, and not gold themselves."""
 
     def __init__(self, passages: Passages) -> None:
         self._passages = passages
-        # The doubles of each gold passage so far, by its place: many questions have the same gold.
-        self._doubles: dict[int, Sequence[int]] = {}
+        # The duplicates of each gold passage so far, by its place: many questions have the same gold.
+        self._duplicates: dict[int, Sequence[int]] = {}
 
     def check(self, question: Question) -> Iterator[Finding]:
-        """Yield a finding for each gold passage of a question that has doubles which are not gold."""
+        """Yield a finding for each gold passage of a question that has duplicates which are not gold."""
         for passage in question.gold:
             if not passage.places:
                 continue
-            first_place = passage.places[0]  # at each of its places is the same text
-            doubles = [place for place in self._find(first_place) if place not in question.gold_places]
-            if not doubles:
+            first_place = passage.places[0]  # all its places have the same text
+            duplicates = [
+                place for place in self._find(first_place) if place not in question.gold_places
+            ]
+            if not duplicates:
                 continue
-            own = self._passages.name(first_place)
-            names = [self._passages.name(place) for place in doubles]
-            texts = {normalise(self._passages.chunks[place].text) for place in (first_place, *doubles)}
+            gold_name = self._passages.name(first_place)
+            names = [self._passages.name(place) for place in duplicates]
+            texts = {
+                normalise(self._passages.chunks[place].text) for place in (first_place, *duplicates)
+            }
             same = "the same text" if len(texts) == 1 else "nearly the same text"
-            evidence = f"{own!r} is gold, and {_list_names(names)} with {same} is not"
-            yield question.make_finding("double", evidence, (own, *names))
+            evidence = f"{gold_name!r} is gold, and {_list_names(names)} with {same} is not"
+            yield question.make_finding("double", evidence, (gold_name, *names))
 
     def _find(self, place: int) -> Sequence[int]:
-        """Find the places of the doubles of the passage at a place."""
-        if place not in self._doubles:
+        """Find the places of the duplicates of the passage at a place."""
+        if place not in self._duplicates:
             text = self._passages.chunks[place].text
             words = read_words(text)
             language = detect_language(text)
@@ -381,7 +388,7 @@ class _Doubles:
                 without=(place,),
                 most_words=_MAX_SEARCH_WORDS,
             )
-            doubles: list[int] = []
+            duplicates: list[int] = []
             for other in nearest:
                 other_count = self._passages.count_words(other)
                 fewer, more = sorted((len(words), other_count))
@@ -391,10 +398,10 @@ class _Doubles:
                 other_words = read_words(other_text)
                 is_copy = _is_copy(text, other_text) and not has_more_numbers(words, other_words)
                 has_equal_length = fewer >= _MIN_EQUAL_SHARE * more
-                if is_copy or (has_equal_length and _are_doubles(words, other_words, language)):
-                    doubles.append(other)
-            self._doubles[place] = doubles
-        return self._doubles[place]
+                if is_copy or (has_equal_length and _are_duplicates(words, other_words, language)):
+                    duplicates.append(other)
+            self._duplicates[place] = duplicates
+        return self._duplicates[place]
 
 
 def _is_copy(text: str, other: str) -> bool:
@@ -403,17 +410,17 @@ def _is_copy(text: str, other: str) -> bool:
     return bool(shorter) and shorter in longer
 
 
-def _are_doubles(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
+def _are_duplicates(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
     """Tell whether two passages say the same: nearly the same words, and none that differs changes what is stated."""
-    own = Counter(word.key for word in words)
-    other = Counter(word.key for word in others)
-    if own == other:
-        return bool(own)
-    if min(own.total(), other.total()) < _MIN_WORDS_FOR_SHARE:
+    word_counts = Counter(word.key for word in words)
+    other_counts = Counter(word.key for word in others)
+    if word_counts == other_counts:
+        return bool(word_counts)
+    if min(word_counts.total(), other_counts.total()) < _MIN_WORDS_FOR_SHARE:
         return False
-    if (own & other).total() < _MIN_EQUAL_SHARE * (own | other).total():
+    if (word_counts & other_counts).total() < _MIN_EQUAL_SHARE * (word_counts | other_counts).total():
         return False
-    different = (own - other).keys() | (other - own).keys()
+    different = (word_counts - other_counts).keys() | (other_counts - word_counts).keys()
     replaced = [word for word in words if word.key in different]
     if have_opposites(replaced, [word for word in others if word.key in different]):
         return False

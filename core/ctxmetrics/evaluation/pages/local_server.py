@@ -74,7 +74,7 @@ class LocalHandler(BaseHTTPRequestHandler):
     target: ClassVar[re.Pattern[str]]
 
     def check(self) -> list[str | None]:
-        """Return what is asked for after the token, and what the question mark names; each None after a refusal."""
+        """Return the parts of the path after the token: the requested page and its parameters. All are None after a refusal."""
         match = self.target.fullmatch(self.path)
         token, *words = match.groups(None) if match else ("", *[None] * (self.target.groups - 1))
         is_right = secrets.compare_digest((token or "").encode(), self.server.token.encode())

@@ -74,10 +74,10 @@ class Searches(Plain):
 
     Attributes:
         metric: The recall that was asked for.
-        searches: The means of the first searches, of the second ones, and so on.
+        searches: The means of all first searches, of all second searches, and so on.
         samples: The searches of each sample with a value.
         recall: Mean recall of all searches together.
-        units: How many units were judged.
+        units: The number of judged units.
         lost: The units that no search found, in the order of the rows.
     """
 

@@ -31,7 +31,7 @@ def build_call(retriever: object, name: str) -> Call:
         name: The name of the retriever in messages.
 
     Raises:
-        ParameterError: It is nothing that can be asked.
+        ParameterError: The object is no retriever that can be called.
     """
     if isinstance(retriever, type):
         raise ParameterError(

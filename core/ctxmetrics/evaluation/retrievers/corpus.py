@@ -72,7 +72,7 @@ def read_corpus(source: CorpusSource) -> Corpus:
 
     Raises:
         InputFileError: The file cannot be read, or a row has no text.
-        ParameterError: It holds samples, or nothing.
+        ParameterError: The corpus holds samples, or is empty.
     """
     name = "corpus"
     if isinstance(source, (str, os.PathLike)):

@@ -90,7 +90,7 @@ class Pools:
 
     @property
     def asked(self) -> int:
-        """How many pools the judge was asked about."""
+        """The number of pools that the judge was asked about."""
         return len(self._asked)
 
     @property
@@ -269,7 +269,7 @@ class _PlacesInPool:
         self.has_whole_pool: bool = len(self._ranks) == len(pool)
 
     def need_own_question(self, verdicts: Iterable[Verdict]) -> bool:
-        """Tell whether the judge must be asked about the setting alone, since verdicts about the pool do not tell its verdicts."""
+        """Tell whether the judge must be asked about the setting alone: its verdicts do not follow from those about the pool."""
         if self.has_whole_pool:
             return False
         return any(self._needs_own_question(verdict) for verdict in verdicts)

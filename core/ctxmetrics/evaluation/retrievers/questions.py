@@ -25,9 +25,9 @@ def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Samp
     """Read the questions and check that they have what the metrics need, before a retriever is asked.
 
     Raises:
-        ParameterError: They are no samples.
-        MissingFieldError: One has no text, or none has a field that a metric needs.
-        SampleError: One is malformed, or has the id of another.
+        ParameterError: The questions are no samples.
+        MissingFieldError: A question has no text, or no question has a field that a metric needs.
+        SampleError: A question is malformed, or two questions have one id.
     """
     samples: list[Sample] = []
     for number, sample in enumerate(list_samples(questions, "compare_retrievers", "questions"), 1):

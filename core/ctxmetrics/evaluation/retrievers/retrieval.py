@@ -221,7 +221,7 @@ class RetrievalFile:
         """Append a line.
 
         Raises:
-            OutputFileError: It cannot be written.
+            OutputFileError: The file cannot be written.
         """
         try:
             append(self._file, retrieval.to_line())
@@ -257,9 +257,9 @@ class Retriever:
     """One setting: the function that calls it, and the file of its results.
 
     Args:
-        call: Asks it.
-        k: How many contexts count.
-        timeout: Seconds for one call; None: no limit.
+        call: The function that asks the retriever.
+        k: The number of contexts that count, from the top.
+        timeout: The maximum number of seconds for one call; None: no limit.
         file: The file for the results of the retriever; None: no file.
     """
 

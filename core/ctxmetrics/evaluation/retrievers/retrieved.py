@@ -82,7 +82,7 @@ def read_retrieved(value: Any) -> Retrieved:
     stands first.
 
     Raises:
-        SampleError: It holds no list of texts, documents or ids.
+        SampleError: The answer holds no list of texts, documents or ids.
     """
     value = as_list(value)
     if value is None or isinstance(value, str):

@@ -255,7 +255,7 @@ class RetrieverRun:
         """Check, before anything is paid, that some retriever returned the fields that each metric needs.
 
         Raises:
-            MissingFieldError: That is the case, such as of ids.
+            MissingFieldError: No retriever returned such a field, for example ids.
         """
         all_samples = [
             sample
@@ -464,7 +464,7 @@ class RetrieverRun:
         """Compare all other settings with one.
 
         Raises:
-            ParameterError: One has no value in common with it.
+            ParameterError: A setting has no sample with a value in both.
         """
         others = {name: results for name, results in judged.settings.items() if name != first}
         return compare_all(judged.settings[first], others, metrics=self._primary, cluster=self._cluster)
@@ -515,10 +515,10 @@ class _Judged:
 
 
 def check_names(retrievers: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the settings.
+    """Check the names of the settings, and return the settings.
 
     Raises:
-        ParameterError: They are no mapping, there is none, or a name is no text or has the file of another.
+        ParameterError: The settings are no mapping or are empty, a name is no text, or two names would have the same file.
     """
     if not isinstance(retrievers, Mapping) or not retrievers:
         raise ParameterError(

@@ -56,13 +56,13 @@ def shorten(hash_: str, size: int = _TEXT_HASH_LENGTH) -> str:
 
 
 def text_hash(text: str) -> str:
-    """Return the short hash of a unit's text; of a hash, its beginning."""
+    """Return the short hash of a unit's text. If the text is a hash already, return its beginning."""
     hash_ = text.removeprefix(HASH_PREFIX) if text.startswith(HASH_PREFIX) else digest(text)
     return HASH_PREFIX + (hash_ if len(hash_) == _TEXT_HASH_LENGTH else shorten(hash_))
 
 
 def shorten_question(record: Mapping[str, Any]) -> str:
-    """Return the hash of a sample's question and reference as a baseline holds it."""
+    """Return the short hash of a sample's question and reference, in the form of a baseline."""
     return record["hash"] if "key" in record else shorten(record["hash"], _QUESTION_HASH_LENGTH)
 
 

@@ -17,12 +17,13 @@ _INVISIBLE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 def json_line(data: Mapping[str, Any]) -> bytes:
     """Write one line of JSON in UTF-8, without blanks between its parts.
 
-    What a user's judge or metric put there and JSON cannot hold becomes text, NaN null; half a character of two becomes a JSON
-    escape, and so do characters that terminals or readers of lines interpret.
+    - An object of a user's judge or metric that JSON cannot hold becomes a text. NaN becomes null.
+    - A lone surrogate (half of a character) becomes a JSON escape.
+    - Characters that terminals or readers of lines interpret become JSON escapes, too.
     """
     try:
         line = _get_encoder()(data, inf_nan_mode="null", fallback=_to_plain)
-    except ValueError:  # half a character, which UTF-8 cannot hold
+    except ValueError:  # a lone surrogate, which UTF-8 cannot hold
         line = _encode_slowly(data)
     if not line.isascii() or b"\x7f" in line:
         text = line.decode()

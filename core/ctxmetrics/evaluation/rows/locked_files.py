@@ -38,7 +38,7 @@ def _lock(file: int) -> None:
     """Take the lock, which the system gives back when the process ends.
 
     Raises:
-        BlockingIOError: It is taken.
+        BlockingIOError: Another process has the lock.
     """
     try:
         import fcntl
@@ -68,7 +68,7 @@ def append(file: int, *lines: bytes, sync: bool = False) -> None:
         sync: Wait until the disk has them.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     data = memoryview(b"".join(lines))
     written = 0

@@ -138,7 +138,7 @@ def make_folder(path: Path, option: str = "") -> None:
         option: The option that names it, for the message.
 
     Raises:
-        InputFileError: It cannot be made.
+        InputFileError: The folder cannot be created.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)

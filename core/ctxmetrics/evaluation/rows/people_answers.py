@@ -311,7 +311,7 @@ def read_answers(path: Path) -> PeopleAnswers:
     """Read a labels file that somebody has written.
 
     Raises:
-        InputFileError: There is no such file, or it is no file of labels.
+        InputFileError: The file does not exist, or is no file of labels.
     """
     if not path.is_file():
         raise InputFileError(
@@ -341,7 +341,7 @@ def labels_by_key(
 
     Raises:
         InputFileError: The file has no yes or no, or its sentences are not the sentences of the samples.
-        ParameterError: There is no such annotator.
+        ParameterError: The file has no answers of the annotator.
     """
     annotators = dict.fromkeys(name for name, _ in file.answers)
     if annotator is not None and annotator not in annotators:
@@ -462,7 +462,7 @@ def weight_in(labels: Mapping[str, object], who: str) -> float:
     """Return how many samples a labelled sample stands for. It is 1 if its labels do not say.
 
     Raises:
-        SampleError: It is no number above 0, or too large a one.
+        SampleError: The weight is no number above 0, or it is too large.
     """
     weight = labels.get("weight", 1)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= MAX_WEIGHT:

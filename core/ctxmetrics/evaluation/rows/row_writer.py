@@ -217,10 +217,10 @@ class OutFile:
             raise self._problem(error) from None
 
     def finish(self) -> None:
-        """Rename the file to ``PATH``; a table is made of it.
+        """Rename the file to ``PATH``. If ``PATH`` is a table, write the table from the file.
 
         Raises:
-            OutputFileError: It cannot be renamed, or the table cannot be written.
+            OutputFileError: The file cannot be renamed, or the table cannot be written.
         """
         if self._target is None or self.part is None:
             return

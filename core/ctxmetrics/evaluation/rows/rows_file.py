@@ -126,8 +126,8 @@ class LineReader:
         """Read a line. Return None if it holds data that other lines share.
 
         Raises:
-            InputFileError: It is no line of results, or the line that it rests on is not before it.
-            ValueError: It is no JSON.
+            InputFileError: The line is no line of results, or the line with its shared data is not before it.
+            ValueError: The line is no JSON.
         """
         data = self._parse(text)
         if data is None:
@@ -149,7 +149,7 @@ class LineReader:
         """Build the row of a sample from its lines.
 
         Raises:
-            CtxMetricsError: They hold another sample than can be.
+            CtxMetricsError: The lines hold an invalid sample.
         """
         last = lines[-1]
         sample = None

@@ -50,7 +50,7 @@ def read_score(data: Mapping[str, Any]) -> Score:
         data: The fields of the score, with the record of the sample under ``sample``.
 
     Raises:
-        InputFileError: It is no score; the message names the field.
+        InputFileError: The data is no score. The message names the wrong field.
     """
     from ctxmetrics.evaluation.rows import line_forms
 
@@ -90,7 +90,7 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
         record: The record of the sample in the line.
 
     Raises:
-        InputFileError: They do not agree; the message names the field.
+        InputFileError: The fields contradict each other. The message names the field.
     """
     fields["verdicts"] = tuple([_build_verdict(item) for item in fields.get("verdicts", ())])
     if fields.get("usage"):

@@ -227,7 +227,7 @@ def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes
 
 
 def _cut_text(text: str, size: int) -> str:
-    """Cut a text for a sheet, and leave no part of a carriage return at its end."""
+    """Cut a text for a sheet. Do not cut through the code of a carriage return."""
     text = text[:size]
     if not text.endswith(_EXCEL_RETURN):
         for length in range(len(_EXCEL_RETURN) - 1, 0, -1):

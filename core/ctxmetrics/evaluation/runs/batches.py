@@ -104,7 +104,7 @@ class BatchScorer:
 
         Raises:
             MissingExtraError: narwhals is not installed.
-            ParameterError: It is no table, or has a column of a metric's name.
+            ParameterError: The batch is no table, or has a column with the name of a metric.
             CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
         """
         return self._score(table, first_row, whole=False)
@@ -131,7 +131,7 @@ class BatchScorer:
             )
 
     def _score(self, table: Table, first_row: int, *, whole: bool) -> Table:
-        """Score a part of a table: metrics over lists without samples, the others with samples."""
+        """Score a part of a table. Metrics over lists need no samples; samples are built for the other metrics."""
         import narwhals.stable.v1 as nw
 
         frame = frame_of(table)
@@ -371,7 +371,10 @@ def log_orders(metadata: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _log_never_retrieved(rows: Sequence[Any]) -> None:
-    """Log that ids of the first rows, which are samples or pairs of lists, were never retrieved, and what would make them match."""
+    """Log expected ids of the first rows that were never retrieved, and how they could be made to match.
+
+    The rows are samples or pairs of lists.
+    """
     labels = Labels()
     for row in rows[:_MAX_COMPARED_ROWS]:
         if type(row) is tuple:
@@ -480,7 +483,7 @@ def frame_of(table: Any) -> nw.DataFrame[Any]:
 
     Raises:
         MissingExtraError: narwhals is not installed.
-        ParameterError: It is no table.
+        ParameterError: The object is no table.
     """
     with importing("narwhals"):
         import narwhals.stable.v1 as nw

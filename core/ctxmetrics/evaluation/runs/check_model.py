@@ -131,7 +131,7 @@ class ModelCheck(Plain):
 
 
 def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries: int = 0) -> ModelCheck:
-    """Send tiny requests to a model on the path that a run takes, and say what works and what does not.
+    """Check a model with tiny requests, on the path of a run. Report what works and what does not.
 
     A language model gets one request. A decision model gets three: the first asks some questions, the second asks them in
     another order and under other ids, and the third has as many questions as the judge sends at most. Nothing is remembered or
@@ -148,7 +148,7 @@ def check_model(model: object, *, timeout: float = DEFAULT_TIMEOUT, max_retries:
         The findings; ``ok`` says whether the model can be used.
 
     Raises:
-        ParameterError: It is no model, has no key, or needs a package that is not installed.
+        ParameterError: ``model`` is no model, has no key, or needs a package that is not installed.
     """
     model = coerce_text(model) if isinstance(model, str) else model
     judge = model if isinstance(model, (DecisionJudge, LLMJudge)) else LLMJudge(coerce_model(model))

@@ -137,15 +137,15 @@ def estimate(
         judge: As for `evaluate`: the embedded judge, an `NLIJudge` (which sends nothing), an `LLMJudge`, a
             `ScriptedJudge` or a `DecisionJudge`.
         cache: The cache that the run will use. Judgements in it are free.
-        controls: As for `evaluate`; they are counted among the calls and tokens.
+        controls: As for `evaluate`. Their calls and tokens are counted, too.
 
     Returns:
         The numbers of samples, requests and tokens.
 
     Raises:
-        ParameterError: Another judge, whose costs are not known; or as `evaluate` raises.
-        MissingFieldError: As `evaluate` raises.
-        SampleError: As `evaluate` raises.
+        ParameterError: The judge is another one, and its costs are not known. Or `evaluate` raises it.
+        MissingFieldError: `evaluate` raises it.
+        SampleError: `evaluate` raises it.
     """
     run = Evaluation(
         samples,

@@ -139,7 +139,7 @@ def read_run(path: str | os.PathLike[str]) -> tuple[Results, Origin]:
     """Read the values of a file of results, or a baseline, and where they come from.
 
     Raises:
-        InputFileError: It holds no results.
+        InputFileError: The file holds no results.
     """
     rows = list(read_values(path))
     results = Results.from_rows(rows, path)
@@ -154,7 +154,7 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
         paths: The files in the order of time.
 
     Raises:
-        InputFileError: There is none, or one holds no results.
+        InputFileError: There is no file, or a file holds no results.
     """
     runs: list[RunPoint] = []
     before = _RunSamples(())

@@ -19,12 +19,12 @@ def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) ->
     """Return the metrics with their judges; a text names a metric or a judge as on the command line.
 
     Raises:
-        ParameterError: One is no metric, two have one name, or there is none.
+        ParameterError: An item is no metric, two metrics have one name, or the list is empty.
         CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
     """
     if isinstance(metrics, (str, Metric, type)) or not isinstance(metrics, Iterable):
         raise ParameterError(
-            f"evaluate: metrics must be a list of metrics. Write {_as_list(metrics)} for a single one."
+            f"evaluate: metrics must be a list of metrics. Write {_suggest_list(metrics)} for a single one."
         )
     judge = coerce_text(judge)
     checked: list[Metric] = []
@@ -53,7 +53,7 @@ def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) ->
     return tuple(checked)
 
 
-def _as_list(metrics: object) -> str:
+def _suggest_list(metrics: object) -> str:
     """Suggest to write a list, if a single metric was given instead."""
     if isinstance(metrics, str):
         return f"[{metrics!r}]"

@@ -74,7 +74,7 @@ def check_options(options: RunOptions) -> dict[str, Any]:
 
     Raises:
         ParameterError: A number is out of range, or ``on_error`` is unknown.
-        TypeError: There is no such option.
+        TypeError: An option does not exist.
     """
     for name, value in options.items():
         if name not in DEFAULTS:

@@ -116,8 +116,8 @@ class Range:
     """A figure for losses of single parts, and for losses of whole samples.
 
     Attributes:
-        parts: The figure if single parts change; None if there is none.
-        samples: The figure if whole samples change; None if there is none.
+        parts: The figure if samples lose single parts; None if there is none.
+        samples: The figure if samples lose their whole values; None if there is none.
         part: The noun for a part.
     """
 

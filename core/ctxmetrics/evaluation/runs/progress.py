@@ -21,12 +21,12 @@ class Progress:
     """How far a run is.
 
     Attributes:
-        done: Samples finished.
-        total: Samples in all, or None if it is not known.
-        failed: Samples with a score that failed.
-        calls: Requests sent.
-        seconds: Seconds since the start.
-        tokens: Tokens sent and received.
+        done: The number of finished samples.
+        total: The number of all samples, or None if it is not known.
+        failed: The number of samples with a failed score.
+        calls: The number of sent requests.
+        seconds: The seconds since the start.
+        tokens: The number of tokens sent and received.
         cost: The cost of the requests in the currency of the server; None if the server does not state it.
     """
 
@@ -50,7 +50,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to go at this rate, or None if it is not known."""
+        """The remaining seconds at the present rate, or None if they are not known."""
         if self.total is None or not self.rate:
             return None
         return (self.total - self.done) / self.rate

@@ -107,7 +107,7 @@ class ResultFigures(ResultRows):
         """Return the first metric, or the named one, whose units have stages in some of the rows.
 
         Raises:
-            ParameterError: There is none.
+            ParameterError: No metric has such units.
         """
         names = self.metrics if metric is None else (metric,)
         staged = find_staged_metric(rows, [name for name in names if name in self.metrics])
@@ -189,7 +189,7 @@ class ResultFigures(ResultRows):
 
         Raises:
             CtxMetricsError: The run wrote its rows to a file and keeps values only.
-            ParameterError: There is no such metric, it counts no units, or the rows hold no texts; a context has no span,
+            ParameterError: The metric does not exist, it counts no units, or the rows hold no texts; a context has no span,
                 or one of another length than its text.
         """
         self._need_rows("reference_spans")

@@ -88,7 +88,7 @@ class RunFile:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that it was put in (``--tag``); the folder of the file if it was put in none."""
+        """The groups of the run (``--tag``). A run without a group has the folder of its file as its group."""
         return self.tags or (Path(self.name).parent.as_posix(),)
 
     @property

@@ -318,7 +318,7 @@ def write_pages(folder: RunFolder, out: Path) -> Sequence[Path]:
         out: The folder of the pages; it is made.
 
     Raises:
-        InputFileError: It cannot be made, or a page is no place for a file.
+        InputFileError: The folder cannot be created, or a page cannot be written there.
         OutputFileError: Writing failed.
     """
     runs = folder.list_runs()

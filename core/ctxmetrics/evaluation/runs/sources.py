@@ -75,7 +75,7 @@ class Source:
         joined: The separator of the passages of each list, if nearly every sample has several in its only text.
 
     Raises:
-        ParameterError: It is no iterable of samples.
+        ParameterError: ``samples`` is no iterable of samples.
         SampleError: A sample of the list is malformed, or has the id of another.
         MissingFieldError: No sample of the list has a field that a metric needs.
     """
@@ -149,7 +149,7 @@ class Source:
         """Return the next sample of a stream, or None at the end.
 
         Raises:
-            SampleError: It is malformed, or the iterable itself raised; that is the end too.
+            SampleError: The sample is malformed, or the iterable itself raised an error. Then the stream has ended.
             MissingFieldError: At the end: no sample had a field that a metric needs.
         """
         try:
@@ -256,7 +256,7 @@ class Source:
 
 
 def to_sample(item: object, plan: Plan | None, where: str) -> Sample:
-    """Return a sample, or the one whose fields a mapping holds.
+    """Return a sample as it is, or build one from a mapping of fields.
 
     Args:
         item: The sample or the mapping.
@@ -264,7 +264,7 @@ def to_sample(item: object, plan: Plan | None, where: str) -> Sample:
         where: The name of the sample in messages.
 
     Raises:
-        SampleError: It is neither, or a field is wrong.
+        SampleError: The object is neither a sample nor a mapping, or a field is wrong.
     """
     if isinstance(item, Mapping) and plan is not None:
         return read_sample(item, plan, where=where)
@@ -280,7 +280,7 @@ def list_samples(
     function: str,
     what: str = "samples",
 ) -> list[Sample]:
-    """List samples, mappings of their fields, or those of a file; no two have the same id.
+    """List samples, given as samples, as mappings of their fields, or as a file. No two may have the same id.
 
     Args:
         source: The samples, or the path of a file.
@@ -288,8 +288,8 @@ def list_samples(
         what: The noun for the samples in messages, in the plural.
 
     Raises:
-        ParameterError: They are no samples.
-        SampleError: One is malformed, or has the id of another.
+        ParameterError: The objects are no samples.
+        SampleError: A sample is malformed, or two samples have one id.
         InputFileError: The file cannot be read.
     """
     if isinstance(source, (str, os.PathLike)):
@@ -366,7 +366,7 @@ def check_id(sample: Sample, number: int, numbers_by_id: dict[str, int]) -> None
         numbers_by_id: The numbers of the samples before it, by id.
 
     Raises:
-        SampleError: One before it has its id: their results could not be told apart.
+        SampleError: An earlier sample has the same id, so that their results could not be told apart.
     """
     if sample.id is None:
         return

@@ -65,7 +65,7 @@ def score_dataset(
     """Score a dataset of Hugging Face's ``datasets`` as `score_table` does, and return it with the metrics' columns.
 
     Raises:
-        ParameterError: It is several datasets, or a stream.
+        ParameterError: The dataset is a stream, or holds several datasets.
     """
     if hasattr(dataset, "keys"):
         raise ParameterError(
@@ -139,7 +139,7 @@ def score_table(
     Raises:
         MissingExtraError: narwhals is not installed.
         MissingFieldError: No row has a field that a metric needs.
-        ParameterError: It is no table, or has a column of a metric's name.
+        ParameterError: ``table`` is no table, or has a column with the name of a metric.
         CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
     """
     if isinstance(table, (str, os.PathLike)):

@@ -192,7 +192,7 @@ def read_labelled(
 
     Raises:
         InputFileError: The file has no yes or no, or was made for other samples.
-        ParameterError: There is no such annotator.
+        ParameterError: The file has no answers of the annotator.
     """
     all_samples = list(samples)
     by_key = samples_by_key(all_samples)
