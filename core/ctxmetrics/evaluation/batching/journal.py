@@ -149,7 +149,7 @@ class Journal:
         self.intents = sorted(intents, key=lambda intent: intent.made)
 
     def close(self) -> None:
-        """Close both files, and give the lock back."""
+        """Close both files, and release the lock."""
         with suppress(AttributeError):  # it was not opened
             self._database.close()
 

@@ -48,8 +48,8 @@ class BatchState(NamedTuple):
     """The state of a batch at its provider.
 
     Attributes:
-        status: The provider's word.
-        ended: Whether it has ended.
+        status: The provider's word for the state.
+        ended: Whether the batch has ended.
         results: The ids of the files with the answers.
         problem: The provider's message about a fault of the whole batch; empty if there is none.
         bad_lines: The numbers of the lines that it refused, from 1.

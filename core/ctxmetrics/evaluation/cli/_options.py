@@ -231,7 +231,7 @@ class SampleFile(Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFile(Columns):
-    """The questions with the expected items, and how their file is read."""
+    """The questions with what is expected, and how their file is read."""
 
     questions: Annotated[
         Path,
@@ -299,7 +299,7 @@ class Judging(Asking):
 
 @dataclass(frozen=True, kw_only=True)
 class Gates:
-    """The conditions of a run. If one fails, the exit status is 1."""
+    """What must hold of a run, else the exit status is 1."""
 
     fail_under: Annotated[
         list[str] | None, Help("NAME=VALUE: exit 1 if that mean is lower. Repeatable.")
@@ -362,7 +362,7 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """The prices of tokens."""
+    """What tokens cost."""
 
     price_in: Annotated[float | None, Help("Dollars for a million tokens that are sent.", lowest=0)] = (
         None

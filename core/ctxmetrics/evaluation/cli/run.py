@@ -65,7 +65,7 @@ class Calls:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutput:
-    """The files that are written, and the files that are kept for a later run."""
+    """What is written, and kept for a later run."""
 
     folder: Annotated[
         Path | None,
@@ -87,7 +87,7 @@ class RunOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class RunGates(Gates):
-    """The conditions of each setting. If one fails, the exit status is 1."""
+    """What must hold of each setting, else the exit status is 1."""
 
     primary: Annotated[
         list[str] | None,

@@ -30,7 +30,7 @@ class ComparedStage(Plain):
     """A stage of two runs.
 
     Attributes:
-        name: Its name.
+        name: The name of the stage.
         samples: How many samples have it in both runs, else in the one that has it.
         before: Mean recall of the first run on these samples, from 0 to 1; None if it has no such stage.
         after: That of the second.

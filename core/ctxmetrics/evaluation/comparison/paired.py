@@ -100,7 +100,7 @@ class _Values:
 def _read_values(
     column: PairedColumn, positions: Iterable[int], clusters: Sequence[str] | None
 ) -> _Values:
-    """Read the values of a metric for the samples at some positions that have one in both runs."""
+    """Read the values of a metric at some positions. Only samples with a value in both runs count."""
     values = _Values([], [], [], None if clusters is None else [])
     for position in positions:
         before = column.before[position]

@@ -250,7 +250,7 @@ def _get_single_row(
 
 
 def _check_questions(values: Mapping[str, Any], partner: Mapping[str, Any], place: str) -> None:
-    """Refuse a partner of one id with another question."""
+    """Refuse a partner that has the same id and another question."""
     question = values.get("user_input")
     expected = partner.get("user_input")
     if question and expected and _fold_text(question) != _fold_text(expected):

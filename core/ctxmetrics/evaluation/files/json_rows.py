@@ -204,7 +204,7 @@ def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[di
 
 
 def _count_fields(rows: list[Any]) -> int:
-    """Return how many fields of a sample the rows have."""
+    """Count the fields of a sample that the rows have."""
     try:
         absent = recognise(rows[:LOOKAHEAD_ROWS]).reading.absent
     except CtxMetricsError:  # the readers of the rows name what is wrong with one

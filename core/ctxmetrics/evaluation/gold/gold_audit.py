@@ -156,8 +156,8 @@ class AuditedMean(Plain):
         run: The name of the run, or of two runs whose difference it is.
         mean: The mean by the gold as it is.
         corrected: The mean with the changes of the random part, for all questions.
-        interval: Its 95 % interval, which is as much wider as the random part allows.
-        survives: Of a difference that is one by the gold as it is: whether it is one by the audit, too. Else None.
+        interval: The 95 % interval of ``corrected``. It is wider, since only the random part was audited.
+        survives: Whether a difference by the gold as it is also is a difference by the audit. None if there is no difference.
     """
 
     run: str

@@ -190,7 +190,7 @@ class IdForms:
 
     @cached_property
     def _by_number(self) -> Mapping[str, Sequence[str]]:
-        """The ids that are a number, or a number after one word, by the number."""
+        """The ids that consist of a number, or of one word and a number, by the number."""
         return self._group(_find_number)
 
     @cached_property
@@ -238,7 +238,7 @@ class IdForms:
 
 
 def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Finding]:
-    """Yield what is wrong with the gold passages of each question.
+    """Yield the faults of the gold passages of each question.
 
     Where there is no corpus, an id that is not there proves nothing, unless it is there in another form.
     """
@@ -405,13 +405,13 @@ class _Duplicates:
 
 
 def _is_copy(text: str, other: str) -> bool:
-    """Tell whether one of two texts holds the other one as it stands."""
+    """Tell whether one of two texts contains the other word for word."""
     shorter, longer = sorted((normalise(text), normalise(other)), key=len)
     return bool(shorter) and shorter in longer
 
 
 def _are_duplicates(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
-    """Tell whether two passages say the same: nearly the same words, and none that differs changes what is stated."""
+    """Tell whether two passages say the same: nearly all words are equal, and no different word changes the statement."""
     word_counts = Counter(word.key for word in words)
     other_counts = Counter(word.key for word in others)
     if word_counts == other_counts:
@@ -434,6 +434,6 @@ def _check_overlaps(question: Question) -> Iterator[Finding]:
     for place, share in enumerate(measure_overlaps(texts)):
         is_equal_to_earlier = normalise(texts[place]) in map(normalise, texts[:place])
         if share >= _MIN_REPEATED_SHARE and not is_equal_to_earlier:
-            own = with_text[place].id or shorten(texts[place])
-            evidence = f"{share:.0%} of the gold passage {own!r} stands in another one of this question"
-            yield question.make_finding("overlap", evidence, (own,))
+            passage_name = with_text[place].id or shorten(texts[place])
+            evidence = f"{share:.0%} of the gold passage {passage_name!r} stands in another one of this question"
+            yield question.make_finding("overlap", evidence, (passage_name,))

@@ -92,14 +92,14 @@ class Pool:
     retrieved: tuple[int, ...]
     first: frozenset[int]
 
-    def name(self, place: int) -> str:
+    def name(self, index: int) -> str:
         """Return the id of a passage, else the beginning of its text."""
-        return self.ids[place] or shorten(self.texts[place])
+        return self.ids[index] or shorten(self.texts[index])
 
-    def get_key(self, place: int) -> str:
+    def get_key(self, index: int) -> str:
         """Return the key of a passage, in the form of the keys of the question's gold."""
-        id_ = self.ids[place] if self.question.has_ids else None
-        return make_key(id_, self.texts[place])
+        id_ = self.ids[index] if self.question.has_ids else None
+        return make_key(id_, self.texts[index])
 
     @property
     def sample(self) -> Sample:
@@ -116,10 +116,10 @@ def build_pools(
     questions: Sequence[Question], passages: Passages, runs: Mapping[str, Sequence[Sample | None]]
 ) -> Iterator[Pool]:
     """Build the pool of each question that has an answer as reference and at least one passage."""
-    for place, question in enumerate(questions):
+    for question_index, question in enumerate(questions):
         if not is_answer(question.reference):
             continue
-        results = [run[place] for run in runs.values()]
+        results = [run[question_index] for run in runs.values()]
         pool = _build_pool(question, passages, [sample for sample in results if sample is not None])
         if pool.texts:
             yield pool
@@ -142,12 +142,12 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
         ids = sample.retrieved_context_ids
         if not contexts and ids:
             places = [
-                place
+                index
                 for id_ in ids[:_JUDGED_RESULTS_PER_RUN]
-                for place in passages.places_by_id.get(id_, ())[:1]
+                for index in passages.places_by_id.get(id_, ())[:1]
             ]
-            contexts = tuple(passages.chunks[place].text for place in places)
-            ids = tuple(passages.chunks[place].id or "" for place in places)
+            contexts = tuple(passages.chunks[index].text for index in places)
+            ids = tuple(passages.chunks[index].id or "" for index in places)
         ranked: dict[str, None] = {}
         for number, text in enumerate(contexts):
             key = normalise(text)
@@ -163,8 +163,8 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             ranked[key] = None
         retrieved |= ranked
         first_keys.update([*ranked][:_FIRST_RESULT_COUNT])
-    for place in _search(question, passages):
-        chunk = passages.chunks[place]
+    for index in _search(question, passages):
+        chunk = passages.chunks[index]
         passages_by_text.add(normalise(chunk.text), chunk.id, chunk.text)
     order = {key: number for number, key in enumerate(passages_by_text.texts)}
     return Pool(
@@ -208,15 +208,15 @@ def _find_useless(sample: Sample) -> frozenset[str]:
 
 def _search(question: Question, passages: Passages) -> Sequence[int]:
     """Search the passages for the sentences of the reference that the gold passages do not have."""
-    places: dict[int, None] = {}
+    indexes: dict[int, None] = {}
     gold_words = frozenset[str]().union(*question.gold_content)
     for sentence in split_sentences(question.reference):
         content = find_content(sentence)
         if question.gold and len(content & gold_words) >= _MIN_STATED_SHARE * len(content):
             continue
-        for place in passages.search(content, _PASSAGES_PER_SENTENCE):
-            places[place] = None
-    return [*places][:_PASSAGES_PER_QUESTION]
+        for index in passages.search(content, _PASSAGES_PER_SENTENCE):
+            indexes[index] = None
+    return [*indexes][:_PASSAGES_PER_QUESTION]
 
 
 # --- findings ---
@@ -240,7 +240,7 @@ class PoolFindings:
         self._usefulness_verdicts = row[_PRECISION_METRIC.name].verdicts
         self._passages = passages
         self._by_words = by_words
-        # By the place of a passage, the keys of the words of each of its sentences.
+        # By the index of a passage, the keys of the words of each of its sentences.
         self._words_by_place: dict[int, Sequence[frozenset[str]]] = {}
 
     def __iter__(self) -> Iterator[Finding]:
@@ -256,7 +256,7 @@ class PoolFindings:
     def _unite_gold(self, without: int | None = None) -> frozenset[str]:
         """Return the words of all gold passages together, or of all except one."""
         return frozenset[str]().union(
-            *(self._words[place] for place in self._pool.gold if place != without)
+            *(self._words[index] for index in self._pool.gold if index != without)
         )
 
     def _weigh(self, keys: Iterable[str], whole: Iterable[str]) -> float:
@@ -280,13 +280,13 @@ class PoolFindings:
             return False
         if find_language(self._question.text) not in {None, language}:
             return False
-        places = self._pool.gold or range(len(self._pool.texts))
-        return all(find_language(self._pool.texts[place]) not in {None, language} for place in places)
+        indexes = self._pool.gold or range(len(self._pool.texts))
+        return all(find_language(self._pool.texts[index]) not in {None, language} for index in indexes)
 
     def _check_reference(self) -> Iterator[Finding]:
         """Find sentences of the reference that no passage states, and sentences that the gold contradicts."""
         unstated: list[Verdict] = []
-        gold = GoldTexts([self._pool.texts[place] for place in self._pool.gold], self._question)
+        gold = GoldTexts([self._pool.texts[index] for index in self._pool.gold], self._question)
         language = detect_language(self._question.reference)
         for unit in self._unit_verdicts:
             is_stated = unit.value is True and unit.code != "uncertain"
@@ -310,7 +310,7 @@ class PoolFindings:
 
     def _name_gold(self) -> str:
         """Name the gold of the question: by the id of its only passage, or as several passages."""
-        ids = [self._pool.ids[place] for place in self._pool.gold]
+        ids = [self._pool.ids[index] for index in self._pool.gold]
         if len(ids) > 1:
             return "its gold passages"
         return f"its gold passage {ids[0]!r}" if ids[0] else "its gold passage"
@@ -350,7 +350,7 @@ class PoolFindings:
         units = self._unit_verdicts
         if len(gold) == 1 or not units or any(unit.value is None for unit in units):
             return
-        names = {place: self._pool.name(place) for place in gold}
+        names = {index: self._pool.name(index) for index in gold}
         if all(unit.value and len(self._find_stating(unit)) == len(gold) for unit in units):
             if gold:
                 evidence = f"each of {', '.join(names.values())} states the whole reference alone"
@@ -364,13 +364,13 @@ class PoolFindings:
                 f"{names[needless[0]]!r} adds no sentence of the reference to the other gold passages"
             )
             yield self._question.make_finding(
-                "adds_nothing", evidence, [names[place] for place in needless]
+                "adds_nothing", evidence, [names[index] for index in needless]
             )
 
     @cached_property
     def _needless(self) -> Sequence[int]:
         """The gold passages that add nothing to the others."""
-        return [place for place in self._pool.gold if self._adds_nothing(place)]
+        return [index for index in self._pool.gold if self._adds_nothing(index)]
 
     def check_first_results(self, like_run: LikeRun | None) -> Iterator[Finding]:
         """Find gold that is nearly the first results of a run and has a passage that the answer does not need.
@@ -393,22 +393,22 @@ class PoolFindings:
         stating = (span.context for span in unit.evidence if span.whole)
         return frozenset(self._pool.gold).intersection(stating)
 
-    def _adds_nothing(self, place: int) -> bool:
+    def _adds_nothing(self, index: int) -> bool:
         """Tell whether a gold passage states nothing of the reference that the other gold passages do not state.
 
         For the embedded judge the condition is stricter: the passage states nothing of the reference and has few of its words.
         """
         for unit in self._unit_verdicts:
-            if not any(span.context == place for span in unit.evidence):
+            if not any(span.context == index for span in unit.evidence):
                 continue
-            other_stating = self._find_stating(unit) - {place}
+            other_stating = self._find_stating(unit) - {index}
             if self._by_words or not other_stating:
                 return False
         if not self._by_words:
             return True
         content = self._question.reference_content
-        shared_words = content & self._words[place]
-        words_of_no_other = shared_words - self._unite_gold(place)
+        shared_words = content & self._words[index]
+        words_of_no_other = shared_words - self._unite_gold(index)
         has_few_words = self._weigh(shared_words, content) < _MIN_SHARE_IN_GOLD
         adds_few_words = self._weigh(words_of_no_other, content) < _MIN_NEW_SHARE_IN_GOLD
         return has_few_words and adds_few_words
@@ -419,31 +419,31 @@ class PoolFindings:
         """Find retrieved passages that the judge calls useful with evidence, and that are not gold."""
         if not self._question.gold:
             return
-        for place in self._pool.retrieved:
-            quote = self._find_use(place)
+        for index in self._pool.retrieved:
+            quote = self._find_use(index)
             if quote:
-                name = self._pool.name(place)
+                name = self._pool.name(index)
                 evidence = f"{name!r} was retrieved, is useful and is not gold: {shorten(quote, 160)!r}"
-                yield self._question.make_finding("hole", evidence, (self._pool.get_key(place),))
+                yield self._question.make_finding("hole", evidence, (self._pool.get_key(index),))
 
-    def _find_use(self, place: int) -> str:
+    def _find_use(self, index: int) -> str:
         """Find the quote that makes a passage useful. Return an empty text if the passage is not useful."""
-        verdict = self._usefulness_verdicts[place] if place < len(self._usefulness_verdicts) else None
+        verdict = self._usefulness_verdicts[index] if index < len(self._usefulness_verdicts) else None
         is_useful = verdict is not None and verdict.value and verdict.evidence
-        if verdict is not None and is_useful and (not self._by_words or self._has_answer(place)):
+        if verdict is not None and is_useful and (not self._by_words or self._has_answer(index)):
             return verdict.evidence[0].quote
         if not self._by_words:
             return ""
         for unit in self._unit_verdicts:
-            quotes = [span.quote for span in unit.evidence if span.context == place]
-            if quotes and self._is_nearer_than_gold(place, unit.text, _MIN_LEAD_WITHOUT_VERDICT):
+            quotes = [span.quote for span in unit.evidence if span.context == index]
+            if quotes and self._is_nearer_than_gold(index, unit.text, _MIN_LEAD_WITHOUT_VERDICT):
                 return quotes[0]
         return ""
 
-    def _has_answer(self, place: int) -> bool:
+    def _has_answer(self, index: int) -> bool:
         """Tell whether a passage has enough words of the reference, or is evidence for the reference and near to the question."""
         content = self._question.reference_content
-        shared_words = content & self._words[place]
+        shared_words = content & self._words[index]
         share = self._weigh(shared_words, content)
         if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
@@ -452,49 +452,49 @@ class PoolFindings:
             return True
         is_evidence = False
         for unit in self._unit_verdicts:
-            if self._is_nearer_than_gold(place, unit.text, _MIN_LEAD_OVER_GOLD):
+            if self._is_nearer_than_gold(index, unit.text, _MIN_LEAD_OVER_GOLD):
                 return True
-            if any(span.context == place for span in unit.evidence):
+            if any(span.context == index for span in unit.evidence):
                 is_evidence = True
         question_words = find_content(self._question.text)
-        share_of_question = self._weigh(question_words & self._words[place], question_words)
-        is_near = share_of_question >= _MIN_QUESTION_SHARE_IN_HOLE or place in self._pool.first
+        share_of_question = self._weigh(question_words & self._words[index], question_words)
+        is_near = share_of_question >= _MIN_QUESTION_SHARE_IN_HOLE or index in self._pool.first
         return is_evidence and is_near
 
-    def _is_nearer_than_gold(self, place: int, text: str, min_lead: float) -> bool:
+    def _is_nearer_than_gold(self, index: int, text: str, min_lead: float) -> bool:
         """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage.
 
         Args:
-            place: The place of the passage.
+            index: The index of the passage in the pool.
             text: The sentence.
             min_lead: How much more, as a share of the sentence.
         """
         content = find_content(text)
         if len(content) < _MIN_SENTENCE_WORDS:
             return False
-        share = self._measure_nearest(content, place)
+        share = self._measure_nearest(content, index)
         if share < _MIN_SENTENCE_SHARE_IN_HOLE:
             return False
         gold_shares = (self._measure_nearest(content, gold) for gold in self._pool.gold)
         return share >= max(gold_shares, default=0.0) + min_lead
 
-    def _measure_nearest(self, content: frozenset[str], place: int) -> float:
+    def _measure_nearest(self, content: frozenset[str], index: int) -> float:
         """Measure the share of some words that the two nearest sentences of a passage have together."""
         missing = content
         for _ in range(2):
-            shared_words = [missing & words for words in self._sentence_words(place)]
+            shared_words = [missing & words for words in self._sentence_words(index)]
             weights = [self._sum_weights(words) for words in shared_words]
             if shared_words:
                 nearest = weights.index(max(weights))
                 missing -= shared_words[nearest]
         return self._weigh(content - missing, content)
 
-    def _sentence_words(self, place: int) -> Sequence[frozenset[str]]:
+    def _sentence_words(self, index: int) -> Sequence[frozenset[str]]:
         """Return the keys of the words of each sentence of a passage."""
-        if place not in self._words_by_place:
-            text = self._pool.texts[place]
-            self._words_by_place[place] = [
+        if index not in self._words_by_place:
+            text = self._pool.texts[index]
+            self._words_by_place[index] = [
                 frozenset(word.key for word in read_words(text[start:end]))
                 for start, end in sentences(text)
             ]
-        return self._words_by_place[place]
+        return self._words_by_place[index]

@@ -33,7 +33,7 @@ class StageMeans(Plain):
     """One stage over the samples that have it.
 
     Attributes:
-        name: Its name.
+        name: The name of the stage.
         samples: The number of samples that have this stage and a value.
         recall: Mean recall of the contexts of the stage, from 0 to 1. A later stage that only selects contexts cannot have more.
             None if every sample has a unit that was not judged.
@@ -277,14 +277,14 @@ def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> Lost:
     Args:
         sample: The name of the sample.
         unit: The verdict about the unit.
-        stage_index: The index of the last stage that held the unit; None if no stage held it.
+        stage_index: The index of the last stage that supported the unit; None if no stage did.
     """
     if stage_index is None:
         return Lost(sample, unit.id, unit.text)
     stage, next_stage = unit.details["stages"][stage_index : stage_index + 2]
     id_ = None
     rank = None
-    if stage["contexts"]:  # a yes without evidence has none
+    if stage["contexts"]:  # a supported unit without evidence has none
         rank, _, _, id_ = min(stage["contexts"], key=_order_contexts)
         if id_ is None:
             id_ = f"c{rank}"

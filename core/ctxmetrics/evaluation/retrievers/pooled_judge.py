@@ -314,7 +314,7 @@ class _PlacesInPool:
         return replace(verdict, value=False, code=None, reason=reason)
 
     def find_rating(self, verdicts: Sequence[Verdict], rank: int) -> Verdict:
-        """Find the verdict about the context of a rank among the verdicts about the contexts of the pool."""
+        """Find the verdict about the context at a rank of the setting, among the verdicts about the pool."""
         verdict = verdicts[self._pool_indexes[rank]]
         evidence = tuple(replace(span, context=rank) for span in verdict.evidence)
         return replace(verdict, id=f"c{rank + 1}", evidence=evidence)

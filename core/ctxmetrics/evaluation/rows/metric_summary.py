@@ -28,9 +28,9 @@ class MetricSummary:
     """One metric over all samples.
 
     Attributes:
-        metric: Its name.
-        samples: How many rows the run has.
-        scored: How many have a value.
+        metric: The name of the metric.
+        samples: The number of rows of the run.
+        scored: The number of rows with a value.
         mean: Mean of the values, or None if there is none. Rows without a value are not in it: see
             ``missing``.
         interval: 95 % interval of the mean, samples as units, or None below two values.

@@ -26,8 +26,8 @@ class MetricValues:
     """The values of one metric, one a row.
 
     Attributes:
-        metric: Its name.
-        scale: Its highest score.
+        metric: The name of the metric.
+        scale: The highest score of the metric.
         values: The value of each row; NaN for a row without a value.
         codes: The reason code of each row without a value; None for a row with a value.
         causes: The number of missing verdicts by verdict code.

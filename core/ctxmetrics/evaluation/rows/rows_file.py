@@ -240,7 +240,7 @@ def _read_line(reader: LineReader, text: bytes, number: int, name: str) -> Line 
 
 
 def _describe_bad_line(text: bytes, error: ValueError) -> str:
-    """Say why a line cannot be read, and what to do."""
+    """Say why a line cannot be read, and how to mend the file."""
     if isinstance(error, CtxMetricsError):
         return f"{_NO_RESULTS}: {error} {_HOW_TO_FIX}"
     if text.lstrip().startswith(b"<"):

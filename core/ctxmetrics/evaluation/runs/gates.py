@@ -125,7 +125,7 @@ def describe_overruled(item: Difference, margin: float) -> str | None:
 
 
 def find_worse(before: Results, after: Results) -> str | None:
-    """Return why a run does not take the place of a baseline: a mean fell, or something is missing; else None."""
+    """Return why a run must not replace a baseline: a mean fell, or something is missing. Return None if it may replace it."""
     missing = [name for name in before.metrics if name not in after.metrics]
     if missing:
         return f"this run has no {missing[0]}"

@@ -149,11 +149,11 @@ def describe_gate(
 
     Args:
         results: A run of the same metrics. It shows how much its samples can lose.
-        option: One of `GATES`.
-        name: The metric; its name may leave out parameters if one metric has it.
-        bar: The bar or margin.
-        changed: The share of samples whose value changes between two runs, above 0; None: no more than a loss needs,
-            or a fifth without one.
+        option: The option of the gate: a key of `GATES`.
+        name: The name of the metric. It may leave out parameters if only one metric has the name.
+        bar: The bar or the margin of the gate.
+        changed: The share of samples whose value changes between two runs, above 0; None: as few as a loss
+            needs, or a fifth if there is no loss.
 
     Raises:
         ParameterError: The run has no such metric.

@@ -113,7 +113,7 @@ class Results(ResultFigures):
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
-            InputFileError: The path is no place for a file, or data of another kind is there.
+            InputFileError: No file can be written at the path, or data of another kind is there.
             OutputFileError: Writing failed.
         """
         self._need_rows("to_jsonl")
@@ -268,7 +268,7 @@ class Results(ResultFigures):
 
         Raises:
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
-            InputFileError: The path is no place for a file, or data of another kind is there.
+            InputFileError: No file can be written at the path, or data of another kind is there.
             OutputFileError: Writing failed.
         """
         self._need_rows("to_html")

@@ -374,10 +374,20 @@ class _Samples:
     def list_strata(self) -> list[_Stratum]:
         """List the strata that have samples: first the samples with a difference by the judge, then the samples without."""
         has_changed = np.abs(self.judge) > ROUNDING_ERROR
-        pairs = (True, has_changed), (False, ~has_changed)
-        return [self._stratum(changed, members) for changed, members in pairs if members.any()]
+        strata: list[_Stratum] = []
+        if has_changed.any():
+            strata.append(self._stratum(True, has_changed))
+        if not has_changed.all():
+            strata.append(self._stratum(False, ~has_changed))
+        return strata
 
     def _stratum(self, changed: bool, members: NDArray[np.bool_]) -> _Stratum:
+        """Compute the figures of one stratum.
+
+        Args:
+            changed: Whether its samples have a difference by the judge.
+            members: Whether each sample belongs to the stratum.
+        """
         values = self.judge[members]
         share = len(values) / len(self.judge)
         mean = float(values.mean())

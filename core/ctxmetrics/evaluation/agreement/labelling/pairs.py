@@ -132,7 +132,7 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
 
 
 def list_first_keys(draw: Draw, pairs: RunPairs) -> list[QuestionKey]:
-    """List the samples of a draw by their keys in the first run, each once, in the order of the draw."""
+    """List the keys in the first run of the samples of a draw, each once, in the order of the draw."""
     first_of_second = {second_key: first_key for first_key, second_key in pairs.partners.items()}
     first_keys: dict[QuestionKey, None] = {}
     for item in draw.drawn:
