@@ -42,25 +42,25 @@ _STORED_FORM = ("None", "none")
 
 
 class PairFailure(str):
-    """Why a function has no score for a pair, in words; it stands in the list in the place of the number."""
+    """The reason, in words, why a function has no score for a pair. It stands in the list of scores instead of a number."""
 
     __slots__ = ()
 
 
 class PredictionError(ValueError):
-    """What was returned cannot be matched with the pairs."""
+    """The returned scores cannot be matched with the pairs."""
 
 
 class Queue:
-    """Gathers pairs until a batch is full, or until no more came for a moment.
+    """Gathers pairs until a batch is full, or until no pair came for a moment.
 
-    A pair that several callers ask for at the same time is scored once. The pairs of a cancelled caller
-    are scored all the same, and remembered.
+    A pair that several callers ask for at the same time is scored once. The pairs of a cancelled caller are still scored, and
+    remembered.
 
     Args:
-        predict: Takes a list of pairs; returns what `read_scores` reads, or an awaitable of it.
-        size: Pairs in a batch at most.
-        workers: Calls at the same time at most.
+        predict: A function of a list of pairs. It returns scores that `read_scores` can read, or an awaitable of them.
+        size: The maximum number of pairs in a batch.
+        workers: The maximum number of calls at the same time.
         wait_seconds: How long a batch that is not full waits for more pairs.
     """
 
@@ -92,12 +92,11 @@ class Queue:
         """Ask for the scores of different pairs.
 
         Args:
-            keys: The pairs, and what each is remembered under.
-            memory: Where scores are looked up first. A new score is stored before another request can
-                ask for it.
+            keys: The pairs, each with the key of its score in the memory.
+            memory: The scores that are known. A new score is stored there before another request can ask for it.
 
         Returns:
-            The scores that are remembered, and those to come.
+            The scores that are known, and the futures of the others.
         """
         if self._process != os.getpid():  # a forked child has no threads to release a lock
             self._start_empty()
@@ -124,7 +123,7 @@ class Queue:
         return scores, pending
 
     def _work(self) -> None:
-        """Call the function for one batch after the other, until nothing waits."""
+        """Call the function for one batch after the other, until no pair waits."""
         while True:
             deadline = time.monotonic() + self._wait_seconds
             with self._changed:
@@ -162,7 +161,7 @@ class Queue:
 
 
 def _remember(memory: Memo[float], key: str, done: Future[PairScore]) -> None:
-    """Remember the score of a pair; an error, which is a text, is not remembered."""
+    """Remember the score of a pair. An error, which is a text, is not remembered."""
     score = done.result()
     if not isinstance(score, str):
         memory.remember(key, score)
@@ -179,7 +178,7 @@ async def score_pairs(
         pairs: The pairs.
 
     Returns:
-        The scores, and how many pairs were asked about.
+        The scores, and the number of pairs that were not in the memory.
     """
     run = current_run()
     memory = run.memo or scores_of_process

@@ -22,21 +22,20 @@ _WHOLE_TEXT = re.compile(
     r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
 )
 _WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["pictures"]
-# A lone path or URL of a picture, as Ragas' multimodal metrics load it, or of a document, sound or film; an object of a
-# store; a placeholder or a link of a picture.
+# A text that is only the path or URL of a picture, document, sound or film, or a placeholder or link of a picture.
 _ADDRESS = re.compile(
     r"""
     \s*
     (?:
-        [^\s\x00-\x1f]+
+        [^\s\x00-\x1f]+                          # a path or URL that ends in one of these
         \.(?:
             jpe?g|png|gif|webp|bmp|tiff?|svg|heic
           | pdf|docx?|pptx?|xlsx?
           | mp[34]|wav|ogg|flac|m4a|mov|avi|mkv|webm
         )
         (?:[?\#]\S*)?
-      | (?:s3|gs|file)://\S+
-      | <(?:image|img|audio|video)\b[^<>]*>
+      | (?:s3|gs|file)://\S+                     # an object of a store
+      | <(?:image|img|audio|video)\b[^<>]*>      # <image>
       | !\[[^\]]*\]\([^()]*\)                    # a link of Markdown
     )
     \s*
@@ -46,25 +45,25 @@ _ADDRESS = re.compile(
 _MAX_ADDRESS_CHARACTERS = 4096
 # Values of ``type`` (chat messages, LangChain's blocks) or ``kind`` (pydantic-ai) that say that content is not a text.
 _KINDS = _WORDS["kinds"]
-# Keys under which such content says what it is.
-_MEDIA_TYPES = _WORDS["media_types"]
-# Keys under which it may have a text.
-_TEXTS = _WORDS["texts"]
-# The keys with which a mapping may say that it is not a text.
-_MARKS = frozenset({"kind", "type", *_MEDIA_TYPES})
+# Keys under which such content gives its media type.
+_MEDIA_TYPE_KEYS = _WORDS["media_types"]
+# Keys under which such content may have a text.
+_TEXT_KEYS = _WORDS["texts"]
+# All keys with which a mapping may say that it is not a text.
+_KEYS_OF_MEDIA = frozenset({"kind", "type", *_MEDIA_TYPE_KEYS})
 # The maximum number of characters of a placeholder in a message.
 _MAX_CHARACTERS_SHOWN = 60
 # The words of placeholders that stand where a text or a picture was.
 _PLACEHOLDER_WORDS = read_data("samples", "placeholders.json")
 _PLACEHOLDERS = "|".join(_PLACEHOLDER_WORDS["words"])
 _ABSENT = frozenset(_PLACEHOLDER_WORDS["absent"])
-# What stands in the place of a text: addresses and ids, or one placeholder in brackets.
+# An address or an id that stands in the place of a text.
 _ADDRESS_OR_ID = re.compile(
     r"""
     ["'(<\[{]{0,2}                                # <https://..>, {0f8f..}
     (?:
         (?:[a-z][a-z0-9+.-]*://|www\.)\S+         # an address
-      | (?:mailto|tel|doi|urn):\S+
+      | (?:mailto|tel|doi|urn):\S+                # doi:10.1000/182
       | (?:~|\.{1,2})?/(?:[\w.@-]+/)+[\w.@-]+     # an absolute path
       | (?:urn:uuid:)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
       | (?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{32,128}  # a digest: letters and digits
@@ -73,7 +72,8 @@ _ADDRESS_OR_ID = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_IN_BRACKETS = re.compile(
+# A placeholder in brackets: [IMAGE 1].
+_PLACEHOLDER_IN_BRACKETS = re.compile(
     rf"""
     [\[<({{【（]{{1,2}} [\s_*\#!-]*
     (?:{_PLACEHOLDERS}) (?![^\W\d_])               # a whole word
@@ -88,7 +88,7 @@ _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")[
 _NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places"]))
 # The endings of the names of documents and data.
 _FILE_ENDINGS = "pdf|docx?|pptx?|xlsx?|odt|rtf|md|rst|txt|html?|xml|jsonl?|csv|tsv|epub"
-# The whole of a text that is no more than an address, a file, a place, a number or an id.
+# A text that is only an address, a file, a place, a number or an id.
 ADDRESS_OR_NAME: re.Pattern[str] = re.compile(
     rf"""
     (?:[a-z][a-z0-9+.-]*:)?//\S+                          # an address
@@ -108,7 +108,7 @@ ADDRESS_OR_NAME: re.Pattern[str] = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# The characters of a text that are looked at: an address may go on.
+# The number of characters of a text that are read: an address may be longer.
 LONGEST_NAME = 500
 
 
@@ -134,14 +134,16 @@ def in_text(text: str, *, alone: bool = False) -> str | None:
 
 
 def find_placeholder(text: str) -> str | None:
-    """Return the beginning of a text that is nothing but addresses, ids (UUIDs, digests) or a placeholder: ``[IMAGE 1]``.
+    """Return the beginning of a text that is only addresses, ids (UUIDs, digests) or a placeholder, such as ``[IMAGE 1]``.
 
-    None for any other text, also for an address among words.
+    None for any other text, such as an address among words.
     """
     stripped = text.strip()
     if len(stripped) > _MAX_ADDRESS_CHARACTERS:
         return None
-    placeholder = _IN_BRACKETS.fullmatch(stripped) if stripped[:1] in tuple("[<({【（") else None
+    placeholder = None
+    if stripped[:1] in tuple("[<({【（"):
+        placeholder = _PLACEHOLDER_IN_BRACKETS.fullmatch(stripped)
     if placeholder is not None:
         # Words behind it may describe the picture: then they are a text.
         has_description = any(_describes(word) for word in placeholder["rest"].split())
@@ -156,12 +158,12 @@ def find_placeholder(text: str) -> str | None:
 
 
 def _describes(word: str) -> bool:
-    """Whether a word in a placeholder says something about what is not there."""
+    """Whether a word in a placeholder describes the missing picture or text."""
     return _WORDS_ALONE.fullmatch(word) is not None and word.casefold() not in _ABSENT
 
 
 def is_no_text(text: str) -> bool:
-    """Whether a text is no more than an address, a file, a place, a number or an id, or holds no letter or digit."""
+    """Whether a text is only an address, a file, a place, a number or an id, or has neither a letter nor a digit."""
     if not has_content(text):
         return True
     return ADDRESS_OR_NAME.fullmatch(text.strip()[:LONGEST_NAME]) is not None
@@ -170,7 +172,7 @@ def is_no_text(text: str) -> bool:
 def in_value(value: object) -> str | None:
     """Return what a framework's object, mapping or list holds that is not a text; None if it holds none.
 
-    Messages and lists are looked into. A picture that comes with a text of its own, such as a caption, is that text.
+    The content of messages and lists is checked, too. A picture with a text of its own, such as a caption, counts as that text.
     """
     if isinstance(value, str):
         return in_text(value)
@@ -183,7 +185,7 @@ def in_value(value: object) -> str | None:
         picture = in_value(content)
         if picture:
             return picture
-    is_unmarked = type(value) is dict and _MARKS.isdisjoint(value)  # as nearly always
+    is_unmarked = type(value) is dict and _KEYS_OF_MEDIA.isdisjoint(value)  # as nearly always
     if is_unmarked or _has_text(value):
         return None
     return _media_in(value)
@@ -191,7 +193,7 @@ def in_value(value: object) -> str | None:
 
 def _has_text(value: object) -> bool:
     """Whether an object has a text beside a picture."""
-    texts = (_read_key(value, key) for key in _TEXTS)
+    texts = (_read_key(value, key) for key in _TEXT_KEYS)
     return any(isinstance(text, str) and text.strip() for text in texts)
 
 
@@ -201,7 +203,7 @@ def _media_in(value: object) -> str | None:
         kind = _read_key(value, key)
         if kind in _KINDS:
             return str(kind)
-    for key in _MEDIA_TYPES:
+    for key in _MEDIA_TYPE_KEYS:
         media_type = _read_key(value, key)
         if isinstance(media_type, str):
             return None if media_type.startswith("text/") else media_type

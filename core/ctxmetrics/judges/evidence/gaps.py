@@ -23,23 +23,27 @@ _NUMBER = re.compile(
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _PIECE = re.compile(r"[^\W_]+|[,;]")
 _BRACKETS = ((",", ","), ("(", ")"), ("—", "—"), ("–", "–"), ("[", "]"))
-# The maximum number of words of a subject that stands before its verb, and the maximum number of characters of a gap that are read.
+# The maximum number of words of a subject before its verb.
 _MAX_SUBJECT_WORDS = 5
+# The maximum number of characters of a gap that are read.
 _MAX_GAP_CHARACTERS = 2_000
-# The characters beside a gap in which the nearest word is looked for.
+# The number of characters beside a gap in which the nearest word is looked for.
 _MAX_NEIGHBOUR_CHARACTERS = 60
 
 
 def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
-    """Whether an ellipsis joins two statements.
+    """Whether the ellipsis of a quote joins two different statements.
 
-    What it leaves out holds a value of the kind of one that is quoted (20 euros, of "The fee is ... 50 euros"), ends a row
-    of a table, or ends with the subject of what follows ("and the bus", of "The ferry ... leaves at ten").
+    It does if the gap, the text that the ellipsis leaves out, is one of these:
+
+    - It holds a value of the same kind as the quote: "20 euros" in "The fee is ... 50 euros".
+    - It ends a row of a table.
+    - It ends with the subject of the text behind it: "and the bus" in "The ferry ... leaves at ten".
 
     Args:
-        before: The part of the quote before it.
-        gap: What it leaves out.
-        after: The part of the quote behind it.
+        before: The part of the quote before the ellipsis.
+        gap: The text that the ellipsis leaves out.
+        after: The part of the quote behind the ellipsis.
         language: ISO 639 code of the language.
     """
     if len(gap) > _MAX_GAP_CHARACTERS or ("\n" in gap and "\t" in gap):
@@ -60,8 +64,9 @@ def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
     return _holds_subject(gap, after, language) or _holds_clause(before, gap, after, language)
 
 
-# The kinds of a year, and of a number whose unit is not written.
+# The kind of a year.
 _YEAR_KIND = "year"
+# The kind of a number without a unit.
 _ANY_KIND = ""
 
 
@@ -111,10 +116,11 @@ def _get_kind_of_unit(unit: str) -> str:
 
 
 def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
-    """Whether a gap holds the rest of one clause and the beginning of another with the same word.
+    """Whether a gap holds the rest of one clause and the beginning of another, which share a word.
 
-    That is the word before the gap ("Dogs are ... not allowed", of "Dogs are allowed, but cats are not allowed"), or the word behind
-    it ("It is free ... on Mondays", of "It is free on Sundays and costs a lot on Mondays"), unless that only begins a subject.
+    The shared word stands before the gap: "Dogs are ... not allowed", from "Dogs are allowed, but cats are not allowed". Or it
+    stands behind the gap: "It is free ... on Mondays", from "It is free on Sundays and costs a lot on Mondays". A word that only
+    begins a subject does not count behind the gap.
     """
     lists = _LISTS.get(base_language(language))
     if lists is None or base_language(language) == "values":
@@ -133,7 +139,7 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
 
 
 def _holds_subject(gap: str, after: str, language: str) -> bool:
-    """Whether a gap ends with the subject of what follows: a word that joins clauses, and a few words behind it."""
+    """Whether a gap ends with the subject of the text behind it: a word that joins clauses, and a few words."""
     lists = _LISTS.get(base_language(language))
     if lists is None or base_language(language) == "values":
         return False

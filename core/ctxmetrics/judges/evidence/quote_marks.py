@@ -8,7 +8,7 @@ from functools import lru_cache
 from ctxmetrics.judges.evidence.word_forms import LISTS
 
 _MARK_CHARACTERS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
-# Characters at each end of a quote among which a label is looked for.
+# The number of characters at each end of a quote in which a label is looked for.
 _MAX_LABEL_CHARACTERS = 120
 # "c2 says: **quote**" has three layers.
 _MAX_LAYERS = 5
@@ -16,7 +16,7 @@ _TAG_AT_END = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
 
 
 def take_off_marks(quote: str) -> str:
-    """Return a quote without what a model wrote around it.
+    """Return a quote without the marks and labels that a model wrote around it.
 
     >>> take_off_marks('Context c2 says: "**washed monthly**" [c2]')
     'washed monthly'
@@ -25,8 +25,10 @@ def take_off_marks(quote: str) -> str:
     text = quote
     for _ in range(_MAX_LAYERS):
         bare = _TAG_AT_END.sub("", text.strip()).strip(_MARK_CHARACTERS)
-        bare = before.sub("", bare[:_MAX_LABEL_CHARACTERS], count=1) + bare[_MAX_LABEL_CHARACTERS:]
-        bare = bare[:-_MAX_LABEL_CHARACTERS] + after.sub("", bare[-_MAX_LABEL_CHARACTERS:], count=1)
+        first_part = bare[:_MAX_LABEL_CHARACTERS]
+        bare = before.sub("", first_part, count=1) + bare[_MAX_LABEL_CHARACTERS:]
+        last_part = bare[-_MAX_LABEL_CHARACTERS:]
+        bare = bare[:-_MAX_LABEL_CHARACTERS] + after.sub("", last_part, count=1)
         if bare == text:
             break
         text = bare

@@ -18,7 +18,7 @@ from ctxmetrics.judges.evidence.words import get_word_list, list_keys, tokenize
 
 # The share of the unit's content words that the sentence holds at least.
 _MIN_SHARED_WORD_SHARE = 0.7
-# Words behind a marker among which the word is looked for that it takes back.
+# The number of words behind a marker among which the word is looked for that the marker takes back.
 _WORDS_IN_SCOPE = 6
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
@@ -28,8 +28,8 @@ class _Marker(NamedTuple):
     """Words that take back what a sentence says, such as "failed to".
 
     Attributes:
-        kind: Whether they take back the word behind them, or the sentence (``anywhere``); ``until`` does so with a year
-            behind it, ``harmless`` words take back nothing.
+        kind: ``anywhere``: the words take back the whole sentence. ``until``: they do if a year follows. ``harmless``: they take
+            back nothing. Any other kind: they take back the word behind them.
         phrase: The words, folded.
     """
 
@@ -42,11 +42,13 @@ _Markers: TypeAlias = Mapping[str, Sequence[_Marker]]
 
 
 def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
-    """Look for what takes back the evidence for a unit.
+    """Look for words that take back the evidence for a unit.
+
+    A reservation does not count if another sentence states as much of the unit without a reservation.
 
     Args:
         unit: The unit.
-        evidence: The sentences that hold its evidence. One that states as much of the unit without a reservation counts.
+        evidence: The sentences that hold its evidence.
         language: ISO 639 code; it chooses the lists.
 
     >>> str(find_reservation("It reached the coast.", ["It failed to reach the coast."], "en"))
@@ -62,8 +64,8 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     content_keys = {
         word.key for word in unit_words if word.kind != "character" and word.folded not in stop_words
     }
-    # The maximum number of content words of the unit in a sentence without a reservation.
-    most_shared_freely = 0
+    # The highest number of the unit's content words in a sentence without a reservation.
+    most_shared_without_reservation = 0
     reservations: list[tuple[int, Contradiction]] = []
     for text in evidence:
         words = tokenize(text)
@@ -72,11 +74,11 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
             continue
         reservation = _find_in_sentence(words, markers, unit_words, content_keys, language)
         if reservation is None:
-            most_shared_freely = max(most_shared_freely, shared_count)
+            most_shared_without_reservation = max(most_shared_without_reservation, shared_count)
         else:
             reservations.append((shared_count, reservation))
     for shared_count, reservation in reservations:
-        if shared_count > most_shared_freely:
+        if shared_count > most_shared_without_reservation:
             return reservation
     return None
 
@@ -127,7 +129,7 @@ def _spell(words: Sequence[Token]) -> str:
 
 
 def _is_stated_elsewhere(words: Sequence[Token], position: int, content_keys: Collection[str]) -> bool:
-    """Whether a word that a marker takes back stands elsewhere, near at least as many content words of the unit.
+    """Whether a word that a marker takes back stands elsewhere in the sentence, near as many content words of the unit or more.
 
     "They tried to date the books, and the papyrus dates from 125": the second "date" states it.
     """
@@ -147,7 +149,7 @@ def _count_content_near(words: Sequence[Token], position: int, content_keys: Col
 
 
 def _find_content_word(words: Sequence[Token], start: int, language: str) -> int | None:
-    """Return the position of the first content word from one on, in the same clause."""
+    """Return the position of the first content word at or behind a position, in the same clause; None if there is none."""
     stop_words = get_word_list("stop", language)
     for position in range(start, min(start + _WORDS_IN_SCOPE, len(words))):
         if position > start and words[position - 1].ends_clause:
@@ -158,7 +160,7 @@ def _find_content_word(words: Sequence[Token], start: int, language: str) -> int
 
 
 def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind, the first position and the end of each marker; within a harmless marker no other one is looked for."""
+    """Yield the kind, the first position and the end of each marker. No marker is looked for within a harmless one."""
     position = 0
     while position < len(words):
         kind, end = _find_longest_marker(words, position, markers)
@@ -172,7 +174,7 @@ def _find_longest_marker(
     position: int,
     markers: _Markers,
 ) -> tuple[str, int]:
-    """Return the kind and the end of the longest marker at a position; an empty kind and the next position without one."""
+    """Return the kind and the end of the longest marker at a position. Without a marker: an empty kind and the next position."""
     for kind, phrase in markers.get(words[position].folded, ()):
         end = position + len(phrase)
         if tuple(word.folded for word in words[position:end]) == phrase:

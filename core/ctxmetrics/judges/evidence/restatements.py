@@ -22,20 +22,21 @@ from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_
 from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 
-# The content words that a unit has at least: fewer stand in order by chance.
+# The minimum number of content words of a unit: fewer may stand in order by chance.
 _MIN_CONTENT_WORDS = 3
-# Characters of a context up to which its sentences are read.
+# The maximum number of characters of a context whose sentences are read.
 _MAX_CONTEXT_CHARACTERS = 20_000
-# Letters at the beginning of a word that its other forms share.
+# The number of letters at the beginning of a word that its other forms share.
 _STEM_LETTERS = 4
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
 def find_restatement(unit: str, context: str, language: str) -> str | None:
-    """Return a sentence of a context that has all content words of a unit, in their order, and takes nothing back; or None.
+    """Return one or two sentences of a context that state a unit in its own words; None if there are none.
 
-    Or two sentences of which the second begins with a pronoun, such as "It", so that both are about one thing; their words
-    may stand in another order.
+    One sentence must have all content words of the unit, in their order. Two sentences must have all of them together, in any
+    order; the second one must begin with a pronoun, such as "It", so that both are about one thing. Neither may deny or take
+    back the unit.
 
     >>> find_restatement("The X200 weighs 12 kg.", "Data. The X200 pump weighs 12 kg without its cable.", "en")
     'The X200 pump weighs 12 kg without its cable.'
@@ -64,7 +65,7 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
 
 
 class _Unit:
-    """A unit, read for this search.
+    """The words of a unit.
 
     Attributes:
         text: Its text.
@@ -116,9 +117,9 @@ def _read_sentences(text: str) -> Sequence[_Sentence]:
 
 
 def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
-    """Whether a sentence has the content words of a unit in their order, and denies or takes back nothing."""
+    """Whether a sentence has the content words of a unit in their order, and neither denies nor takes back the unit."""
     words = sentence.words
-    end = 0  # one behind the last content word that was found
+    end = 0  # the position behind the last content word that was found
     for content_word in unit.content:
         key = content_word.key
         while end < len(words) and key != words[end].key and key not in words[end].parts:
@@ -126,7 +127,7 @@ def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
         if end == len(words):
             return False
         end += 1
-    # What stands behind the statement limits it at most: "weighs 12 kg without its cable".
+    # Words behind the statement may only limit it: "weighs 12 kg without its cable".
     if _denies(unit, words[:end], language):
         return False
     return not _is_contrary(unit, [sentence.text], language)
@@ -139,14 +140,14 @@ def _begins_with_pronoun(sentence: _Sentence, language: str) -> bool:
 
 
 def _state_together(unit: _Unit, sentence: _Sentence, following: _Sentence, language: str) -> bool:
-    """Whether two sentences, which have all content words of a unit together, deny and take back nothing."""
+    """Whether two sentences that together have all content words of a unit neither deny nor take back the unit."""
     if _denies(unit, [*sentence.words, *following.words], language):
         return False
     return not _is_contrary(unit, [sentence.text, following.text], language)
 
 
 def _denies(unit: _Unit, words: Iterable[Token], language: str) -> bool:
-    """Whether a word denies something, and is none of the unit."""
+    """Whether some word denies something and is not a word of the unit."""
     denying = get_stem_keys("denials", language) | get_stem_keys("negations", language)
     unit_keys = {word.key for word in unit.words}
     return any(word.key in denying and word.key not in unit_keys for word in words)

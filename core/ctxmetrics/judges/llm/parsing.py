@@ -27,21 +27,22 @@ _TYPES_BY_KEY: Mapping[str, tuple[type, ...]] = {
     "useful": (Mapping,),
     "claims": (list, tuple),
 }
-# A comment in JSON that takes a verdict back.
+# A comment in JSON that contradicts a verdict.
 _DENYING_COMMENT = re.compile(
     r"(?://|\#)[^\n]*\b(?:not|unsupported|useless|irrelevant|false|wrong|contradict)", re.IGNORECASE
 )
 _CONTEXT_ID = re.compile(r"c\d+")
-# Characters of a reply that are read.
+# The maximum number of characters of a reply that are read.
 _MAX_REPLY_CHARACTERS = 2_000_000
-# The maximum number of characters for json-repair: on some texts its time grows with their square.
+# The maximum number of characters that json-repair gets: on some texts its time grows with the square of their length.
 _MAX_REPAIRED_CHARACTERS = 16_000
-# The maximum number of braces of a reply at which reading an object is tried.
+# The maximum number of braces of a reply at which an object is looked for.
 _MAX_ATTEMPTS = 1000
-# The maximum number of braces at which it may fail.
+# The maximum number of braces at which no object is found.
 _MAX_FAILURES = 200
-# How deep a reply may stand within other objects, lists and texts, and how many of their values are looked at.
+# How deeply a reply may be nested in other objects, lists and texts.
 _MAX_WRAPPING_DEPTH = 5
+# The maximum number of values in which the reply is looked for.
 _MAX_WRAPPINGS = 200
 # Under these keys `parse` keeps what stands beside the object: JSON objects of another form, and text.
 OBJECTS_BESIDE = "objects beside the reply"
@@ -51,7 +52,7 @@ NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with tha
 
 
 class UnreadableReplyError(JudgeError):
-    """A reply without a usable answer; ``note`` is the message to the model about what was wrong."""
+    """A reply without a usable answer. ``note`` is the message to the model about the fault."""
 
     code = "unreadable_reply"
 
@@ -61,10 +62,10 @@ class UnreadableReplyError(JudgeError):
 
 
 class WrongDataError(UnreadableReplyError):
-    """A reply that does not repeat the code of its request, and whose quotes do not show that it belongs to it.
+    """A reply that does not repeat the code of its request. Its quotes do not prove either that it answers this request.
 
     Args:
-        code: The code that it should have repeated.
+        code: The code that the reply should have repeated.
     """
 
     def __init__(self, code: str) -> None:
@@ -74,12 +75,13 @@ class WrongDataError(UnreadableReplyError):
 
 
 def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, Any]:
-    """Return the one JSON object that a reply means.
+    """Return the JSON object of a reply.
 
-    Fences, prose around the object and think-blocks are removed. Small errors (trailing commas, single quotes) are
-    repaired if the object is complete. A reply that could mean two things, or was cut off, is not used: it may quote a
-    text that looks like a reply. An object with the right code may stand within another one, as in a tool call. What stands
-    beside the object is kept under `OBJECTS_BESIDE` and `TEXT_BESIDE`: it may take a verdict back.
+    - Code fences, prose around the object and think-blocks are removed.
+    - Small errors (trailing commas, single quotes) are repaired if the object is complete.
+    - A reply with two different objects, or one that was cut off, is not used: it may quote a text that looks like a reply.
+    - An object with the right code may stand within another object, as in a tool call.
+    - Objects and text beside the object are kept under `OBJECTS_BESIDE` and `TEXT_BESIDE`: they may contradict a verdict.
 
     Args:
         reply: The model's reply.
@@ -108,7 +110,7 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
 def parse_claims(
     reply: Reply, code: str, *, text: str = "", examples: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return the claims of a decomposition, with keys masked: a server may repeat them in a reply.
+    """Return the claims of a decomposition. API keys in them are masked, because a server may repeat one in a reply.
 
     Args:
         reply: The model's reply.
@@ -134,7 +136,7 @@ def parse_claims(
 
 
 def _after_request(text: str, code: str) -> str:
-    """Return what follows the data block of the request, if the text repeats it; else the whole text."""
+    """Return the text behind the data block of the request, if a reply repeats this block; else the whole text."""
     if not code:
         return text
     ends = [match.end() for match in re.finditer(rf"END DATA {code}[0-9a-f]{{16}}", text)]
@@ -142,7 +144,7 @@ def _after_request(text: str, code: str) -> str:
 
 
 def _without_quotes(text: str) -> str:
-    """Return the text of a JSON string; any other text as it is."""
+    """Decode a text that is a JSON string; return any other text unchanged."""
     if not text.lstrip().startswith('"'):
         return text
     try:
@@ -153,7 +155,7 @@ def _without_quotes(text: str) -> str:
 
 
 def _read_text(text: str, keys: Sequence[str], code: str) -> Any:
-    """Return the object that a text means; None if it means nothing, or could mean two things."""
+    """Return the object of a text; None if there is none, or if there are two different ones."""
     objects = _find_objects(text, keys, code)
     if not objects.replies:
         return _repair(text, keys)
@@ -180,7 +182,7 @@ def _read_text(text: str, keys: Sequence[str], code: str) -> Any:
 
 
 def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
-    """Return the one reply with the right code that stands within an object, in a value or a text of it; else None."""
+    """Return the reply with the right code within the values or texts of an object; None if there is none, or two different."""
     if not code:
         return None
     found: list[Any] = []
@@ -201,7 +203,7 @@ def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
 
 
 def _read_object(text: str) -> Any:
-    """Return the JSON object that a whole text is; None for any other text."""
+    """Decode a text that is only a JSON object; None for any other text."""
     if not text.lstrip().startswith("{"):
         return None
     try:
@@ -222,7 +224,7 @@ def _decoder() -> json.JSONDecoder:
 
 
 def _lift_useful(data: Any) -> Any:
-    """Move the verdicts on contexts out of ``sentences`` if they stand there; else return the reply as it is."""
+    """Move the verdicts about contexts out of ``sentences`` if they stand there; else return the reply unchanged."""
     if not isinstance(data, Mapping) or "useful" in data:
         return data
     if not isinstance(data.get("sentences"), Mapping):
@@ -284,7 +286,7 @@ class _Objects:
             self._add_text(start, end)
 
     def end_thought(self, start: int, end: int, *, is_marked: bool) -> None:
-        """Leave out the objects of a thought, and its text if its beginning is marked."""
+        """Drop the objects of a thought, and also its text if the beginning of the thought is marked."""
         self._add_text(start, end)
         if is_marked:
             self.texts = []

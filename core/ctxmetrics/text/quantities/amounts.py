@@ -26,13 +26,13 @@ from ctxmetrics.text.quantities.forms import (
 )
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
-# A word that may be a number, with what is joined to it: twenty-one, vingt-et-un, three-year.
+# A word that may be a number, with the words that are joined to it: twenty-one, vingt-et-un, three-year.
 WORDED = re.compile(
     rf"(?<![^\W_])(?:(?P<tens>{_TENS})[- ](?=one|two|three|four|five|six|seven|eight|nine))?"
     r"(?P<word>[^\W\d_]{2,32})(?P<joined>(?:-[^\W\d_]{2,32}){0,3})(?![^\W_])",
     re.IGNORECASE,
 )
-# Groups and parts are limited so that a long row of numbers is read once.
+# A number with its digits in groups. The lengths are limited, so that a long row of numbers is read only once.
 _GROUPED = re.compile(
     r"""
     (?:\d{1,3}(?:,\d{3}){1,6}(?:\.\d{1,20})?               # 1,234.56
@@ -46,13 +46,13 @@ _GROUPED = re.compile(
     """,
     re.VERBOSE,
 )
-# What stands for no cents behind a price: 99,- and 99.--
+# Marks behind a price without cents: 99,- and 99.--
 _NO_CENTS = re.compile(r",-{1,2}(?![\w-])|\.--(?![\w-])")
 # Cents behind the sign of a currency: 12€50
 _CENTS = re.compile(r"[ ]?(?P<sign>€)(?P<cents>\d\d)(?!\d|[.,]\d)")
 # Cents behind the word of a currency, at the end of a clause: 12 euros 50.
 _CENTS_BEHIND_WORD = re.compile(r"[ ](\d\d)(?=[.,;:!?)]?(?:\s|\Z))(?![ ][^\W_])")
-# Feet and inches, or one of them in a dimension: 6'2"
+# Feet and inches: 6'2"
 _FEET = re.compile(r"""(?P<feet>\d{1,2})'[ ]?(?P<inches>\d{1,2})(?:"|'')(?![^\W_])""")
 _INCHES_OF_FOOT = 12
 _SIMPLE = re.compile(r"(?:\d{1,20}(?:\.\d{1,20}){0,4}|\d{1,20},\d{1,20})(?!\d|,\d)")
@@ -65,14 +65,14 @@ _FRACTION = re.compile(
 _MIXED = re.compile(
     rf"[ ]?(?P<vulgar>[{FRACTIONS}])|[ ](?P<top>\d{{1,2}})/(?P<bottom>[1-9]\d?)(?![/\d])"
 )
-# What may stand behind the first digits of a number that has more.
+# Characters behind the first digits of a number that may continue it.
 _MAY_GO_ON = re.compile(rf"[,.'/]\d|[,.]-|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
 _MAX_DIGITS = 20
 _POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-# A number in thousands or with a fraction of three digits, which is not known.
+# A number in which the point may separate thousands or a fraction: 1.200.
 _UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
-# The same of money, which has no thousandths.
+# An amount of money in which the point separates thousands, because money has no thousandths.
 _THOUSANDS_OF_MONEY = re.compile(r"-?(?:[1-9]\d{1,2}\.\d{3}|[1-9]\.\d00)")
 _DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
 _OLD = re.compile(r"[ -]old(?![^\W_])")
@@ -82,7 +82,7 @@ _MONTHS_OF_YEAR = 12
 
 
 def read_number(text: str, start: int) -> Value | None:
-    """Read a number with its sign, currency, scale and unit; a plain number has no kind."""
+    """Read a number with its sign, currency, scale and unit; None if no number begins here. A plain number has no kind."""
     feet = _FEET.match(text, start)
     if feet is not None:
         inches = int(feet["feet"]) * _INCHES_OF_FOOT + int(feet["inches"])
@@ -120,7 +120,7 @@ def read_number(text: str, start: int) -> Value | None:
 
 
 def _read_sign(text: str, start: int) -> tuple[str, int]:
-    """Return ``-`` for a negative number, ``±`` for a tolerance, and where its digits or currency begin."""
+    """Return the sign of a number (``-``, ``±`` or nothing), and where its digits or its currency begin."""
     if text[start] == "±":
         return "±", skip_mark(text, start + 1, " ")
     if text[start] in "+-":
@@ -142,7 +142,7 @@ def _read_unit(
         place: Where the digits end.
         number: The number.
         currency: The currency before it, if there is one.
-        named: The scale or the unit behind it, and where this ends (`_find_unit`).
+        named: The scale or the unit behind the number, and where it ends (`_find_unit`).
     """
     digits_end = place
     is_scaled = False
@@ -195,7 +195,11 @@ def _find_unit(text: str, place: int, number: str, currency: Unit | None) -> tup
 
 
 def _read_ending(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:
-    """Return where an amount ends and its number, with what stands behind its unit: "below zero", or cents."""
+    """Read words behind a unit that change the number: "below zero", or cents.
+
+    Returns:
+        The end of the amount, and its number.
+    """
     if unit is None or number.startswith("-"):
         return place, number
     if unit.base in _TEMPERATURES:
@@ -210,7 +214,10 @@ def _read_ending(text: str, place: int, number: str, unit: Unit | None) -> tuple
 
 
 def _is_unit_of(text: str, start: int, end: int) -> bool:
-    """Whether a unit belongs to the number before it: it is no decade (1990s) and no currency of the next number."""
+    """Whether a unit belongs to the number before it.
+
+    It does not if it is the "s" of a decade (1990s), or the currency of the next number.
+    """
     return not text.startswith("s", start) and not text[end : end + 1].isdecimal()
 
 
@@ -225,7 +232,10 @@ _NEXT_FACTOR = re.compile(r"[ ]\d")
 
 
 def _is_occasion(text: str, start: int, end: int) -> bool:
-    """Whether a word for times counts occasions: it multiplies no number (3 times 4), and begins no name (2019 Times Square)."""
+    """Whether a word for times counts occasions.
+
+    It does not if it multiplies (3 times 4), or is a part of a name (2019 Times Square).
+    """
     return _NEXT_FACTOR.match(text, end) is None and "Times" not in text[start:end]
 
 
@@ -236,13 +246,14 @@ def _is_certain(number: str) -> bool:
     return _DECIMAL.fullmatch(number) is not None and _UNCERTAIN.fullmatch(number) is None
 
 
-# The shares that are written as a fraction as well, by their keys; and the other way round.
+# The keys of percentages that are also written as fractions, with the fractions.
 SHARES: Mapping[str, str] = {
     f"{100 * top // bottom} %": f"{top}/{bottom}"
     for bottom in (2, 4, 5, 10, 20)
     for top in range(1, bottom)
     if gcd(top, bottom) == 1
 }
+# The same fractions, with the percentages.
 PERCENTAGES: Mapping[str, str] = {fraction: share for share, fraction in SHARES.items()}
 
 
@@ -262,14 +273,14 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
         amount = write_number(Decimal(number) * unit.factor)
     parts: tuple[str, ...] = (f"{number}~",)
     if unit.kind == _TIMES_KIND:
-        parts = (number, *parts)  # what happened three times may be counted as three
+        parts = (number, *parts)  # a text may write "three" for "three times"
     elif unit.kind == "%" and f"{amount} %" in SHARES:
         parts = (SHARES[f"{amount} %"], *parts)
     return Value(end, unit.kind, f"{amount} {unit.base}", parts, number, unit)
 
 
 def _write_as_decimal(number: str) -> str:
-    """Write a fraction as a decimal number, if it has few decimals; another number stays as it is."""
+    """Write a fraction as a decimal number if it has few decimals; return any other number unchanged."""
     top, _, bottom = number.partition("/")
     is_plain = top.isdecimal() and bottom.isdecimal()
     if is_plain and int(top) < int(bottom) and int(bottom) in _EVEN_PARTS:
@@ -277,7 +288,7 @@ def _write_as_decimal(number: str) -> str:
     return number
 
 
-# The parts of a whole that have few decimals.
+# The denominators of fractions that have few decimals.
 _EVEN_PARTS = frozenset((2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100))
 
 
