@@ -307,7 +307,7 @@ def _find_runs(samples: Sequence[Sample]) -> str | None:
 
 
 def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelColumns]:
-    """Read the labels of each person of a file apart; nothing if only one person said yes or no."""
+    """Read the labels of each person of a file apart. The result is empty if only one person said yes or no."""
     annotators = {name for (name, _), answer in file.answers.items() if answer.answer in {YES, NO}}
     if len(annotators) < 2:  # noqa: PLR2004 - two persons can agree
         return []
@@ -321,7 +321,7 @@ def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelC
 
 
 def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
-    """Find the row of each sample by its id and texts; where the run has no such id, by the texts alone.
+    """Find the row of each sample by its id and texts. If the run has no such id, find it only by its texts.
 
     Some frameworks give samples ids of their own, or none.
     """
@@ -469,7 +469,7 @@ def _list_ranked(items: Sequence[Compared], systems: Sequence[str]) -> list[Rank
 def _pair_persons(
     label: str, persons: Sequence[LabelColumns], systems: Sequence[str]
 ) -> Iterator[list[RankedScore]]:
-    """Yield for each pair of persons the samples that both labelled; each pair twice, since tau-AP depends on who is first."""
+    """Yield for each pair of persons the samples that both labelled. Each pair comes twice, since tau-AP depends on who is first."""
     labels_by_person = [columns[label] for columns in persons if label in columns]
     for first_person, second_person in permutations(labels_by_person, 2):
         scores = []
@@ -489,7 +489,7 @@ def _pair_persons(
 
 
 def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
-    """Build the table of a metric's figures by system; long names are cut, so that a line has 100 characters at most."""
+    """Build the table of a metric's figures by system. Long names are cut, so that a line has 100 characters at most."""
     table = Table.build(_SYSTEM_COLUMNS, items)
     longest_line = max(len(line) for line in table.list_lines())
     name_length = 100 - longest_line - 2  # two spaces stand after a name
@@ -513,7 +513,7 @@ def _format_corrected(item: Correction) -> str:
 
 
 def _describe_correction(item: SystemFigures, describe: Callable[[Correction], str]) -> str:
-    """Describe the correction of a system; ``-`` without one."""
+    """Describe the correction of a system. Write ``-`` if there is none."""
     return "-" if item.correction is None else describe(item.correction)
 
 

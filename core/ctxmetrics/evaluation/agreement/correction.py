@@ -279,7 +279,7 @@ def _pair_with_labels(
 
 
 def _find_best_bar(answers: _Flags, human: _Flags) -> int:
-    """Return the index of the bar with the highest balanced accuracy; the middle of equals."""
+    """Return the index of the bar with the highest balanced accuracy. If several bars are equal, return the middle one."""
     balanced = np.zeros(answers.shape[1])
     if human.any():
         balanced = balanced + answers[human].mean(axis=0)

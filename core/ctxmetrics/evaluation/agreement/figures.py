@@ -266,7 +266,7 @@ def _divide(count: int, *, of: int) -> float | None:
 
 
 def format_figure(value: float | None, sign: str = "") -> str:
-    """Format a figure; a dash if it is None."""
+    """Format a figure. Write a dash if it is None."""
     return "-" if value is None else f"{value:{sign}.3f}"
 
 
@@ -320,7 +320,7 @@ class JudgeDifference(Plain):
 
 @dataclass(frozen=True, slots=True)
 class JudgeTable(Plain):
-    """Several judges on the same labels; as a string, a table a kind of label.
+    """Several judges on the same labels. As a string, it is a table for each kind of label.
 
     Attributes:
         judges: Their names; where two are equal, numbered.
@@ -402,7 +402,7 @@ def _list_labels(items: Iterable[Compared]) -> list[tuple[str, tuple[bool | None
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement(Plain):
-    """How far annotators agree; as a string, a line.
+    """How far annotators agree. As a string, it is one line.
 
     Attributes:
         label: Which kind of label.

@@ -141,7 +141,7 @@ def _count_things(sample: Sample, label: str) -> int:
 
 
 def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> LabelColumns:
-    """Return people's labels on each sample, by the kinds of label that there are; nothing is judged yet.
+    """Return people's labels on each sample, by the kinds of label that there are. Nothing is judged yet.
 
     Args:
         samples: The samples.

@@ -105,7 +105,7 @@ class Ranking(Plain):
 
 
 def _format_rank(value: float | None) -> str:
-    """Write a rank correlation; ``-`` if there is none."""
+    """Write a rank correlation. Write ``-`` if there is none."""
     return "-" if value is None else f"{value:.2f}"
 
 
@@ -183,7 +183,7 @@ def _list_means(scores: Iterable[RankedScore]) -> tuple[list[float], list[float]
 
 
 def _average_agreements(agreements: Sequence[RankAgreement]) -> RankAgreement | None:
-    """Average several agreements, figure by figure; a figure that is not defined counts nowhere."""
+    """Average several agreements, figure by figure. A figure that is not defined is left out of its mean."""
     if not agreements:
         return None
 
@@ -278,7 +278,7 @@ def _signs(values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
-    """Return the ranks of values, less their mean; equal values have the mean of their ranks."""
+    """Return the ranks of values, minus the mean rank. Equal values have the mean of their ranks."""
     # The distinct values in order: for each value the index of its equal, and how often each occurs.
     _, index_of_equal, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     last_ranks = np.cumsum(counts)

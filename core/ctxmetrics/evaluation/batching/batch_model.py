@@ -29,7 +29,7 @@ from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, PENDING, Usage
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class BatchModel(ReplayingModel):
-    """Answers from the replies that are there; any other request is noted for a batch, and its sample is pending.
+    """Answers with the stored replies. Any other request is added to a batch, and its sample is pending.
 
     The very first request is sent alone. It shows what the server accepts, before many requests are paid for.
 

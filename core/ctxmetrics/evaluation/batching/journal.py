@@ -155,7 +155,7 @@ class Journal:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write everything that the block writes, or nothing; a block within another one is a part of that.
+        """Write all changes of the block, or none of them. A block inside another block is a part of it.
 
         Raises:
             OutputFileError: The journal cannot be written.
@@ -232,7 +232,7 @@ class Journal:
         return self._execute("SELECT key, line FROM requests WHERE batch = ?", intent.name)
 
     def take(self, key: str, intent: Intent) -> bool:
-        """Strike a request off a batch; return whether it was open there. Call it within `writing`."""
+        """Remove a request from the open requests of a batch. Return whether it was open. Call it within `writing`."""
         rows = self._execute("DELETE FROM requests WHERE key = ? AND batch = ?", key, intent.name)
         return rows.rowcount == 1
 

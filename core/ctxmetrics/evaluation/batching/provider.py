@@ -207,7 +207,7 @@ class BatchProvider(ABC):
 
 
 def _call(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function of a provider's client; any error but a `ParameterError` becomes a `JudgeError`."""
+    """Call a function of a provider's client. Any error except a `ParameterError` becomes a `JudgeError`."""
     try:
         return function(*arguments)
     except ParameterError:
@@ -360,7 +360,7 @@ class OpenAIBatches(BatchProvider):
         return keep_answer(response.get("status_code"), response.get("body"), item.get("error"))
 
     def delete(self, intent: Intent) -> None:
-        """Delete the file of the requests; one whose id was not written is found by its name."""
+        """Delete the file of the requests. If its id was not written, it is found by its name."""
         if intent.file:
             self._client.files.delete(intent.file)
             return

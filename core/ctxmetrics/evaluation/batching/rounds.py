@@ -97,7 +97,7 @@ class BatchRounds:
         self._folder = Path(folder)
 
     async def open(self, sleep: Sleep) -> bool:
-        """Open the journal; wait while another process has it. False: the run was stopped meanwhile."""
+        """Open the journal. Wait while another process has it. Return False if the run was stopped meanwhile."""
         waits = False
         while True:
             with suppress(BlockingIOError):

@@ -78,7 +78,7 @@ class _BuiltCommands(MutableMapping[str, Any]):
 
 
 class _Program(TyperGroup):
-    """The program; a word that is none of its commands is answered with what is meant."""
+    """The program. For a word that is no command, it suggests one."""
 
     def __init__(self, *, commands: Any = None, **settings: Any) -> None:
         super().__init__(**settings)
@@ -125,7 +125,7 @@ def ctxmetrics(
 
 
 class _ProcessSignals:
-    """Ends the command at SIGTERM and SIGHUP as Ctrl-C does; a shell may have asked for the second to be ignored.
+    """Ends the command at SIGTERM and SIGHUP as Ctrl-C does. A shell may have asked for the second to be ignored.
 
     Attributes:
         last: The signal that arrived last, or None.

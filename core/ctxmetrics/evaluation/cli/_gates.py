@@ -315,7 +315,7 @@ def _count_labelled(item: tuple[Correction, bool]) -> str:
 
 
 def _refuse_card(options: Gates, error: InputFileError) -> str:
-    """Return why a calibration card is refused, if the card is required; else raise it."""
+    """Return why a calibration card is refused, if the card is required. Else raise it."""
     problem = f"calibration card {options.calibration} is refused: {error}"
     if options.require_calibration:
         return problem

@@ -73,7 +73,7 @@ def open_samples(source: SampleFile, by: str | None = None) -> RowFile[Sample]:
 
 
 def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
-    """Read the columns of ``--only COLUMN=VALUE``, each with its value; ``--only RESULTS.failed`` names no column."""
+    """Read the columns of ``--only COLUMN=VALUE``, each with its value. ``--only RESULTS.failed`` names no column."""
     form = f"COLUMN=VALUE, such as system=bm25, or RESULTS{FAILED_ENDING}"
     values: dict[str, str] = {}
     for text in texts or ():
@@ -304,7 +304,7 @@ def _has_reference(sample: Sample) -> bool:
 
 
 def _map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
-    """Write the --map option for a field, one for each column that may hold it; without such a column, how to write it.
+    """Write the --map option for a field, one for each column that may hold it. If there is no such column, show how to write the option.
 
     What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected. Without such a
     name, it is a list of texts that is read as no field.
@@ -327,7 +327,7 @@ def _map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
 
 
 def _find_id_paths(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
-    """Find the paths of ids in lists of objects that were read as no field, in the first sample; none in the expected items."""
+    """Find the paths of ids in lists of objects that were read as no field, in the first sample. Expected items are left out."""
     paths: list[str] = []
     for column in _list_metadata_columns(samples[:1], plan):
         items = list_in(look_up(samples[0].metadata, column))

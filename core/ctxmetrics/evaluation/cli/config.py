@@ -118,7 +118,7 @@ class Config:
 
 
 def _find_config_file() -> Path | None:
-    """Find the nearest configuration file in the current directory or above it; its path begins here."""
+    """Find the nearest configuration file in the current directory or above it. Its path begins here."""
     current_folder = Path.cwd()
     for folder in (current_folder, *current_folder.parents):
         own_file = folder / CONFIG_NAME
@@ -248,7 +248,7 @@ class _Reader:
         return f"{self.path}: {visible(key)} is unknown.{hint}"
 
     def _convert(self, key: str, value: Any, parameter: Parameter) -> Any:
-        """Return a value as the parameter's type; a table of NAME=VALUE options is a list of them."""
+        """Return a value as the parameter's type. A table of NAME=VALUE options is a list of them."""
         from pydantic import TypeAdapter, ValidationError
 
         value_type = get_args(parameter.annotation)[0]

@@ -152,7 +152,7 @@ def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> tup
 def _find_supported_only_in_first(
     row: Row, other: Row, name: str, metrics: Iterable[str]
 ) -> list[ChangedUnit]:
-    """Return the units of a sample that one run supports and the other does not; each is listed once.
+    """Return the units of a sample that one run supports and the other does not. Each is listed once.
 
     Args:
         row: The sample in the run that supports them.
@@ -220,7 +220,7 @@ def _read_contradictions(units: Iterable[Verdict]) -> dict[str, str]:
 def _number_units(
     units: Iterable[Verdict], to_key: Callable[[str], str]
 ) -> dict[tuple[str, int], Verdict]:
-    """Return verdicts by the key of their text; equal texts are numbered from 1."""
+    """Return verdicts by the key of their text. Equal texts are numbered from 1."""
     counts: Counter[str] = Counter()
     numbered = {}
     for unit in units:

@@ -270,7 +270,7 @@ class _SharedSamples:
         self.groups: list[str] = []
 
     def add(self, position: int, before: Row, after: Row) -> None:
-        """Add a sample; ``position`` is that in the first run."""
+        """Add a sample. ``position`` is its position in the first run."""
         same_contexts = has_same_contexts(before, after)
         self.comparability.add(before, after)
         self.changes.add(position, before, after, same_contexts)
@@ -337,7 +337,7 @@ def _read_both(
 
 
 def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
-    """Compare two runs; the p values of primary metrics are not adjusted yet."""
+    """Compare two runs. The p values of primary metrics are not adjusted yet."""
     first_reader, second_reader = (_RunReader(*item, shorten=options.shorten) for item in inputs)
     try:
         shared = _read_both(first_reader, second_reader, options, by_id=True)
@@ -458,7 +458,7 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
 def _compare_groups(
     test: PairedTest, order: Iterable[int], groups: Sequence[str]
 ) -> dict[str, tuple[Difference, ...]]:
-    """Return the figures of each group of samples; ``groups`` has the group of each sample."""
+    """Return the figures of each group of samples. ``groups`` has the group of each sample."""
     members: dict[str, list[int]] = {}
     for index in order:
         members.setdefault(groups[index], []).append(index)

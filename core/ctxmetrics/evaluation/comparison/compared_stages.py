@@ -138,7 +138,7 @@ def _compare_stage(
     recalls: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]],
     clusters: Sequence[object],
 ) -> ComparedStage:
-    """Return the figures of a stage; ``recalls`` has for each pair the recall of each stage in both runs."""
+    """Return the figures of a stage. ``recalls`` has for each pair the recall of each stage in both runs."""
     recall_pairs = [(before.get(name), after.get(name)) for before, after in recalls]
     in_both_runs = [pair for pair in recall_pairs if None not in pair]
     differences: list[float] = []

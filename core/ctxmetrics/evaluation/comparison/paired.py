@@ -223,7 +223,7 @@ class PairedTest:
     def _score_labelled(
         self, metric: Metric, name: str, values: _Values
     ) -> tuple[dict[int, float], list[float]]:
-        """Compute the differences by people's labels, by the index of the sample; and the weights of these samples."""
+        """Compute the differences by people's labels, by the index of the sample. Also return the weights of these samples."""
         label = label_of(metric)
         if label is None:
             return {}, []

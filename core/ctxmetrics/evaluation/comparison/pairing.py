@@ -140,7 +140,7 @@ class OriginDifference:
 
 
 def collect_origins(scores: Iterable[Score]) -> tuple[ScoreOrigin, ...]:
-    """Collect the distinct origins of scores; a score without a value has none."""
+    """Collect the distinct origins of scores. A score without a value has none."""
     origins: dict[ScoreOrigin, None] = {}
     for score in scores:
         if score.value is not None:

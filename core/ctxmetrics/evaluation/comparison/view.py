@@ -256,7 +256,7 @@ class _Shown(Plain):
     __slots__ = ()
 
     def _list_runs(self) -> Mapping[str, Comparison]:
-        """Return the comparisons by the names of their runs; a single run needs no name."""
+        """Return the comparisons by the names of their runs. A single run needs no name."""
         raise NotImplementedError  # `Comparison` and `Comparisons` have their own
 
     def _build_table(self) -> Table:
@@ -269,7 +269,7 @@ class _Shown(Plain):
     __repr__ = __str__
 
     def markdown(self) -> str:
-        """Return the comparison as Markdown; texts of samples are escaped."""
+        """Return the comparison as Markdown. Texts of samples are escaped."""
         return self._render_text(markdown=True)
 
     def html(
@@ -327,7 +327,7 @@ class _Shown(Plain):
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Comparison(_Shown):
-    """What a comparison of two runs on the same samples found; as a string, a table and what was lost and won.
+    """The results of a comparison of two runs on the same samples. As a string, it is a table with the lost and won units.
 
     Attributes:
         origins: The origins of both runs: file, judge, library and commit.
@@ -358,7 +358,7 @@ class Comparison(_Shown):
     stages: ComparedStages | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON-ready data; ``stages`` if samples have some."""
+        """Return the comparison as plain JSON-ready data. It has ``stages`` if samples have stages."""
         data = Plain.to_dict(self)
         if data["stages"] is None:
             del data["stages"]
@@ -380,7 +380,7 @@ class Comparison(_Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparisons(_Shown):
-    """Several runs, each compared with the same baseline; as a string, one table, and what each lost and won.
+    """Several runs, each compared with the same baseline. As a string, it is one table, with the units that each lost and won.
 
     Attributes:
         runs: The comparisons, by the names of the runs.
@@ -526,7 +526,7 @@ def _describe_causes(causes: Causes) -> Iterator[str]:
 
 
 def describe_power(difference: str) -> str:
-    """Describe the power of a test for a difference; the sentence goes on with the kind of comparisons."""
+    """Describe the power of a test for a difference. The sentence goes on with the kind of comparisons."""
     return f"a true difference of {difference} is found in 4 of 5"
 
 

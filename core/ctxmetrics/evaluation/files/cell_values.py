@@ -55,7 +55,7 @@ def is_text(cell: Any, value: Any, name: str, *, literal: bool = False) -> bool:
 
 
 def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
-    """Find the text of a field in an object, under a usual key, or in a list of parts; return its path and the text.
+    """Find the text of a field in an object, under a usual key, or in a list of parts. Return its path and the text.
 
     Any other value is returned with its own path.
 
@@ -197,7 +197,7 @@ def are_decimals(ids: Collection[str]) -> bool:
 
 
 def without_point(id_: str) -> str:
-    """Return a whole number that ends in ``.0`` without this end; anything else as it is."""
+    """Return a whole number that ends in ``.0`` without this end. Return anything else as it is."""
     match = _WHOLE_NUMBER.fullmatch(id_)
     return match["digits"] if match else id_
 
@@ -330,7 +330,7 @@ def check_pieces(pieces: list[str], separator: str, name: str) -> None:
 
 
 def restore_text(item: Any, name: str, number: int) -> Any:
-    """Return the text of a LangChain document that was printed as a string; any other item stays as it is.
+    """Return the text of a LangChain document that was printed as a string. Any other item stays as it is.
 
     Args:
         item: An item of a list of documents.

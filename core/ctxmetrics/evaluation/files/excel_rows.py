@@ -82,7 +82,7 @@ def _has_value(sheet: Any) -> bool:
 
 
 def _find_sheet(sheets: list[Any], file: Path, header: Header, name: str | None) -> Any:
-    """Return the sheet of a name; without a name the first whose header has known names, else the first.
+    """Return the sheet with a name. Without a name, return the first sheet whose header has known names, else the first sheet.
 
     Raises:
         ParameterError: No sheet has the name.

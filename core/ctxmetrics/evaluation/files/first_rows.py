@@ -17,7 +17,7 @@ LOOKAHEAD_ROWS = 100
 
 
 class ParsedRows:
-    """The first rows as `parse_cells` returns them; each is parsed once, when it is looked at."""
+    """The first rows as `parse_cells` returns them. Each is parsed once, when it is looked at."""
 
     def __init__(self, reading: Reading, rows: Sequence[Mapping[str, Any]]) -> None:
         self._reading = reading
@@ -32,7 +32,7 @@ class ParsedRows:
 
 
 def merge_rows(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge rows into one with the first value of each key; a list is preferred to a text, and objects are merged.
+    """Merge rows into one with the first value of each key. A list is preferred to a text, and objects are merged.
 
     Under a name that means a text, a list is preferred only if more rows have a list there than a text.
     """

@@ -116,7 +116,7 @@ def expand_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 def unwrap_inner_list(value: Any) -> Any:
-    """Return the only inner list of a list of lists, or the items of inner lists with one item each; anything else as it is.
+    """Return the only inner list of a list of lists, or the items of inner lists with one item each. Return anything else as it is.
 
     A store that can answer several questions at once returns a list for each question.
     """
@@ -216,7 +216,7 @@ def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:
 
 
 def find_ties(items: Any, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return, as metadata, the ids of neighbouring hits with equal scores; empty without such hits."""
+    """Return, as metadata, the ids of neighbouring hits with equal scores. The result is empty if there are none."""
     scores: list[Any] = []
     for hit in items if isinstance(items, list) else ():
         score = first_value_at(hit, _SCORE_PATHS) if _may_have_score(hit) else None
@@ -229,7 +229,7 @@ def find_ties(items: Any, keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _may_have_score(hit: Any) -> bool:
-    """Tell whether a hit may have a score; a quick look at dicts."""
+    """Tell whether a hit may have a score. It is a quick look at dicts."""
     if type(hit) is not dict:
         return hasattr(hit, "items")
     if not _SCORE_PATH_SET.isdisjoint(hit):

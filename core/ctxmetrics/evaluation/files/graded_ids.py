@@ -74,7 +74,7 @@ def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
 
 
 def holds_numbers_by_id(value: Any) -> bool:
-    """Tell whether an object holds a number for each of its keys, as qrels have grades by ids; a table may fill gaps with None."""
+    """Tell whether an object holds a number for each of its keys, as qrels have grades by ids. A table may fill gaps with None."""
     if not isinstance(value, Mapping):
         return False
     numbers = [number for number in value.values() if not is_missing(number)]
@@ -82,7 +82,7 @@ def holds_numbers_by_id(value: Any) -> bool:
 
 
 def list_graded(value: Any) -> Any:
-    """Return grades by id, or pairs of an id and a grade, as a list of objects; anything else as it is."""
+    """Return grades by id, or pairs of an id and a grade, as a list of objects. Return anything else as it is."""
     if holds_numbers_by_id(value):
         pairs = [(id_, number) for id_, number in value.items() if not is_missing(number)]
     elif isinstance(value, (list, tuple)) and value and all(map(is_graded_pair, value)):

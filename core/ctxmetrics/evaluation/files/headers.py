@@ -91,7 +91,7 @@ def _letters_of_passages() -> frozenset[str]:
 
 
 def find_plain_field(header: str, value: Any) -> str | None:
-    """Return the field that a header in plain words means, if a value may be the field's; else None."""
+    """Return the field that a header in plain words means, if a value may be the field's. Return None otherwise."""
     fields = _fields_by_letters()
     field = fields.get(normalized_key(header)) or fields.get(normalized_key(strip_header(header)))
     if field is None or isinstance(value, str):

@@ -106,7 +106,7 @@ class Numbers(NamedTuple):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The places of the hits in the order that the numbers say; equal ones stay as they are."""
+        """The places of the hits in the order that the numbers say. Equal numbers keep their order."""
         sign = 1 if self.is_lowest_first else -1
         keys = [sign * (value or 0.0) for value in self.values]
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))

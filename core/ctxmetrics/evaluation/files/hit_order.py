@@ -76,7 +76,7 @@ class HitOrder(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How much the numbers say about the order, from 0 to 3; of two lists that are pairs, the higher one counts."""
+        """How much the numbers say about the order, from 0 to 3. Of two lists that are pairs, the higher one counts."""
         if self.decided_by:  # another order than the list's
             return 3
         if self.scores:  # the order of the list
@@ -128,7 +128,7 @@ def choose_order(orders: Iterable[HitOrder]) -> HitOrder:
 
 
 def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numbers]:
-    """Drop the numbers of unknown names from which no order can come; an option takes the others only if no name is known."""
+    """Drop the numbers of unknown names from which no order can come. An option takes the others only if no name is known."""
     with_known_names = [numbers for numbers in all_numbers if numbers.kind not in GUESSED_KINDS]
     has_guesses = len(with_known_names) < len(all_numbers)
     if not has_guesses or (order is not None and with_known_names):
@@ -290,7 +290,7 @@ def _find_reranker_order(beside: Mapping[str, Any], hits: Sequence[Any]) -> HitO
 
 
 def _read_reranker_answer(name: str, items: Any, count: int) -> HitOrder | None:
-    """Read the order of the documents from a reranker's answer; documents that it leaves out were not retrieved."""
+    """Read the order of the documents from a reranker's answer. Documents that it leaves out were not retrieved."""
     if not isinstance(items, list) or not 0 < len(items) <= count:
         return None
     indexes: list[Any] = [item.get("index") if isinstance(item, dict) else None for item in items]
@@ -313,7 +313,7 @@ def _read_reranker_answer(name: str, items: Any, count: int) -> HitOrder | None:
 
 
 def arrange(items: Any, places: Sequence[int]) -> Any:
-    """Return the items of a list at these places; a list that holds not all of them as it is."""
+    """Return the items of a list at these places. A list without some of these places is returned as it is."""
     if not isinstance(items, (list, tuple)) or len(items) <= max(places):
         return items
     return [items[place] for place in places]
@@ -345,7 +345,7 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
 
 
 def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) -> dict[str, list[Any]]:
-    """Join the numbers beside a list of each group; what they mean is unclear between groups.
+    """Join the numbers beside a list of each group. Their meaning across groups is unclear.
 
     Args:
         groups: Such as files, each with the passages that were found in it.

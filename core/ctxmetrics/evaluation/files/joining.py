@@ -215,7 +215,7 @@ def _find_query_id(values: Mapping[str, Any]) -> Any:
 
 
 def _name_row(keys: Sequence[tuple[str, str]], where: str) -> str:
-    """Name a row by its first key; without one, by its place in the file."""
+    """Name a row by its first key. A row without a key is named by its place in the file."""
     if not keys:
         return where
     _, text = keys[0]

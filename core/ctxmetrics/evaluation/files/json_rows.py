@@ -135,7 +135,7 @@ def _keyed_rows(data: dict[str, Any]) -> list[Any] | None:
 
 
 def _as_ids(ids: Any) -> list[Any]:
-    """Return ids as a list; of an object with grades, the keys whose grade is above 0."""
+    """Return ids as a list. From an object with grades, take the keys whose grade is above 0."""
     if isinstance(ids, dict):
         return [id_ for id_, grade in ids.items() if grade]
     return ids if isinstance(ids, list) else []
@@ -213,7 +213,7 @@ def _count_fields(rows: list[Any]) -> int:
 
 
 def _parse(text: str, file: Path, where: str | None) -> Any:
-    """Parse JSON; an error names the file and the line."""
+    """Parse JSON. An error names the file and the line."""
     try:
         return _decoder().decode(text)
     except RecursionError:

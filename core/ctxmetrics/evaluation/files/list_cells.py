@@ -52,7 +52,7 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
 
 
 def _read_objects(items: list[Any]) -> list[Any]:
-    """Return documents that are objects as text, such as ``'{"text": ..}'``, as objects; any other list as it is."""
+    """Return documents that are objects as text, such as ``'{"text": ..}'``, as objects. Any other list is returned as it is."""
     if not all(isinstance(item, str) and item.lstrip()[:1] == "{" for item in items):
         return items
     try:
@@ -66,7 +66,7 @@ def _read_objects(items: list[Any]) -> list[Any]:
 
 
 def parse_list(reading: Reading, text: str, name: str) -> Any:
-    """Read the list that stands in a text. A text without a list is returned as it is; a `Sample` refuses it.
+    """Read the list that a text holds. A text without a list is returned as it is, and a `Sample` refuses it.
 
     A text with the schema's separator is split there.
 

@@ -80,7 +80,7 @@ def read_lists(
 
 
 def _read_documents(reading: Reading, values: dict[str, Any]) -> None:
-    """Make a list of what stands in each field of texts, and take the ids of its documents; their spans if the gold is spans."""
+    """Make a list of the value of each field of texts, and take the ids of its documents. If the gold is spans, take their spans."""
     ids_are_spans = labels_are_spans(
         values.get("reference_context_ids"), values.get("reference_contexts"), reading.schema.id_keys
     )
@@ -133,7 +133,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
 def _find_unread_list(
     values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]
 ) -> str | None:
-    """Find what a reranker returned or chose from the retrieved items, if it is not read; return its name, None if there is none."""
+    """Find an unread list that a reranker returned or chose from the retrieved items. Return its name, or None if there is none."""
     if values.get("stages") or values.get("searches"):
         return None
     for name in RETRIEVED:
@@ -224,7 +224,7 @@ def _is_list_as_text(documents: Any) -> bool:
 
 
 def _replace_by_text(document: Any) -> Any:
-    """Replace a document by its text; a picture, or a document without a text, stays as it is."""
+    """Replace a document by its text. A picture, or a document without a text, stays as it is."""
     if type(document) is not dict or in_value(document):
         return document
     text = text_of(document)
@@ -232,7 +232,7 @@ def _replace_by_text(document: Any) -> Any:
 
 
 def _split_search(search: Any, separator: str) -> Any:
-    """Split the texts of a search into passages; a search with ids stays as it is."""
+    """Split the texts of a search into passages. A search with ids stays as it is."""
     if not hasattr(search, "items") or search.get("ids") is not None:
         return search
     documents = search.get("contexts")

@@ -181,7 +181,7 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
 
 
 def find_data_header(names: Iterable[str]) -> str | None:
-    """Return the first name of a column that looks like data: a number, a date, an id, a list, a sentence; else None.
+    """Return the first name of a column that looks like data: a number, a date, an id, a list, a sentence. Return None otherwise.
 
     Where half of the names have several words each, the first of these is one.
     """
@@ -238,7 +238,7 @@ def find_separator(text: str) -> str | None:
 
 
 def _find_numbered_heading(text: str) -> str | None:
-    """Find the form of the numbered headings with which a text and its passages begin, such as ``[Chunk 1]``; None without."""
+    """Find the form of the numbered headings with which a text and its passages begin, such as ``[Chunk 1]``. Return None if there is none."""
     name_match = _PASSAGE_NAME.match(text)
     for separator in [f"[{name_match[1]} 1]"] if name_match else _HEADING_PATTERNS:
         heading = _find_heading(separator)
@@ -250,7 +250,7 @@ def _find_numbered_heading(text: str) -> str | None:
 
 
 def _find_mark(text: str) -> str | None:
-    """Find the line of marks or the token between passages, or the tag or label before each passage; None without."""
+    """Find the line of marks or the token between passages, or the tag or label before each passage. Return None if there is none."""
     divider = _DIVIDING_LINE.search(text)
     if divider and len(_strip_pieces(text.split(divider[0]))) >= _MIN_COUNT:
         separator = _VISIBLE_CODES.get(divider[0]) or divider[0].strip()
@@ -286,7 +286,7 @@ def _strip_pieces(pieces: Iterable[str]) -> list[str]:
 
 
 def find_joining_separator(contexts: Iterable[Sequence[str]]) -> str | None:
-    """Find the separator of the passages of a run in which nearly every sample has one context that holds several; else None."""
+    """Find the separator of the passages of a run in which nearly every sample has one context that holds several. Return None otherwise."""
     lists = [texts for texts in contexts if texts]
     single_texts = [texts[0] for texts in lists if len(texts) == 1 and isinstance(texts[0], str)]
     if len(lists) < _MIN_COUNT or len(single_texts) < _MIN_SEVERAL_PASSAGES_SHARE * len(lists):
@@ -366,7 +366,7 @@ def to_record(values: Iterable[Any]) -> Record:
 
 
 def list_texts(items: Any) -> list[Any]:
-    """List the texts or ids of a list, or the one text or id; None stands for a document without a text."""
+    """List the texts or ids of a list, or the one text or id. None stands for a document without a text."""
     if isinstance(items, (str, int)) and list_in(items) is None:
         items = [items]
     if isinstance(items, tuple):
@@ -457,7 +457,7 @@ def group_rows(
 def _read_retrievals(
     groups: Mapping[str, Sequence[tuple[dict[str, Any], str]]], excluded: Collection[str]
 ) -> Iterator[RetrievalRow | None]:
-    """Yield what the settings of each row are compared by; the rows of a group have one question."""
+    """Yield the values by which the settings of each row are compared. The rows of a group have one question."""
     for name, group in groups.items():
         for values, _ in group:
             yield read_retrieval({**values, "user_input": name, "reference": None}, excluded)
@@ -476,7 +476,7 @@ def _take_first_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def _join_rows(
     rows: list[dict[str, Any]], where: str, order: Order | None, reference: str
 ) -> dict[str, Any]:
-    """Join the rows of one question; ``reference`` is the column of the reference, for the error.
+    """Join the rows of one question. ``reference`` is the column of the reference, for the error.
 
     An expected item that stands in several rows is kept once. If the rows differ in the expected items, a retrieved item is
     kept once too.
@@ -544,7 +544,10 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
 
 
 def _describe_interleaved(records: Sequence[Record]) -> str:
-    """Say that rows may be several runs, where other questions stand between the rows of one; empty text else."""
+    """Say that rows may be several runs, if other questions stand between the rows of a question.
+
+    Return an empty text otherwise.
+    """
     questions = [record.question for record in records if record.question]
     changes = sum(1 for question, next_question in pairwise(questions) if question != next_question)
     is_interleaved = changes >= len({*questions})
@@ -552,5 +555,5 @@ def _describe_interleaved(records: Sequence[Record]) -> str:
 
 
 def _count_words(text: str) -> int:
-    """Count the words of a text; in a script without spaces, its characters."""
+    """Count the words of a text. In a script without spaces, count the characters."""
     return len(text.split()) if text.isascii() else len(text.strip())

@@ -86,7 +86,7 @@ def beir_rows(folder: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _read_queries(file: Path) -> dict[str, str]:
-    """Read the texts of the queries by their ids; empty without the file."""
+    """Read the texts of the queries by their ids. The result is empty if there is no such file."""
     questions: dict[str, str] = {}
     if file.is_file():
         for _, row in line_rows(file):

@@ -328,7 +328,7 @@ class RowFile(Iterator[T], Generic[T]):
         return None
 
     def _read(self) -> Iterator[T]:
-        """Yield an item for each row, or for each group of rows; then one for each reference without an answer."""
+        """Yield an item for each row, or for each group of rows. Then yield one for each reference without an answer."""
         plan = self.plan
         partners = None
         if self.references is not None:
@@ -357,7 +357,7 @@ class RowFile(Iterator[T], Generic[T]):
             yield self._build(values, where)
 
     def _read_by(self, by: str) -> Iterator[T]:
-        """Read the rows of each value of a column by themselves, if it differs within a question; else as `_read`."""
+        """Read the rows of each value of a column separately, if the column differs within a question. Otherwise read them as `_read` does."""
         values_by_question: dict[str, set[str]] = {}
         values: dict[str, None] = {}  # in the order of the rows
         # The rows of one run may be readable although all rows together are refused.
@@ -382,7 +382,7 @@ class RowFile(Iterator[T], Generic[T]):
             )
 
     def _build_of_run(self, by: str, value: str, fields: dict[str, Any], where: str) -> T:
-        """Build an item of one run; its id and its metadata name the run."""
+        """Build an item of one run. Its id and its metadata name the run."""
         metadata = {**(fields.get("metadata") or {}), by: value}
         id_ = fields.get("id")
         name = None if id_ is None else f"{id_} ({value})"
@@ -391,7 +391,7 @@ class RowFile(Iterator[T], Generic[T]):
     def _check_settings(
         self, rows: Iterable[tuple[dict[str, Any], str]], reading: Reading
     ) -> Iterator[tuple[dict[str, Any], str]]:
-        """Yield the rows; refuse a row that is a second retrieval of an earlier question."""
+        """Yield the rows. Refuse a row that is a second retrieval of an earlier question."""
         setting_check = SettingCheck(_carried_columns(reading))
         questions = RepeatedQuestions()
         for values, where in rows:
@@ -445,7 +445,7 @@ class RowFile(Iterator[T], Generic[T]):
         return error
 
     def _open_rows(self) -> Iterator[tuple[str, Any]]:
-        """Open the file and yield its rows with their places; with ``only``, the rows that have its values."""
+        """Open the file and yield its rows with their places. With ``only``, yield only rows with its values."""
         rows = expand_rows(self._open())
         if self._wanted_values:
             rows = keep_rows(rows, self._wanted_values)

@@ -29,7 +29,7 @@ from ctxmetrics.samples.schema import RETRIEVED, first_value
 
 
 def explain_missing_header(row: Mapping[str, Any]) -> str | None:
-    """Explain that the names of the columns look like data, if no schema knows any of them; else None."""
+    """Explain that the names of the columns look like data, if no schema knows any of them. Return None otherwise."""
     column = None if count_known(map(str, row)) else find_data_header(row)
     if column is None:
         return None

@@ -102,7 +102,7 @@ def read_samples(
 
 
 def read_sample(row: Mapping[str, Any], plan: Plan, where: str | None = None) -> Sample:
-    """Read a row of a file or a table; ``where``: what error messages call the sample while it has no id, such as ``"line 7"``.
+    """Read a row of a file or a table. ``where``: what error messages call the sample while it has no id, such as ``"line 7"``.
 
     Raises:
         SampleError: As `Sample.from_dict` raises.

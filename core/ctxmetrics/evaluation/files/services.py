@@ -64,7 +64,7 @@ def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield a row and the objects in it, each after the beginning of its paths. Outer objects come first; metadata is left out."""
+    """Yield a row and the objects in it, each after the beginning of its paths. Outer objects come first. Metadata is left out."""
     yield path, row
     if depth == 0:
         return

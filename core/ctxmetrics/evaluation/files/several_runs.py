@@ -262,7 +262,7 @@ class RepeatedQuestions:
             self._repeated.add(key)
 
     def describe(self) -> str:
-        """Describe the questions with several retrievals, if they are most; empty text else."""
+        """Describe the questions with several retrievals, if they are most. Return an empty text otherwise."""
         count = len(self._repeated)
         if 2 * count <= len(self._first):
             return ""

@@ -131,7 +131,7 @@ def _retrieves(span: Any) -> bool:
 
 
 def _list_span_tree(row: Any) -> Iterator[Any]:
-    """Yield a span and the spans below it; below a retriever none."""
+    """Yield a span and the spans below it. Spans below a retriever are left out."""
     yield row
     if not _retrieves(row):
         for child in _read_attribute(row, "below") or ():
@@ -146,7 +146,7 @@ def _list_ancestors(span: Any, by_name: Mapping[Any, Any]) -> Iterator[Any]:
 
 
 def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
-    """Build the row of a trace from its first span and from what its retrievers found; without a retriever, from that span.
+    """Build the row of a trace from its first span and from what its retrievers found. Without a retriever, use only the first span.
 
     Args:
         root: The first span.

@@ -21,14 +21,14 @@ _log = logging.getLogger("ctxmetrics")
 
 
 def summarize(wrapper: Wrapper, records: Iterable[Any]) -> Summary:
-    """Score records and return the means; one that cannot be read counts as one without fields."""
+    """Score records and return the means. A record that cannot be read counts as a sample without fields."""
     samples = (_read_leniently(wrapper, record) for record in records)
     results = evaluate(samples, [wrapper.metric], progress=False, telemetry=wrapper.telemetry)
     return results.summary()
 
 
 def _read_leniently(wrapper: Wrapper, record: Any) -> Sample:
-    """Read a record as a sample without an id; one that cannot be read becomes a sample without fields."""
+    """Read a record as a sample without an id. A record that cannot be read becomes a sample without fields."""
     field_names = (*wrapper.metric.requires, *wrapper.metric.uses)
     try:
         fields = wrapper.schema.read(record, wrapper.keys, (), field_names)
@@ -41,7 +41,7 @@ def _read_leniently(wrapper: Wrapper, record: Any) -> Sample:
 async def score_all(
     wrapper: SampleWrapper, records: Iterable[Mapping[str, Any]], **options: Unpack[RunOptions]
 ) -> list[Score]:
-    """Score samples, given by their fields, a bounded number at once; one score for each sample, in order.
+    """Score samples, given by their fields, a bounded number at once. Return one score for each sample, in order.
 
     A sample that cannot be read gets a score without a value. The embedded judge's warning comes once.
 

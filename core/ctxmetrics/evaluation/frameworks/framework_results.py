@@ -62,7 +62,7 @@ def build_results(
 
 
 def _read_sample(schema: Schema, record: Mapping[str, Any], keys: Mapping[str, Any]) -> Sample:
-    """Read all fields of a record; only the id of a record that cannot be read."""
+    """Read all fields of a record. If the record cannot be read, read only its id."""
     try:
         return Sample(**schema.read(record, keys, (), OPTIONS))
     except CtxMetricsError:
@@ -70,7 +70,7 @@ def _read_sample(schema: Schema, record: Mapping[str, Any], keys: Mapping[str, A
 
 
 def _read_score(saved: Any, sample: Sample) -> Score | str:
-    """Read a saved score; if there is none, return the reason."""
+    """Read a saved score. If there is none, return the reason."""
     if isinstance(saved, Score):
         return saved
     if not isinstance(saved, Mapping):

@@ -461,7 +461,7 @@ def _describe_cost(samples: Sequence[Sample], judge: Judge | None) -> str:
 def _read_samples_and_run(
     source: SampleSource,
 ) -> tuple[list[Sample], dict[str, Sequence[Sample | None]]]:
-    """Read the samples, and what they retrieved as a run; no run if they retrieved nothing.
+    """Read the samples, and what they retrieved as a run. There is no such run if they retrieved nothing.
 
     Raises:
         ParameterError: There is no sample, or no sample has expected items.

@@ -371,7 +371,7 @@ def _measure_recall(gold: Iterable[str], results: Iterable[str]) -> float:
 def _correct_difference(
     name: str, first: Mapping[int, _Recall], second: Mapping[int, _Recall]
 ) -> Iterator[AuditedMean]:
-    """Yield the difference of two runs corrected by people's gold; nothing if too few questions were audited.
+    """Yield the difference of two runs corrected by people's gold. Yield nothing if too few questions were audited.
 
     Args:
         name: The name of the difference.

@@ -131,7 +131,7 @@ def _to_path(id_: str) -> str:
 
 
 def _fold_name(id_: str) -> str:
-    """Return the folded name of an id: without folder, prefix and the ending of a file; with them if the name has no letter."""
+    """Return the folded name of an id: without folder, prefix and the ending of a file. If the rest has no letter, keep them."""
     path = _to_path(id_)
     name = _PATH_SEPARATOR.split(path)[-1]
     if not _LETTER.search(name):
@@ -140,7 +140,7 @@ def _fold_name(id_: str) -> str:
 
 
 def _cut_part(id_: str) -> str:
-    """Return an id without the page, the chunk or the span; without both if it has a chunk of a page."""
+    """Return an id without the page, the chunk or the span. If it has a chunk of a page, remove both."""
     source = _PART_ENDING.sub("", id_.partition(SPAN_MARK)[0], count=1)
     return _NAMED_PART_ENDING.sub("", source, count=1)
 

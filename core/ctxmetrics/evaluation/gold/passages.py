@@ -86,7 +86,7 @@ class Passages:
         return place
 
     def name(self, place: int) -> str:
-        """Return the id of a passage; without one the beginning of its text."""
+        """Return the id of a passage, else the beginning of its text."""
         chunk = self.chunks[place]
         return shorten(chunk.text) if chunk.id is None else chunk.id
 

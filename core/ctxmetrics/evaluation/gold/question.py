@@ -77,7 +77,7 @@ class Question:
 
     @cached_property
     def gold_content(self) -> Sequence[frozenset[str]]:
-        """The keys of the words of each gold passage; of one without a text, none."""
+        """The keys of the words of each gold passage. A passage without a text has none."""
         return [
             frozenset(token.key for token in read_words(passage.text or "")) for passage in self.gold
         ]
@@ -118,7 +118,7 @@ def _read_english_words() -> frozenset[str]:
 
 
 def _find_gold(sample: Sample, passages: Passages) -> Iterator[GoldPassage]:
-    """Yield the gold passages, each with its places; the text of one without is that of the corpus."""
+    """Yield the gold passages, each with its places. A passage without a text has the text of the corpus."""
     for passage in list_gold(sample):
         text = passage.text
         if passage.id is None:

@@ -142,7 +142,7 @@ def _is_listed(plain: str) -> bool:
 
 
 def _begins_with_mark(text: str) -> bool:
-    """Tell whether a text begins with a mark such as TODO, which a note follows; a sentence may begin with it, too."""
+    """Tell whether a text begins with a mark such as TODO, which a note follows. A sentence may begin with it, too."""
     mark = _CAPITAL_MARK.match(text)
     if mark is None:
         return False
@@ -339,7 +339,7 @@ def _read_choice_words(language: str) -> frozenset[str]:
 
 
 def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:
-    """Tell whether a sequence of words holds another one, word after word; it does not hold an empty one."""
+    """Tell whether a sequence of words contains another sequence, word after word. It does not contain an empty sequence."""
     if not part:
         return False
     words = list(part)
@@ -421,7 +421,7 @@ def _differ(first: Question, second: Question) -> bool:
 
 
 def _measure_common(words: frozenset[str], others: frozenset[str]) -> float:
-    """Measure the share of words that two texts have in common; of two texts without words all."""
+    """Measure the share of words that two texts have in common. For two texts without words the share is 1."""
     return len(words & others) / len(words | others) if words or others else 1.0
 
 

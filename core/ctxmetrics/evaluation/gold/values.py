@@ -126,7 +126,7 @@ def has_more_numbers(words: Sequence[Token], others: Sequence[Token]) -> bool:
 
 
 def find_names(words: Iterable[Token]) -> frozenset[str]:
-    """Find the keys of the names: capitalised words within a sentence that the text has nowhere in small letters; no titles."""
+    """Find the keys of the names: capitalised words within a sentence that the text has nowhere in small letters. Titles do not count."""
     titles = _read_words("titles")
     names: set[str] = set()
     in_small_letters: set[str] = set()
@@ -190,7 +190,7 @@ def _count_digits(number: str) -> int:
 
 
 def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
-    """Find the places of the words of a text that deny; a "no" before the first mark is an answer."""
+    """Find the places of the words of a text that deny. A "no" before the first mark is an answer."""
     denying = get_word_list("negations", language)
     places = [place for place, word in enumerate(words) if word.folded in denying]
     return places[1:] if places[:1] == [0] and words[0].ends_clause else places

@@ -93,7 +93,7 @@ def build_policy() -> str:
 
 
 def build_server_policy() -> str:
-    """Build the content security policy of a page that a server sends; a page itself cannot say all of it."""
+    """Build the content security policy of a page that a server sends. A page itself cannot state the whole policy."""
     return f"{build_policy()}; img-src data:; frame-ancestors 'none'"
 
 

@@ -89,7 +89,7 @@ class LocalHandler(BaseHTTPRequestHandler):
         self.send(status, f"{status} {status.phrase}\n".encode(), "text/plain; charset=utf-8")
 
     def send(self, status: HTTPStatus, body: bytes, kind: str, policy: str | None = None) -> None:
-        """Send a reply; ``policy`` takes the place of the content security policy of all others."""
+        """Send a reply. ``policy`` replaces the usual content security policy."""
         self.send_response(status)
         headers = {**_REPLY_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
         if policy is not None:

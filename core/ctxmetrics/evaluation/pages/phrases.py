@@ -12,6 +12,6 @@ _PHRASES: Mapping[str, Mapping[str, str]] = read_data("evaluation.pages", "phras
 
 
 def say(text: str, language: str) -> str:
-    """Translate one of the library's own phrases; a phrase without a translation stays English."""
+    """Translate one of the library's own phrases. A phrase without a translation stays English."""
     phrase = _PHRASES.get(language, {}).get(text)
     return wording.say(text, language) if phrase is None else phrase

@@ -74,7 +74,7 @@ class Column(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; as a string, text with aligned columns.
+    """A table. As a string, it is text with aligned columns.
 
     Attributes:
         titles: The titles of the columns.
@@ -108,7 +108,7 @@ class Table:
         return "\n".join(self.list_lines())
 
     def markdown(self) -> str:
-        """Return the table as Markdown; its texts are escaped."""
+        """Return the table as Markdown. Its texts are escaped."""
         rule = f"| {' | '.join(['---'] * len(self.titles))} |"
         titles, *rows = map(_join_cells, self.list_texts())
         return "\n".join([titles, rule, *rows])
@@ -120,12 +120,12 @@ def _join_cells(texts: Iterable[str]) -> str:
 
 
 def format_value(value: Any, form: str = "") -> str:
-    """Write a value in a format; ``-`` for None."""
+    """Write a value in a format. Write ``-`` for None."""
     return "-" if value is None else format(value, form)
 
 
 def format_interval(interval: tuple[float, float] | None, form: str) -> str:
-    """Write the ends of an interval in a format; ``-`` without an interval."""
+    """Write the ends of an interval in a format. Write ``-`` without an interval."""
     if interval is None:
         return "-"
     low, high = interval
@@ -133,5 +133,5 @@ def format_interval(interval: tuple[float, float] | None, form: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escape the characters with a meaning in Markdown and HTML; one line stays one line."""
+    """Escape the characters with a meaning in Markdown and HTML. One line stays one line."""
     return _MARKDOWN_CHARACTER.sub(lambda match: f"&#{ord(match[0])};", escape(text, quote=False))

@@ -16,7 +16,7 @@ _MARKDOWN_LINE_PREFIXES = {"sentence": "- ", "item": "- ", "detail": "  - ", "pa
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """Writes the lines of a template; in Markdown, texts are escaped.
+    """Writes the lines of a template. In Markdown, texts are escaped.
 
     Attributes:
         is_markdown: Whether they are Markdown.

@@ -175,7 +175,7 @@ def _interval(rows: Sequence[Sequence[float]], keep: float) -> tuple[int, int] |
 
 
 def _list_attributions(metric: str, scores: Iterable[Score]) -> list[Attribution]:
-    """List the attributions of the scores with a value; one with an empty side has no units."""
+    """List the attributions of the scores with a value. A score with an empty side has no units."""
     attributions = []
     for score in scores:
         if score.value is None:

@@ -91,7 +91,7 @@ def build_page_table(items: Iterable[MetricSummary], language: str) -> Table:
 
 
 def _list_text_columns(items: Sequence[MetricSummary], language: str) -> list[Column[MetricSummary]]:
-    """List the columns of the table as text; that of the pass mark if a metric has one."""
+    """List the columns of the table as text. The column of the pass mark is there if a metric has one."""
     columns = [
         Column(say("metric", language), attrgetter("metric")),
         _build_column("mean", _mean_text, language),

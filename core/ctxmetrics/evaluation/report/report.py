@@ -109,7 +109,7 @@ class Report:
 
     @property
     def histograms(self) -> dict[str, list[int]]:
-        """By metric, how many samples have a score in each tenth of its scale; the last tenth holds the highest score too."""
+        """By metric, how many samples have a score in each tenth of its scale. The last tenth holds the highest score too."""
         counts = {name: [0] * _BAR_COUNT for name in self.summary}
         for row in self.rows:
             for name, score in row.items():

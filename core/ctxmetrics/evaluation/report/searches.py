@@ -100,7 +100,7 @@ class Searches(Plain):
 
     @property
     def complete_after(self) -> dict[int | None, int]:
-        """How many samples had every unit after one search, after two, and so on; under None, how many never had."""
+        """How many samples had every unit after one search, after two, and so on. Under None: how many never had."""
         counts = Counter(sample.complete_after for sample in self.samples)
         return dict(sorted(counts.items(), key=lambda item: (item[0] is None, item[0])))
 

@@ -113,7 +113,7 @@ def _with_id(id_: str, value: Any) -> Any:
 
 
 def _open_rows(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file, each with its place for messages; the file's ending chooses the reader."""
+    """Yield the rows of a file, each with its place for messages. The file's ending chooses the reader."""
     if path.is_dir() and (path / "corpus.jsonl").is_file():
         path = path / "corpus.jsonl"
     ending = get_ending(path)

@@ -94,7 +94,7 @@ class BM25:
         return [_to_document(self._chunks[index], float(scores[index])) for index in best_indexes]
 
     def _tokenize(self, text: str) -> list[str]:
-        """Split a text into stemmed words; in scripts without spaces, into pairs of characters."""
+        """Split a text into stemmed words. In scripts without spaces, split it into pairs of characters."""
         tokens: list[str] = []
         for word in _WORD.findall(text.casefold()):
             has_no_spaces = not word.isascii() and _UNSPACED_LETTERS.search(word)

@@ -101,7 +101,7 @@ class ContextRelevance(
         return run_sync(self.ascore, sample)
 
     async def ascore(self, sample: Sample) -> Score:
-        """Ask about the contexts of a question without an answer; any other question has no verdicts."""
+        """Ask about the contexts of a question without an answer. Any other question has no verdicts."""
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
         if not sample.unanswerable or not contexts:
             return self.make_score(sample, None, reason_code="missing_field")
@@ -231,7 +231,7 @@ class _Curve:
         self._thresholds = sorted(set(chain.from_iterable(self._scores.values())))
 
     def list_points(self) -> tuple[ThresholdPoint, ...]:
-        """List a point for each score that occurs; if these are too many, evenly spaced ones."""
+        """List a point for each score that occurs. If there are too many scores, list evenly spaced points."""
         thresholds = self._thresholds
         if len(thresholds) > _MAX_CURVE_POINTS:
             step = (len(thresholds) - 1) / (_MAX_CURVE_POINTS - 1)
@@ -267,7 +267,7 @@ class _Curve:
         return ThresholdPoint(self.sign * threshold, fmean(recalls), empty_count)
 
     def _find_kept(self, index: int, threshold: float) -> set[int]:
-        """Find the contexts that a threshold keeps for a question; return their ranks, from 0."""
+        """Find the contexts that a threshold keeps for a question. Return their ranks, from 0."""
         return {rank for rank, score in enumerate(self._scores[index]) if score >= threshold}
 
 

@@ -301,7 +301,7 @@ class _PlacesInPool:
         return bool(with_part & in_setting)
 
     def to_setting(self, verdict: Verdict) -> Verdict:
-        """Turn a verdict about a unit and the pool into one about the setting; only if `need_own_question` is false."""
+        """Turn a verdict about a unit and the pool into one about the setting. Call it only if `need_own_question` is false."""
         spans: list[Evidence] = []
         for span in verdict.evidence:
             spans += [replace(span, context=rank) for rank in self._ranks.get(span.context, ())]

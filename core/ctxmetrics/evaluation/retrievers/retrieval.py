@@ -201,7 +201,7 @@ class RetrievalFile:
         os.ftruncate(self._file, end)
 
     def find(self, question: Sample, k: int) -> Retrieval | None:
-        """Find what was retrieved for a question with at least this k; the question's other fields are today's."""
+        """Find the stored retrieval of a question with at least this k. Other fields are taken from the question itself."""
         retrieval = self._retrievals.get(_key(question))
         if retrieval is None or retrieval.k < k:
             return None

@@ -18,7 +18,10 @@ _MAX_QUESTIONS_ON_PAGE = 100
 
 
 class RetrieverComparison(RetrieverFigures):
-    """What a comparison of retrievers found; as a string, its tables and the questions by what each setting lost."""
+    """The results of a comparison of retrievers.
+
+    As a string, it is its tables, and the questions with the units that each setting lost.
+    """
 
     __slots__ = ()
 
@@ -28,7 +31,7 @@ class RetrieverComparison(RetrieverFigures):
     __repr__ = __str__
 
     def markdown(self) -> str:
-        """Return the comparison as Markdown; texts of samples are escaped."""
+        """Return the comparison as Markdown. Texts of samples are escaped."""
         return self._render_text(markdown=True)
 
     def html(self, *, title: str = TITLE, gates: Sequence[tuple[str, str | None]] = ()) -> str:

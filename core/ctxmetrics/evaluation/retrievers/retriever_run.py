@@ -153,7 +153,7 @@ class RetrieverRun:
         return None
 
     def stop(self, why: str) -> None:
-        """Stop the run; called in the thread of its loop."""
+        """Stop the run. It is called in the thread of the run's loop."""
         if self._stopped is None:
             self._stopped = why
             if self._stop_part is not None:
@@ -170,7 +170,7 @@ class RetrieverRun:
         self._calls[self._floor_name] = build_call(bm25, self._floor_name)
 
     def _pool_metrics(self, *, pooled: bool) -> bool:
-        """Give each metric a judge of pools, if its judge costs less so; return whether any metric has one."""
+        """Give each metric a judge of pools, if that costs less. Return whether any metric has one."""
         if not pooled or len(self._calls) < 2:  # noqa: PLR2004 - one setting is its own pool
             return False
         settings = collect_settings(self._calls, self._k)

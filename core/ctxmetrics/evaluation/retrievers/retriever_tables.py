@@ -111,7 +111,7 @@ def build_calls(comparison: RetrieverFigures) -> Table:
 
 
 def build_nothing(comparison: RetrieverFigures) -> Table | None:
-    """Build the table of the questions without an answer; None without such questions."""
+    """Build the table of the questions without an answer. Return None if there are no such questions."""
     items = comparison.nothing()
     if not items:
         return None

@@ -71,7 +71,7 @@ class PeopleGold:
         return [passage.key for passage in self.passages]
 
     def replace_gold(self, sample: Sample) -> Sample:
-        """Return a sample with this gold; as it is without a change."""
+        """Return a sample with this gold. Without a change, return the sample as it is."""
         if not self.is_changed:
             return sample
         data = sample.to_dict()

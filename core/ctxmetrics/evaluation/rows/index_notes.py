@@ -85,7 +85,7 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
 
 
 def _describe_own_labels(first: Labels, second: Labels) -> list[str]:
-    """Return the notes about reference ids that one of two runs has alone; none unless both have such ids."""
+    """Return the notes about reference ids that one of two runs has alone. There is none unless both runs have such ids."""
     if not (first.wanted and second.wanted):
         return []
     first_notes = first.describe_never_retrieved()

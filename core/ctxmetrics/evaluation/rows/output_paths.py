@@ -26,7 +26,7 @@ _OTHER_OUTPUT_BEGINNINGS = (b"<", b'{\n "ctxmetrics_card"', b'{"ctxmetrics_view"
 
 
 def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
-    """Refuse outputs that are one of the inputs, or each other, under whatever name or link; nothing is read.
+    """Refuse outputs that are one of the inputs, or each other, under any name or link. No file is read.
 
     Args:
         outputs: Paths of files by the option that named them; None if it was not given.
@@ -114,7 +114,7 @@ def check_table(path: str | os.PathLike[str]) -> None:
 
 
 def _is_output(file_path: Path) -> bool:
-    """Tell whether a file is empty or missing, or was written by this library; any other may be the samples themselves."""
+    """Tell whether a file is empty or missing, or was written by this library. Any other file may be the samples themselves."""
     try:
         with open_bytes(file_path) as file:
             start = file.read(_INSPECTED_BYTES)

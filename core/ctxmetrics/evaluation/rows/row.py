@@ -43,7 +43,7 @@ class Row(Mapping[str, Score]):
 
     @property
     def fields(self) -> Sample:
-        """The sample; one without fields if the row has none."""
+        """The sample, or a sample without fields if the row has none."""
         return self.sample or _EMPTY_SAMPLE
 
     def called(self, language: str = "en") -> str:

@@ -190,7 +190,7 @@ class OutFile:
         return None
 
     def add(self, row: Row) -> None:
-        """Add a row; `flush` writes its lines. None is added to a file that could not be written."""
+        """Add a row. `flush` writes its lines. None is added to a file that could not be written."""
         if not self._is_broken:
             lines = to_lines(row, self._provenances, self._start, keep_texts=self._keep_texts)
             self._lines.extend(map(json_line, lines))

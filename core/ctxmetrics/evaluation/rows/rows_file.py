@@ -65,7 +65,7 @@ def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) ->
 
 
 def _read_groups(lines: Iterable[bytes], path: str, reader: LineReader) -> Iterator[Row]:
-    """Yield a row for the lines of each sample; every sample must have the metrics of the first one."""
+    """Yield a row for the lines of each sample. Every sample must have the metrics of the first one."""
     metrics: list[str] | None = None
     for index, group in enumerate(_group_lines(lines, path, reader)):
         number = group[-1].number

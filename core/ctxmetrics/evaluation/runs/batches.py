@@ -131,7 +131,7 @@ class BatchScorer:
             )
 
     def _score(self, table: Table, first_row: int, *, whole: bool) -> Table:
-        """Score a part of a table. Metrics over lists need no samples; samples are built for the other metrics."""
+        """Score a part of a table. Metrics over lists need no samples. Samples are built for the other metrics."""
         import narwhals.stable.v1 as nw
 
         frame = frame_of(table)
@@ -311,7 +311,7 @@ def _score_rows(
     metrics: Sequence[ListMetric],
     scored: Mapping[str, list[Any]],
 ) -> None:
-    """Score pairs of lists and samples; metrics that read two lists only score plain pairs at once."""
+    """Score pairs of lists and samples. Metrics that read two lists only score plain pairs at once."""
     are_plain = _are_plain(rows, metrics)
     # Grades of reference ids stand in a dictionary by id. Most metrics read the ids alone.
     rows_without_grades = rows
@@ -479,7 +479,7 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
 
 
 def frame_of(table: Any) -> nw.DataFrame[Any]:
-    """Return a narwhals data frame of any kind of table; of a lazy one or an Arrow stream, of what is read from it.
+    """Return a narwhals data frame of any kind of table. A lazy table or an Arrow stream is read first.
 
     Raises:
         MissingExtraError: narwhals is not installed.

@@ -75,7 +75,7 @@ def placed_samples() -> tuple[LabelledSample, ...]:
 
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
-    """Build the samples, in the order of the file; an injection is followed by its clean twin."""
+    """Build the samples, in the order of the file. An injection is followed by its clean twin."""
     samples = []
     for data in _CONTROL_TEXTS["samples"]:
         samples.append(_build_sample(data))
@@ -223,7 +223,7 @@ class ControlRun:
             self._counted[name] = ("second half", ids)
 
     def add(self, labelled: LabelledSample, scores: Sequence[Score]) -> None:
-        """Count a control's right and wrong verdicts; of one that was cancelled, nothing."""
+        """Count a control's right and wrong verdicts. A cancelled control is not counted."""
         if any(score.reason_code == "cancelled" for score in scores):
             return
         verdicts = read_verdicts(labelled, scores)

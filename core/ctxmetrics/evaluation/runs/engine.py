@@ -476,7 +476,7 @@ class Evaluation:
         advance: Callable[[bool], None] | None,
         gathered: asyncio.Future[list[Any]] | None = None,
     ) -> None:
-        """Count a sample that has scores, or errors in their place; tasks among them are no failures."""
+        """Count a sample that has scores, or errors in their place. Scores that are still tasks are no failures."""
         if job.tasks:
             self._running -= 1
         if advance is not None:
@@ -515,7 +515,7 @@ class Evaluation:
     async def _collect(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
     ) -> bool:
-        """Hand the rows on in order; return whether any has a score that failed."""
+        """Pass the rows on in order. Return whether any has a score that failed."""
         try:
             await self._collect_rows(reader, file, results)
         finally:
@@ -556,7 +556,7 @@ class Evaluation:
                 raise_failure(row)
 
     def _flush(self, file: OutFile | None) -> None:
-        """Write the rows that were added to the file; where that fails, the run is stopped."""
+        """Write the rows that were added to the file. If that fails, stop the run."""
         if file is not None:
             try:
                 file.flush()

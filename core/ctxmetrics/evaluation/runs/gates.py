@@ -45,7 +45,7 @@ def check_difference(comparison: Comparison, option: str, name: str, margin: flo
 
 
 def choose_gated(comparison: Comparison, name: str, margin: float, option: str) -> Difference:
-    """Choose the metric of a gate; its name may leave out the parameters if only one metric has it.
+    """Choose the metric of a gate. Its name may leave out the parameters if only one metric has it.
 
     Raises:
         ParameterError: The comparison has no such metric, it is a secondary one, or the margin is not on its scale.
@@ -66,7 +66,7 @@ def choose_gated(comparison: Comparison, name: str, margin: float, option: str) 
 
 
 def max_drop_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
-    """Return why the gate fails: a loss larger than the margin is shown, also by the adjusted p value; else None.
+    """Return why the gate fails: a loss larger than the margin is shown, also by the adjusted p value. Return None otherwise.
 
     The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
     the margin, it fails in at most 7 % of comparisons without labels (benchmarks/intervals.md).
@@ -79,7 +79,7 @@ def max_drop_problem(comparison: Comparison, item: Difference, margin: float) ->
 
 
 def not_worse_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
-    """Return why the gate fails: it is not shown that no loss is larger than the margin; else None.
+    """Return why the gate fails: it is not shown that no loss is larger than the margin. Return None otherwise.
 
     The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
     the margin, it passes in at most 7 % of comparisons without labels (benchmarks/intervals.md). If nothing changed it
@@ -113,7 +113,7 @@ def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | C
 
 
 def describe_overruled(item: Difference, margin: float) -> str | None:
-    """Describe why a loss that the judge shows does not fail the gate: the labels speak against it; else None."""
+    """Describe why a loss that the judge shows does not fail the gate: the labels speak against it. Return None otherwise."""
     alone = decide_loss(item.interval, None, margin)
     if item.corrected is None or not alone or decide_loss(item.interval, item.corrected, margin):
         return None
@@ -144,7 +144,7 @@ def find_worse(before: Results, after: Results) -> str | None:
 def _find_problem(
     comparison: Comparison, item: Difference, problem: str | None, basis: Difference | Corrected
 ) -> str | None:
-    """Return why a gate fails: values are missing, there is one sample only, or it fell; else None."""
+    """Return why a gate fails: values are missing, there is one sample only, or it fell. Return None otherwise."""
     missing = len(comparison.only_before)
     if missing:
         return (

@@ -43,7 +43,7 @@ class RunPoint(Plain):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class History(Plain):
-    """Several runs in their order; as a string, a table a metric.
+    """Several runs in their order. As a string, it is a table for each metric.
 
     Attributes:
         runs: The runs.
@@ -72,7 +72,7 @@ class History(Plain):
     def html(
         self, *, title: str = "ctxmetrics: history of runs", links: Mapping[str, str] = EMPTY
     ) -> str:
-        """Return one page with a line a metric; it loads nothing.
+        """Return one page with a line a metric. It loads nothing.
 
         Args:
             title: Heading of the page.
@@ -107,7 +107,7 @@ class History(Plain):
         return Table.build(columns, [run for run in self.runs if metric in run.metrics])
 
     def draw(self, metric: str) -> Chart:
-        """Draw a metric over the runs; a run that cannot be compared with the one before begins another line."""
+        """Draw a metric over the runs. A run that cannot be compared with the one before begins another line."""
         step = 1 / max(1, len(self.runs) - 1)
         lines: list[list[tuple[float, float]]] = [[]]
         intervals: list[tuple[float, float, float]] = []

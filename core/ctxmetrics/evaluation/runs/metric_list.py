@@ -16,7 +16,7 @@ from ctxmetrics.samples.sample import Sample
 
 
 def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) -> tuple[Metric, ...]:
-    """Return the metrics with their judges; a text names a metric or a judge as on the command line.
+    """Return the metrics with their judges. A text names a metric or a judge as on the command line.
 
     Raises:
         ParameterError: An item is no metric, two metrics have one name, or the list is empty.

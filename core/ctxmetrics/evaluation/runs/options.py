@@ -70,7 +70,7 @@ _JUDGE_NAMES_ELSEWHERE = ("llm", "model")
 
 
 def check_options(options: RunOptions) -> dict[str, Any]:
-    """Return all options of a run. Options that are left out have their defaults; in a terminal, progress is shown.
+    """Return all options of a run. Options that are left out have their defaults. In a terminal, progress is shown.
 
     Raises:
         ParameterError: A number is out of range, or ``on_error`` is unknown.

@@ -93,7 +93,7 @@ def _read_parts(score: Score, scale: float) -> ValueParts:
 
 
 def _average_change(metric: Metric, hits: list[bool], value: float, *, changed: bool) -> float:
-    """Return by how much a value changes on average if one hit becomes a miss, or one miss a hit; 0 if there is none.
+    """Return by how much a value changes on average if one hit becomes a miss, or one miss a hit. It is 0 if there is no such change.
 
     Args:
         metric: Computes the value.

@@ -64,7 +64,7 @@ def counting_progress(
     what: str = "scoring",
     finished: str = "judged",
 ) -> Iterator[Callable[[bool], None]]:
-    """Show the progress while the block runs. Yield a function that counts one sample; its argument says whether it failed.
+    """Show the progress while the block runs. Yield a function that counts one sample. Its argument says whether it failed.
 
     Args:
         wanted: True for a bar, or a function.
@@ -131,7 +131,7 @@ def _bar(total: int | None, what: str, finished: str) -> Iterator[Callable[[Prog
 
 
 def describe_progress(progress: Progress, finished: str = "judged") -> str:
-    """Describe how far a run is: ``12/30, 9 s left, 11 judged, 1 failed, 12 calls, 34,567 tokens``; of a stream ``12/?``."""
+    """Describe how far a run is: ``12/30, 9 s left, 11 judged, 1 failed, 12 calls, 34,567 tokens``. For a stream: ``12/?``."""
     clauses = [f"{progress.done}/{'?' if progress.total is None else progress.total}"]
     if progress.seconds_left is not None:
         clauses.append(f"{progress.seconds_left:,.0f} s left")

@@ -47,7 +47,7 @@ class ResultFigures(ResultRows):
     def apply_audit(
         self, audit: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None
     ) -> RunAudit:
-        """Correct the means by an audit of the gold; `summary` and the page show them from then on.
+        """Correct the means by an audit of the gold. `summary` and the page show them from then on.
 
         Only its random part counts: what it says holds for all samples. A score by people's gold is that of the metric itself.
 

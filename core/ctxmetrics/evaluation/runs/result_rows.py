@@ -36,7 +36,7 @@ class ResultRows(Sequence[Row]):
         source: str | None = None,
         start: Mapping[str, Any] = EMPTY,
     ) -> None:
-        """Begin without a row: ``scales`` are the metrics' highest scores by name; ``keep`` keeps whole rows."""
+        """Begin without a row: ``scales`` are the metrics' highest scores by name. With ``keep``, whole rows are kept."""
         self.source: str | None = source
         self.start: Mapping[str, Any] = start
         self.metrics: tuple[str, ...] = tuple(scales)
@@ -55,7 +55,7 @@ class ResultRows(Sequence[Row]):
         self._rows: list[Row] | None = [] if keep else None
 
     def add(self, row: Row) -> None:
-        """Append a row; only the engine calls it."""
+        """Append a row. Only the engine calls it."""
         self._ids.append(row.sample_id)
         if row.sample is not None:
             self._labels.add(row.sample, row.record)
@@ -135,7 +135,7 @@ class ResultRows(Sequence[Row]):
         )
 
     def describe_rest(self) -> str:
-        """Describe how far a run came that ended early: ``5 of 30 judged, 25 left``; of a stream, ``5 of ? judged``."""
+        """Describe how far a run came that ended early: ``5 of 30 judged, 25 left``. For a stream: ``5 of ? judged``."""
         failed = 0
         cancelled = 0
         for codes in zip(*(column.codes for column in self.by_metric.values()), strict=True):

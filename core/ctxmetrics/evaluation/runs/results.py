@@ -95,7 +95,7 @@ class Results(ResultFigures):
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row], path: str | os.PathLike[str]) -> Results:
-        """Make results of the rows that were read from a file; there is at least one."""
+        """Make results of the rows that were read from a file. There is at least one."""
         scales = {
             score.metric: get_convention(score.provenance.convention).scale for score in rows[0].scores
         }
@@ -314,7 +314,7 @@ class Results(ResultFigures):
         labels: Sequence[str | os.PathLike[str]] = (),
         audit: str | os.PathLike[str] | None = None,
     ) -> Comparison:
-        """Compare these results with those of another run on the same samples; differences are ``other`` minus these.
+        """Compare these results with those of another run on the same samples. Differences are ``other`` minus these.
 
         Arguments and errors are those of `ctxmetrics.compare`.
         """

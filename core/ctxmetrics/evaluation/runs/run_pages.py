@@ -238,7 +238,7 @@ class RunPages:
         return comparison.html(title=title, gates=second.gates)
 
     def history(self) -> str:
-        """Return the history; each point leads to the comparison with the one before it."""
+        """Return the history. Each point leads to the comparison with the one before it."""
         runs = self.folder.list_runs()
         links = {}
         for run in runs:

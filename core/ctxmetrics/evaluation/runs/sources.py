@@ -188,7 +188,7 @@ class Source:
             raise MissingFieldError(f"{error}{hints}") from None
 
     def _suggest_answer(self, plan: Plan) -> str:
-        """Suggest columns that may hold the expected answer; empty text without any.
+        """Suggest columns that may hold the expected answer. Return an empty text if there are none.
 
         These are the columns whose names mean an expected answer. If there is none, it is the column of the answer, unless no
         field is read from another column of texts.
@@ -211,14 +211,14 @@ class Source:
         )
 
     def _may_be_text(self, column: str) -> bool:
-        """Tell whether a column may hold texts of several words; of a list of mappings, the first values are not known."""
+        """Tell whether a column may hold texts of several words. The first values of a list of mappings are not known."""
         if self._source is None:
             return True
         value = self._source.first_value(column)
         return isinstance(value, str) and " " in value.strip()
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
-        """Return the next sample, or None at the end; of a stream also when stopped.
+        """Return the next sample, or None at the end. For a stream, return None also if it was stopped.
 
         Args:
             ahead: How many may be read at most before they are asked for.
@@ -322,7 +322,7 @@ def _find_setting_key(samples: Sequence[Sample]) -> tuple[str, list[str]] | None
 
 
 def _list_repeated_questions(samples: Sequence[Sample]) -> list[Sample]:
-    """List the samples with metadata whose question another one has; of very many, the first."""
+    """List the samples with metadata whose question another one has. If there are very many, list only the first."""
     with_metadata = [sample for sample in samples if sample.metadata and sample.user_input]
     counts = Counter(sample.user_input for sample in with_metadata)
     repeated = [sample for sample in with_metadata if counts[sample.user_input] > 1]
@@ -399,7 +399,7 @@ class CallerSource(Source):
         self._woken_at = 0.0
 
     def serve(self, until: Future[Any], before: int) -> None:
-        """Read as many samples as `next` asks for, until a future is done; called in the caller's thread, by `run_sync`.
+        """Read as many samples as `next` asks for, until a future is done. `run_sync` calls it in the caller's thread.
 
         Args:
             until: The future.

@@ -242,7 +242,7 @@ def _find_rows(rows: Iterable[Mapping[str, Any]], only: Mapping[str, Any]) -> li
 
 
 def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: Any) -> Any:
-    """Score the rows of each value of a column by themselves, and join them in the order of the rows; groups, in that of the values.
+    """Score the rows of each value of a column separately. Rows keep their order; groups have the order of the values.
 
     Raises:
         ParameterError: A row has no value there.
@@ -351,7 +351,7 @@ def _warn(scorer: BatchScorer, rows: int | None) -> None:
 
 
 def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = None) -> Any:
-    """Score the rows of a table when it is read; each batch is a run with limits of its own.
+    """Score the rows of a table when it is read. Each batch is a run with limits of its own.
 
     Raises:
         ParameterError: An option has no meaning on a cluster, or the table has a column of a metric's name.

@@ -84,7 +84,7 @@ def mean_interval(
 
 
 def wilson(p: float, size: float, z: float = NORMAL_QUANTILE) -> tuple[float, float]:
-    """Wilson's interval of a share ``p`` seen in ``size`` draws, ``z`` standard errors to each side; without ``z``: of 95 %."""
+    """Wilson's interval of a share ``p`` seen in ``size`` draws, ``z`` standard errors to each side. Without ``z`` it is the 95 % interval."""
     weight = 1 + z * z / size
     centre = (p + z * z / (2 * size)) / weight
     half = z / weight * math.sqrt(p * (1 - p) / size + z * z / (4 * size * size))

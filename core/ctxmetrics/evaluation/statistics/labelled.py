@@ -355,7 +355,7 @@ class _Stratum:
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """The samples of both runs; the labelled ones are the first.
+    """The samples of both runs. The labelled samples come first.
 
     Attributes:
         people: The differences of the labelled samples by people's labels.

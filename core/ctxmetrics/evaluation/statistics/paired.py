@@ -128,7 +128,7 @@ def reach_unseen_changes(
 
 
 def mean_p(mean: float, error: float, degrees: int) -> float:
-    """Return the p value of "the mean is 0", from Student's distribution; without an error it is 0 or 1."""
+    """Return the p value of "the mean is 0", from Student's distribution. If the error is 0, it is 0 or 1."""
     if error:
         return student_p(mean / error, degrees)
     return float(not mean)

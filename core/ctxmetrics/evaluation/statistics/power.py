@@ -130,7 +130,7 @@ class ChangeModel:
         return table.build()
 
     def lose_samples(self, loss: float) -> Changes:
-        """Build the changes if a sample loses its whole value or nothing; the argument is that of `lose_parts`."""
+        """Build the changes if a sample loses its whole value or nothing. It has the argument of `lose_parts`."""
         return self._build_mixed(
             loss / self.find_largest_loss() * len(self._losses) / self._size, 0.0, 1.0
         )
@@ -196,7 +196,7 @@ class ChangeModel:
 
 
 class _Table:
-    """Collects sizes of changes with their probabilities; sizes that are nearly equal are replaced by their mean."""
+    """Collects sizes of changes with their probabilities. Sizes that are nearly equal are replaced by their mean."""
 
     def __init__(self, scale: float) -> None:
         self._step = scale / _SCALE_STEPS
@@ -204,7 +204,7 @@ class _Table:
         self._shares: dict[int, float] = {}
 
     def add(self, size: float, share: float) -> None:
-        """Add a size; no change, and a share of 0, are left out."""
+        """Add a size. Sizes of 0 and shares of 0 are left out."""
         if not size or not share:
             return
         # At least 1, so that a change is never counted as none.
@@ -235,7 +235,7 @@ def _mean_size(amounts: Sequence[tuple[float, int]], further: float) -> float:
 
 
 def find_first(holds: Callable[[float], bool], low: float, high: float, *, halvings: int) -> float:
-    """Find the lowest number between two from which on something holds, by halving; the upper one if it holds nowhere."""
+    """Find the lowest number between two from which on something holds, by halving. Return the upper number if it holds nowhere."""
     for _ in range(halvings):
         middle = (low + high) / 2
         if holds(middle):

@@ -155,7 +155,7 @@ def _count_per_stratum(n: int, sizes: Mapping[str | None, int]) -> Counter[str |
 
 
 def _find_stratum(sample: Sample, by: str | None) -> str | None:
-    """Return the value of a key of the metadata as text; without it, an empty one."""
+    """Return the value of a key of the metadata as text. Return an empty text if there is no such key."""
     if by is None:
         return None
     value = find(sample.metadata, by)
@@ -198,7 +198,7 @@ def read_labelled(
     by_key = samples_by_key(all_samples)
 
     def list_answerable(key: QuestionKey, _: Collection[LabelQuestion]) -> list[LabelQuestion]:
-        """List the questions about a sample of the file; raise if the sample is not the one that was labelled."""
+        """List the questions about a sample of the file. Raise if the sample is not the one that was labelled."""
         if key not in by_key:
             sample_id, texts_hash = key
             has_id = sample_id is not None and sample_id in {id_ for id_, _ in by_key}

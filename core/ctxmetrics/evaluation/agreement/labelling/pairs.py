@@ -100,7 +100,7 @@ def read_pairs(
 
 
 def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = None) -> Draw:
-    """Draw n samples of two runs; the changed ones are drawn more often than their share (`share_out_labels`).
+    """Draw n samples of two runs. Changed samples are drawn more often than their share (`share_out_labels`).
 
     The versions of a sample in both runs stand beside each other in random order. So the person does not know the run of a
     version.

@@ -96,7 +96,7 @@ class LabelHandler(LocalHandler):
         return session.show(session.next_after(data["number"]))
 
     def _json(self, make: Any) -> None:
-        """Send JSON data; an error of the library is sent as its text."""
+        """Send JSON data. An error of the library is sent as its text."""
         try:
             status = HTTPStatus.OK
             data = make()

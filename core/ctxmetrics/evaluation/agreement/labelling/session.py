@@ -184,7 +184,7 @@ class Session:
         }
 
     def verdict(self, number: int) -> str:
-        """Return the judge's verdict on a question; its answer will say that it had been shown.
+        """Return the judge's verdict on a question. Its answer will say that it had been shown.
 
         Raises:
             ParameterError: There is no such question.
@@ -195,7 +195,7 @@ class Session:
         return _verdict_on(question, self._samples[question.key], self._rows)
 
     def answer(self, number: int, answer: str, contexts: Collection[str] = ()) -> None:
-        """Write an answer; it is on the disk when this returns.
+        """Write an answer. It is on the disk when this returns.
 
         Args:
             number: The question.
