@@ -37,7 +37,7 @@ from ctxmetrics.prompts.render import escape, render_state
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
 Layout = Literal["context", "sample"]
-# What every score says: pages and reports show it.
+# The label of every score. Pages and reports show it.
 LABEL = (
     "Decision model: the evidence is the nearest sentence, found by the library, and no quote of the model; choose the bar "
     "by labels (ctxmetrics agree)"
@@ -47,21 +47,22 @@ _MOVING_NAME_WARNING = (
 )
 # Parameters that change verdicts.
 _PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "layout", "together", "max_characters")
-# Characters of units and contexts in one request, where the caller says nothing.
+# The default maximum number of characters of units and contexts in one request.
 _DEFAULT_MAX_CHARACTERS = 60_000
-# The smallest limit that a caller may set: with less, few sentences would fit.
+# The lowest value of this maximum that a caller may set: with less, few sentences would fit.
 _MIN_CHARACTERS_LIMIT = 1_000
-# Contexts in one request.
+# The maximum number of contexts in one request.
 _MAX_CONTEXTS_OF_REQUEST = 64
-# Why evidence shares no word with its unit.
+# Doubts about evidence that shares no word with its unit.
 _UNRELATED = frozenset({"unrelated", "fragment"})
 
 
 @dataclass(frozen=True, slots=True)
 class _DecisionAnswers:
-    """The answers by the question's id, and what they cost: a piece of a long context gives one answer more.
+    """The answers by the question's id, and the usage of the requests. Each piece of a long context gives an answer of its own.
 
-    Ids are ``s1_c2`` (does c2 alone state s1?), ``c2`` (is it useful?) and ``s1`` (do all contexts together state it?).
+    The id of a question is ``s1_c2`` (does c2 alone state s1?), ``c2`` (is c2 useful?) or ``s1`` (do all contexts together state
+    s1?).
     """
 
     by_id: dict[str, list[ProbabilityCell]]
@@ -92,13 +93,13 @@ class DecisionJudge:
 
     Attributes:
         model: The `DecisionModel`, or a decision model of LangChain, pydantic-ai or DeepEval, or a client of typesafe-sdk.
-        bar: From what probability on the answer is yes. Choose it by `ctxmetrics.agree`.
-        doubt: A verdict whose probability is nearer to the bar is flagged ``near_bar``; 0: none is.
-        layout: ``"context"`` shows one context in each request, so that an answer depends on nothing else, and is kept for
-            other numbers of contexts; ``"sample"`` shows all contexts in one request.
-        together: Ask as well whether all contexts together state a unit.
-        max_questions: Questions in one request at most.
-        max_characters: Characters of units and contexts in one request.
+        bar: The threshold: the answer is yes if its probability is at least this. Choose it by `ctxmetrics.agree`.
+        doubt: A verdict is flagged ``near_bar`` if its probability is less than this far from ``bar``. 0 flags no verdict.
+        layout: ``"context"`` shows one context in each request: an answer depends on that context only, and is reused with any
+            number of other contexts. ``"sample"`` shows all contexts in one request.
+        together: Whether to ask also if all contexts together state a unit.
+        max_questions: The maximum number of questions in one request.
+        max_characters: The maximum number of characters of units and contexts in one request.
 
     Raises:
         ParameterError: The model is no `DecisionModel`, or a parameter is out of range.
@@ -157,7 +158,7 @@ class DecisionJudge:
         return await self._judge(request, rated=True)
 
     async def _judge(self, request: JudgeRequest, *, rated: bool) -> Judgement:
-        """Judge the contexts if they are to be rated, else the units; flag doubtful verdicts."""
+        """Judge the contexts (if `rated`) or the units, and flag doubtful verdicts."""
         answers = await self._ask(request)
         bar = Bar(self.bar, self.doubt)
         rows = _build_rows(request, answers.by_id, rated=rated)
@@ -202,11 +203,11 @@ class DecisionJudge:
     async def _ask_in_halves(
         self, request_part: RequestPart, *, together: bool = False
     ) -> _DecisionAnswers:
-        """Ask the questions about a part; where it is too long for the model, about each half of it.
+        """Ask the questions about a part. If the part is too long for the model, ask about each half of it.
 
         Args:
             request_part: The part of the request.
-            together: Whether to ask about all its contexts together alone.
+            together: Whether to ask only about all its contexts together.
         """
         state, questions = self.write(request_part, together=together)
         if not questions:
@@ -219,7 +220,7 @@ class DecisionJudge:
             return answers
         requests = [self._ask_in_halves(half, together=together) for half in two_halves]
         answers_of_halves = await asyncio.gather(*requests)
-        # The answers to the whole part are of no use; what they cost counts.
+        # The answers to the whole part are not used, but their usage counts.
         without_answers = _DecisionAnswers({}, answers.usage)
         return _merge([without_answers, *answers_of_halves])
 
@@ -228,7 +229,7 @@ class DecisionJudge:
 
         Args:
             request_part: The part of the request.
-            together: Whether to ask about all its contexts together alone.
+            together: Whether to ask only about all its contexts together.
         """
         request = request_part.request
         one_context_each = self.layout == "context"
@@ -305,7 +306,7 @@ class DecisionJudge:
         ask_once = ask if cache is None else partial(cache.ask_once, request_key, look_up, ask)
         outcome: _DecisionAnswers
         outcome, is_shared = await memory.get(f"{id(run)} {request_key}", ask_once)
-        # What another sample asked for has cost nothing here.
+        # Answers that another sample asked for cost nothing here.
         return replace(outcome, usage=Usage()) if is_shared else outcome
 
     async def _measure_dependence(self, exchange: DecisionExchange, memory: Memo[Any]) -> float:
@@ -320,7 +321,7 @@ class DecisionJudge:
 
 
 def _write_question(pack: Pack, form: str, kind: str, text: str, **ids: str) -> str:
-    """Write a question from the template of the language: put the ids and the text in the place of their names."""
+    """Write a question from the template of the language. The ids and the text replace their names in braces."""
     question = pack.decisions[f"{kind}{form}"]
     for name, id_ in ids.items():
         question = question.replace(f"{{{name}}}", id_)
@@ -328,7 +329,7 @@ def _write_question(pack: Pack, form: str, kind: str, text: str, **ids: str) -> 
 
 
 def _merge(answers: Sequence[_DecisionAnswers]) -> _DecisionAnswers:
-    """Put the answers of several requests together; a state is the text that one of them shows."""
+    """Join the answers of several requests."""
     cells_by_id: dict[str, list[ProbabilityCell]] = defaultdict(list)
     usage = Usage()
     for answers_of_state in answers:
@@ -366,7 +367,7 @@ def _build_rows(
 
 
 def _list_parts(windows_by_context: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
-    """Return the nearest sentence of each context that shares a word with the unit; of every context if none does."""
+    """Return the nearest sentence of each context that shares a word with the unit. If none does, return that of every context."""
     sentences = [*chain.from_iterable(windows_by_context)]
     related = [sentence for sentence in sentences if sentence.words]
     if not related:

@@ -158,7 +158,7 @@ def _read_printed(text: str) -> Any:
 
 
 class _Literals(ast.NodeTransformer):
-    """Writes what else Python prints in lists as literals: ``Document(page_content='..')``, ``np.str_('..')``, ``nan``."""
+    """Replaces other printed values by literals: ``Document(page_content='..')``, ``np.str_('..')``, ``nan``."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)

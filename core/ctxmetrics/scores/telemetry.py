@@ -41,9 +41,9 @@ _PROVENANCE: Mapping[str, str] = {
 }
 # An id that this library gives: of a sentence, fact, claim or context.
 _OWN_ID = re.compile(r"[a-z]\d+")
-# Characters of an explanation.
+# The maximum number of characters of an explanation.
 _MAX_EXPLANATION_CHARACTERS = 4_000
-# Ids of verdicts with no that an explanation names.
+# The maximum number of ids of negative verdicts that an explanation names.
 _MAX_IDS_NAMED = 20
 
 # The attributes that tell two events about one span or sample apart.
@@ -93,7 +93,7 @@ def build_attributes(score: Score, *, keep_texts: bool = False) -> dict[str, Att
 
 
 def _describe_without_texts(score: Score) -> str:
-    """Say how many verdicts are yes, and name the ids of those that are no."""
+    """Say how many verdicts are positive, and name the ids of the negative ones."""
     count = score.count or ""
     missed = [verdict for verdict in score.verdicts if verdict.value is False and verdict.weight]
     missed_ids = [verdict.id for verdict in missed if _OWN_ID.fullmatch(verdict.id)]
@@ -105,7 +105,9 @@ def _describe_without_texts(score: Score) -> str:
 
 
 def identify(attributes: Mapping[str, Attribute], spans: SpanIds | None) -> str | None:
-    """Make the identifier of an event: equal for the same span, metric, judge and prompt, so that a store can replace it.
+    """Build the identifier of an event. Events of one span, metric, judge and prompt have one identifier.
+
+    So a store can replace an earlier event.
 
     Returns:
         The identifier; None if neither a span nor the sample has an id.
@@ -134,11 +136,11 @@ class Telemetry:
     keep_texts: bool = False
 
     def send(self, score: Score, metadata: Mapping[str, Any]) -> None:
-        """Send a score; a sample that the run did not reach has none.
+        """Send a score. The score of a sample that the run did not reach is not sent.
 
         Args:
             score: The score.
-            metadata: The metadata of the sample: a reader of traces keeps the ids of the spans there.
+            metadata: The metadata of the sample. A reader of traces stores the ids of the spans there.
         """
         from opentelemetry import trace
         from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags

@@ -22,7 +22,7 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "he": re.compile(r"[\u0590-\u05ff]"),
     "hi": re.compile(r"[\u0900-\u097f]"),
 }
-# Every character of `_SCRIPTS`, and some more.
+# Every character of `_SCRIPTS`, and some others.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 # All bytes in UTF-8 but those with which these characters begin.
 _LATIN_BYTES = bytes(
@@ -32,7 +32,7 @@ _LATIN_BYTES = bytes(
 )
 # A word, also with an apostrophe in it.
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-# A blank for each byte of a text in UTF-8 that is a character of ASCII and in no word; the others as they are.
+# Replaces each ASCII character of a text in UTF-8 that is not a part of a word by a blank. Other bytes stay.
 _ONLY_WORDS = bytes(
     code if code > 127 or chr(code).isalpha() or chr(code) == "'" else ord(" ")  # noqa: PLR2004 - the last of ASCII
     for code in range(256)
@@ -48,14 +48,18 @@ _OTHER_WORDS: frozenset[str] = frozenset().union(
     *(words for language, words in _FREQUENT_WORDS.items() if language != "en")
 )
 _ONLY_ENGLISH_WORDS = _ENGLISH_WORDS - _OTHER_WORDS
-_NO_ENGLISH_WORDS = _OTHER_WORDS - _ENGLISH_WORDS
-# The first characters of a text, which are enough where so many more words are English alone than of other languages alone.
+_ONLY_OTHER_WORDS = _OTHER_WORDS - _ENGLISH_WORDS
+# The number of first characters of a text that are read first.
 _OPENING_CHARACTERS = 160
+# If they have this many more words that are only English than words that are only of other languages, no more is read.
 _CLEAR_LEAD_IN_WORDS = 3
 
 
 def _find_words(text: str) -> list[str]:
-    """Return the words of a text in small letters, and what stands between two blanks where other characters are beside a word."""
+    """Return the words of a text in small letters.
+
+    A word with other characters beside it is returned twice: as it stands between blanks, and alone.
+    """
     encoded = text.lower().encode(errors="surrogatepass").translate(_ONLY_WORDS)
     text = encoded.decode(errors="surrogatepass")  # three times as fast as the pattern
     if "'" in text:
@@ -70,8 +74,8 @@ def _find_words(text: str) -> list[str]:
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
     words = _find_words(text[:_OPENING_CHARACTERS])
-    least_english = len(_NO_ENGLISH_WORDS.intersection(words)) + _CLEAR_LEAD_IN_WORDS
-    if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= least_english:
+    min_english_words = len(_ONLY_OTHER_WORDS.intersection(words)) + _CLEAR_LEAD_IN_WORDS
+    if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= min_english_words:
         return "en"  # the usual case
     if len(text) > _OPENING_CHARACTERS:
         words = _find_words(text)
@@ -91,18 +95,18 @@ def _detect_latin(text: str) -> str:
 
 
 def _may_be_other_script(text: str) -> bool:
-    """Whether a text may hold a character of `_OTHER_SCRIPT`: seldom wrong, and thirty times as fast as the pattern."""
+    """Whether a text may hold a character of `_OTHER_SCRIPT`. It is seldom wrong, and thirty times as fast as the pattern."""
     return not text.isascii() and bool(
         text.encode(errors="surrogatepass").translate(None, _LATIN_BYTES)
     )
 
 
 def detect_language(text: str) -> str:
-    """Guess the ISO 639 code from the script, and of a text in Latin script from its most frequent words.
+    """Guess the ISO 639 code of a text from its script. For Latin script, guess it from the most frequent words.
 
-    Latin script is English unless the words are clearly those of German, French, Spanish, Italian, Portuguese, Dutch or
-    Polish. The first 2,000 characters decide, of Latin script the first 500. The code chooses splitting rules, word lists
-    and the prompt pack; give ``language=`` where the guess is wrong.
+    A text in Latin script is English unless its words are clearly German, French, Spanish, Italian, Portuguese, Dutch or Polish.
+    The first 2,000 characters decide; in Latin script, the first 500. The code chooses splitting rules, word lists and the
+    prompt pack. Give ``language=`` if the guess is wrong.
 
     >>> detect_language("Эйфелева башня"), detect_language("北京是首都。"), detect_language("The tower")
     ('ru', 'zh', 'en')
@@ -122,13 +126,13 @@ def detect_language(text: str) -> str:
 
     for language in _SCRIPTS:
         count = count_letters_of(language)
-        is_half = count * 2 > letter_count > 0
+        has_enough_letters = count * 2 > letter_count > 0  # more than half
         if language == "uk":
             # Ukrainian has few letters that Russian lacks.
-            is_half = count > 0 and count_letters_of("ru") * 2 > letter_count
+            has_enough_letters = count > 0 and count_letters_of("ru") * 2 > letter_count
         elif language == "ja":
-            # Japanese has more Chinese characters than letters of its own.
-            is_half = count * 10 > letter_count > 0
-        if is_half:
+            # Japanese has more Chinese characters than letters of its own: a tenth is enough.
+            has_enough_letters = count * 10 > letter_count > 0
+        if has_enough_letters:
             return language
     return "en"

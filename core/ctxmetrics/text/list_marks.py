@@ -48,8 +48,8 @@ _MARK = re.compile(
     """,
     re.VERBOSE,
 )
-# How a text with a mark begins, and few others do; the pattern of the marks takes ten times as long. Most texts begin with a word before
-# one in small letters, and no mark does.
+# The beginning of every text with a mark, and of few others. It is a quick check: the pattern of the marks takes ten times as
+# long. Most texts begin with two words of which the second is in small letters, and no mark does.
 _MAY_BE_MARK = re.compile(
     r"""
     (?![A-Za-z]+[ ][a-z])
@@ -61,7 +61,7 @@ _MAY_BE_MARK = re.compile(
     """,
     re.VERBOSE,
 )
-# A number of several levels, or of a paragraph, without a mark behind it; a word with a capital letter has to follow.
+# A number of several levels (1.1), or of a paragraph (§ 12), without a mark behind it. A capitalised word must follow.
 _BARE_MARK = re.compile(
     rf"""
     {_BEFORE_MARK}
@@ -73,7 +73,7 @@ _BARE_MARK = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 _DAY = re.compile(r"\s*\d{1,2}\.\s+$")
 _MAX_MARKS = 3
-# There a number before a capital letter may belong to a noun: "2.5 Liter", and a stop may make an ordinal of it: "3. maja".
+# In these languages, a number before a capital letter may belong to a noun: "2.5 Liter".
 _LANGUAGES_WITH_CAPITALISED_NOUNS = ("de", "lb")
 
 
@@ -113,7 +113,7 @@ def _is_day(text: str, mark: re.Match[str], language: str) -> bool:
 
 
 def _is_heading(text: str, mark: re.Match[str], language: str) -> bool:
-    """Whether a number without a mark behind it is that of a heading: a word with a capital letter follows."""
+    """Whether a number without a mark behind it is the number of a heading: a capitalised word follows."""
     match = _WORD.match(text, mark.end())
     if match is None:
         return False

@@ -10,22 +10,25 @@ from ctxmetrics.text.normal_form import collapse_space
 
 # Invisible characters: a text is the same without them.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]+")
-# The words at the beginning by which most texts differ.
+# The number of first words that are compared first: most texts differ in them.
 _BEGINNING_WORDS = 4
-# The characters of the shortest run that counts as overlap. Shorter ones are idioms, names and headings.
+# The minimum number of characters of an overlap. Shorter runs of equal characters are idioms, names and headings.
 SHORTEST_OVERLAP = 40
-# Two texts are compared if so many characters at the beginning of a word are equal.
+# Two texts are compared if they share this many characters at the beginning of a word.
 _ANCHOR_CHARACTERS = 20
-_WORD = re.compile(r"(?<!\w)\w")
-# A text with longer words on average has no blanks between words, such as Chinese: each character may begin one.
+_WORD_START = re.compile(r"(?<!\w)\w")
+# A text with longer words on average has no blanks between words, such as Chinese. There, each character may begin a word.
 _MAX_AVERAGE_WORD_CHARACTERS = 16
 
 
 def find_repeats(texts: Sequence[str]) -> dict[int, int]:
-    """Find the texts that repeat one above: from the place of each to the place of the first one.
+    """Find the texts that repeat an earlier one.
 
-    Two texts are equal if they differ in white space, invisible characters and Unicode's form (NFC) only. A text
-    without a character that is visible repeats nothing.
+    Two texts are equal if they differ only in white space, invisible characters and Unicode's normal form (NFC). A text without
+    visible characters repeats nothing.
+
+    Returns:
+        For each repeating text: its index, and the index of the first equal text.
 
     >>> find_repeats(["a b", "c", "a  b ", "c"])
     {2: 0, 3: 1}
@@ -34,13 +37,13 @@ def find_repeats(texts: Sequence[str]) -> dict[int, int]:
     beginnings = {tuple(text.split(None, _BEGINNING_WORDS)[:_BEGINNING_WORDS]) for text in texts}
     if len(beginnings) == len(texts):  # as nearly always
         return {}
-    firsts: dict[str, int] = {}
+    first_indexes: dict[str, int] = {}
     repeats: dict[int, int] = {}
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         key = collapse_space(text)
-        first = firsts.setdefault(key, place)
-        if key and first != place:
-            repeats[place] = first
+        first_index = first_indexes.setdefault(key, index)
+        if key and first_index != index:
+            repeats[index] = first_index
     return repeats
 
 
@@ -50,12 +53,13 @@ def _clean(text: str) -> str:
 
 
 def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
-    """Measure for each text the share of its characters that stand in a text above it, from 0 to 1.
+    """Measure for each text the share of its characters that also stand in an earlier text, from 0 to 1.
 
-    A character counts if it stands in a run of at least 40 characters that is in a text above, character by character.
-    A text without the beginning of a word that begins one above too, with the 20 characters behind it, has no such run.
-    So windows that overlap count, in whatever order they were retrieved, and a text within a larger one; shared names and
-    headings do not. White space counts as a character. The time is in proportion to the characters of the texts.
+    A character counts if it belongs to a run of at least 40 characters that an earlier text has, too. White space counts as a
+    character. Texts that share no 20 characters from the beginning of a word are not compared.
+
+    So overlapping windows of one source count, in any order, and a text within a larger one. Shared names and headings do not.
+    The time is in proportion to the number of characters.
 
     Args:
         texts: In rank order.
@@ -64,37 +68,37 @@ def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
     >>> measure_overlaps([one, "Bread.", one])
     (0.0, 0.0, 1.0)
     """
-    # A window is a run of `SHORTEST_OVERLAP` characters. An anchor is the beginning of one that begins with a word; texts without
-    # an anchor in common need no comparison by windows.
-    anchors_above: set[str] = set()
-    windows_above: set[int] = set()
-    unread: list[str] = []  # the texts above whose windows were not needed yet
+    # A window is a run of `SHORTEST_OVERLAP` characters. An anchor is the first part of a window that begins with a word. Texts
+    # without a common anchor need no comparison by windows.
+    earlier_anchors: set[str] = set()
+    earlier_windows: set[int] = set()
+    texts_without_windows: list[str] = []  # the earlier texts whose windows were not needed yet
     shares: list[float] = []
     for text in texts:
         anchors = _find_anchors(text)
         share = 0.0
-        if not anchors_above.isdisjoint(anchors):
-            for above in unread:
-                windows_above.update(_list_windows(above))
-            unread = []
-            share = _count_covered(text, windows_above) / len(text)
+        if not earlier_anchors.isdisjoint(anchors):
+            for earlier_text in texts_without_windows:
+                earlier_windows.update(_list_windows(earlier_text))
+            texts_without_windows = []
+            share = _count_covered(text, earlier_windows) / len(text)
         shares.append(share)
-        unread.append(text)
-        anchors_above.update(anchors)
+        texts_without_windows.append(text)
+        earlier_anchors.update(anchors)
     return tuple(shares)
 
 
 def _find_anchors(text: str) -> Sequence[str]:
-    """Find the characters with which each word begins, as far as a whole anchor follows."""
+    """Return the anchor at the beginning of each word, if the text is long enough behind it."""
     last = len(text) - _ANCHOR_CHARACTERS
-    starts: Sequence[int] = [match.start() for match in _WORD.finditer(text)]
+    starts: Sequence[int] = [match.start() for match in _WORD_START.finditer(text)]
     if len(starts) * _MAX_AVERAGE_WORD_CHARACTERS < len(text):
         starts = range(last + 1)
     return [text[start : start + _ANCHOR_CHARACTERS] for start in starts if start <= last]
 
 
 def _list_windows(text: str) -> Iterator[int]:
-    """Yield the hash of each shortest run that may overlap: a hash takes less memory than its characters."""
+    """Yield the hash of each window of a text. A hash takes less memory than the characters."""
     for start in range(len(text) - SHORTEST_OVERLAP + 1):
         yield hash(text[start : start + SHORTEST_OVERLAP])
 

@@ -106,7 +106,7 @@ def _write_roman(number: int) -> str:
 
 _ROMAN_ONES = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")
 _MAX_ROMAN_NUMBER = 39
-# Numerals of two letters or more, without L, C, D and M, of which words and abbreviations are made.
+# Roman numerals of at least two letters: "II" to "XXXIX". Numerals with L, C, D or M may be words or abbreviations.
 ROMAN_NUMERALS: Mapping[str, str] = {
     _write_roman(number): str(number)
     for number in range(1, _MAX_ROMAN_NUMBER + 1)

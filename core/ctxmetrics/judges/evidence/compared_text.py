@@ -228,13 +228,13 @@ class ComparedText:
 
     @cached_property
     def denying(self) -> Sequence[int]:
-        """The positions of the words that deny; in scripts without spaces, of the characters."""
-        marks = _DENYING_CHARACTERS.get(base_language(self.language))
-        if marks is None:
+        """The positions of the words that deny. In scripts without spaces, those of the pairs of characters that deny."""
+        denying_characters = _DENYING_CHARACTERS.get(base_language(self.language))
+        if denying_characters is None:
             return self.negations
         positions = []
         for position, token in enumerate(self.tokens):
-            if token.kind != "word" and token.folded.startswith(marks):
+            if token.kind != "word" and token.folded.startswith(denying_characters):
                 near = self.tokens[max(0, position - _HARMLESS_PAIRS_BEFORE) : position + 1]
                 if _HARMLESS_PAIRS.isdisjoint([pair.folded for pair in near]):
                     positions.append(position)

@@ -128,12 +128,12 @@ class Exchange:
         return self._build_outcome(claims=claims or (), code=code)
 
     async def verdicts(self) -> ExchangeOutcome:
-        """Ask for verdicts, and again for those that are missing.
+        """Ask for verdicts, and ask again for the missing ones.
 
-        Each request shows all units and contexts of the part, because a context must be judged against the whole
-        answer. A second request asks only for the verdicts that are missing, and for fewer at a time after a reply that
-        a length limit cut off. If a second request is sent, it also asks once for the flagged verdicts. A yes without a
-        quote that stands in a context becomes a no when it comes a second time.
+        - Each request shows all units and contexts of the part, because a context must be judged against the whole answer.
+        - A second request asks only for the missing verdicts, and once for the flagged verdicts.
+        - After a reply that a length limit cut off, a request asks for fewer verdicts.
+        - A positive verdict without a quote that stands in a context becomes negative if it comes a second time.
         """
         request_part = self.question.part
         step, data = describe_part(request_part)

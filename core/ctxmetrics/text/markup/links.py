@@ -91,11 +91,12 @@ _TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
 _TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
 
 
-# A template of a wiki that shows its text: {{nowrap|20 euros}}, {{lang|fr|Gand}}; and one that stands for a character.
+# A template of a wiki that shows its text: {{nowrap|20 euros}}, {{lang|fr|Gand}}.
 _SHOWN_TEMPLATE = re.compile(
     r"(\{\{(?:nowrap|nobr|small|big|abbr|lang\|[A-Za-z-]{2,10})\|)[^{}|\n]{1,200}+((?:\|[^{}|\n]{0,200}+)?\}\})",
     re.IGNORECASE,
 )
+# A template that means a character: {{nbsp}}, {{ndash}}.
 _BLANK_TEMPLATE = re.compile(r"\{\{(nbsp|ndash|snd|mdash)\}\}", re.IGNORECASE)
 
 

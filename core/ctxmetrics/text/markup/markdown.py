@@ -17,9 +17,13 @@ from ctxmetrics.text.markup.found_markup import (
 
 _FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
 _TICKS = re.compile(r"`+")
-# A role of reStructuredText or MyST before its text: :ref:`fees`, {ref}`fees`, H\ :sub:`2`
+# A role before its text.
 _ROLE = re.compile(
-    r"(?:(?<=\\)\ |(?<![\w:])):[a-z]{1,12}(?::[a-z]{2,12})?:\Z|\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z"
+    r"""
+    (?:(?<=\\)[ ]|(?<![\w:])):[a-z]{1,12}(?::[a-z]{2,12})?:\Z  # reStructuredText: :ref:`fees`, H\ :sub:`2`
+    |\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z                        # MyST: {ref}`fees`
+    """,
+    re.VERBOSE,
 )
 _MAX_ROLE_CHARACTERS = 30
 # The target behind the text of a role: :ref:`the fees <fees>`
