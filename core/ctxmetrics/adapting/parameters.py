@@ -73,10 +73,10 @@ class _LoadedClass:
 
 
 class MetricClass:
-    """A framework's class for one metric of the core, which the class statement names.
+    """A framework's class for one metric of the core. The class statement names the metric.
 
-    ``class ContextRecallScorer(ParameterScorer, core=ContextRecall)``; a subclass that names none keeps its parent's. The
-    public name, ``core="ContextRecall"``, loads the metric's class when it is first used.
+    It is ``class ContextRecallScorer(ParameterScorer, core=ContextRecall)``. A subclass without ``core=`` keeps the metric of its
+    parent. With the public name, ``core="ContextRecall"``, the metric's class is loaded when it is first used.
 
     Attributes:
         core_class: The core metric's class.

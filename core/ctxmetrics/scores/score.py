@@ -140,7 +140,7 @@ class Score:
 
     @property
     def count(self) -> str | None:
-        """How many of how many verdicts are yes, such as ``2 of 3 sentences supported``; None without verdicts."""
+        """The number of positive verdicts and of all, such as ``2 of 3 sentences supported``; None if there are no verdicts."""
         if not self.verdicts:
             return None
         values = [verdict.value for verdict in self.verdicts if verdict.weight]

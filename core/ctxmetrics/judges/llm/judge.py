@@ -46,24 +46,24 @@ _KEPT_PLANS = 64
 class LLMJudge:
     """Judges with a language model.
 
-    By default one request asks which contexts support each unit *and* which contexts are useful, whichever metric
-    asks first; finished judgements are remembered and those in flight shared, so all metrics of a sample cost one
-    request. Ids are fixed before asking and checked after; a reply must repeat the code of its request; a yes needs a
-    quote that is found in a context, and is flagged where the quote proves little.
+    By default one request asks which contexts support each unit *and* which contexts are useful, whichever metric asks first.
+    Finished judgements are remembered, and judgements in flight are shared, so that all metrics of a sample cost one request.
+    Ids are fixed before asking and checked after it. A reply must repeat the code of its request. A yes needs a quote that is
+    found in a context, and is flagged if the quote proves little.
 
     Attributes:
         model: The `Model` that turns a prompt into a reply.
-        joint: Ask both questions in one request; False asks each by itself, when a metric needs it.
-        per_context: Ask about each context alone, concurrently. More requests, less to read in each.
-        votes: Ask so often, independently, and take the majority for each id; ``details`` of a verdict say how many
+        joint: Whether to ask both questions in one request. If False, each is asked by itself when a metric needs it.
+        per_context: Whether to ask about each context alone, concurrently: more requests, with less text in each.
+        votes: How often to ask, independently. The majority decides about each id; ``details`` of a verdict say how many
             agree. Give the model a temperature.
-        language: Language of the prompts; None takes the sample's.
-        keep_raw: Keep the raw replies in ``score.metadata["raw_replies"]``.
-        max_characters: Characters of data in one request.
-        max_repairs: How often a reply that brings nothing new is asked again.
-        reuse: Remember finished judgements for the rest of the process.
-        evidence: ``"flag"`` keeps a yes whose evidence proves little and flags it; ``"strict"`` makes it a no,
-            as it does a yes that the reply or the evidence contradicts.
+        language: The language of the prompts; None takes the sample's.
+        keep_raw: Whether to keep the raw replies in ``score.metadata["raw_replies"]``.
+        max_characters: The maximum number of characters of data in one request.
+        max_repairs: How often to ask again after a reply that brings nothing new.
+        reuse: Whether to remember finished judgements for the rest of the process.
+        evidence: ``"flag"`` keeps a yes whose evidence proves little, and flags it. ``"strict"`` makes it a no; also a yes that
+            the reply or the evidence contradicts.
 
     Raises:
         ParameterError: The model is no `Model`, or a number is out of range.

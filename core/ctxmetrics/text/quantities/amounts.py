@@ -335,7 +335,7 @@ _GROUP_SCALES = {
 _SCALES = "".join((*_PART_SCALES, *_GROUP_SCALES))
 # More than any scale.
 _ABOVE_ALL_SCALES = 10**16
-# A part; behind a blank it has a scale or three digits, and it is no year.
+# A part of a number: 3千. Behind a blank, a part must have a scale or three digits, and must not be a year.
 _PART = re.compile(
     rf"""
     (?:[ ](?=[\d,]{{1,5}}[{_SCALES}]|\d,?\d\d\d?(?![\d,.]|[年년])))?
@@ -347,25 +347,31 @@ _PART = re.compile(
 
 
 def _read_east_asian(text: str, start: int) -> tuple[str, int] | None:
-    """Return a number of several parts, each with a smaller scale than the one before it, and where it ends; None for another one."""
-    number = group = count = 0
+    """Return a number of several parts, such as 1亿2千3百万, and where it ends; None if there are not several parts.
+
+    Each part must have a smaller scale than the part before it.
+    """
+    number = 0  # the groups before the current one
+    group = 0
+    part_count = 0
     place = start
-    smallest_part = smallest_group = _ABOVE_ALL_SCALES
+    last_part_scale = _ABOVE_ALL_SCALES
+    last_group_scale = _ABOVE_ALL_SCALES
     while match := _PART.match(text, place):
         part_scale = _PART_SCALES[match["part"]]
         group_scale = _GROUP_SCALES[match["group"]]
-        if part_scale >= smallest_part or group_scale >= smallest_group:
+        if part_scale >= last_part_scale or group_scale >= last_group_scale:
             break
         group += int(match["digits"].replace(",", "")) * part_scale
-        smallest_part = part_scale
+        last_part_scale = part_scale
         if group_scale > 1:
             number += group * group_scale
             group = 0
-            smallest_group = group_scale
-            smallest_part = _ABOVE_ALL_SCALES
-        count += 1
+            last_group_scale = group_scale
+            last_part_scale = _ABOVE_ALL_SCALES
+        part_count += 1
         place = match.end()
-    return (str(number + group), place) if count > 1 else None
+    return (str(number + group), place) if part_count > 1 else None
 
 
 def _read_worded(text: str, start: int) -> tuple[str, int] | None:
