@@ -1,7 +1,7 @@
 """Run the golden cases: JSON data with the expected result of a metric for a sample and a judge's replies.
 
-The data and their rules are described in ``tests/golden/README.md``. `differences` puts all of them
-through a framework's runner, many at once: the proof of an adapter. One by one it goes like this::
+The data and their rules are described in ``tests/golden/README.md``. `differences` runs all cases with a framework's runner, many
+at once: so it proves that an adapter is right. To run one case after the other::
 
     from ctxmetrics.testing.golden import check_value, load_cases, make_metric, make_sample
 
@@ -148,9 +148,11 @@ class _RecordedDecisions:
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:  # noqa: ARG002 - a model has it
         """Return the recorded probabilities."""
         first_question = next(iter(questions))
-        recorded = {**self.probabilities, CONTROL: self.probabilities.get(first_question)}
-        refused = frozenset(id_ for id_, answer in recorded.items() if answer == "refused")
-        return Decisions(probabilities=recorded, refused=refused)
+        recorded_probabilities = {**self.probabilities, CONTROL: self.probabilities.get(first_question)}
+        refused_ids = frozenset(
+            id_ for id_, answer in recorded_probabilities.items() if answer == "refused"
+        )
+        return Decisions(probabilities=recorded_probabilities, refused=refused_ids)
 
 
 def make_sample(case: Case) -> Sample:
@@ -194,10 +196,12 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
     }
     lines = check_value(case, outcome.value)
     for key in case.expected.keys() & actual.keys():
-        lines += _differences(f"{case.id}: {key}", case.expected[key], actual[key])
+        lines += _compare_values(f"{case.id}: {key}", case.expected[key], actual[key])
     metadata = plain(outcome.metadata)
-    for key, wanted in case.expected.get("metadata", {}).items():
-        lines += _differences(f"{case.id}: metadata {key}", wanted, metadata.get(key), contained=True)
+    for key, expected in case.expected.get("metadata", {}).items():
+        lines += _compare_values(
+            f"{case.id}: metadata {key}", expected, metadata.get(key), contained=True
+        )
     return sorted(lines)
 
 
@@ -207,10 +211,10 @@ def _list_spans(verdict: Verdict) -> list[list[int]]:
 
 
 def check_value(case: Case, value: float | None) -> list[str]:
-    """Compare a bare value, for runners that return nothing else. It has the result of `check`."""
+    """Compare a value with the expected value, for runners that return only the value. Return lines as `check` does."""
     if case.error is not None:
         return [f"{case.id}: {_describe(case)} expected, but the score is {value!r}"]
-    return _differences(f"{case.id}: score", case.score, value)
+    return _compare_values(f"{case.id}: score", case.score, value)
 
 
 def _describe(case: Case) -> str:
@@ -218,50 +222,50 @@ def _describe(case: Case) -> str:
     return f"the error {case.error}" if case.error is not None else f"a score of {case.score!r}"
 
 
-def _differences(path: str, wanted: Any, actual: Any, *, contained: bool = False) -> list[str]:
+def _compare_values(path: str, expected: Any, actual: Any, *, contained: bool = False) -> list[str]:
     """Compare JSON values.
 
     Numbers may differ by the tolerance. Texts must be equal or, with ``contained``, contain the expected text. All other values
     must be equal and of one type.
     """
-    if isinstance(wanted, dict) and isinstance(actual, dict) and wanted.keys() == actual.keys():
-        parts = [(f"{path}.{key}", wanted[key], actual[key]) for key in wanted]
-    elif isinstance(wanted, list) and isinstance(actual, list) and len(wanted) == len(actual):
-        pairs = enumerate(zip(wanted, actual, strict=True))
+    if isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
+        parts = [(f"{path}.{key}", expected[key], actual[key]) for key in expected]
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        pairs = enumerate(zip(expected, actual, strict=True))
         parts = [(f"{path}[{index}]", *pair) for index, pair in pairs]
-    elif _same(wanted, actual, contained=contained):
+    elif _is_expected(expected, actual, contained=contained):
         return []
     else:
-        return [f"{path} is {actual!r}, expected {wanted!r}"]
+        return [f"{path} is {actual!r}, expected {expected!r}"]
     lines = []
     for part in parts:
-        lines += _differences(*part, contained=contained)
+        lines += _compare_values(*part, contained=contained)
     return lines
 
 
-def _same(wanted: Any, actual: Any, *, contained: bool) -> bool:
+def _is_expected(expected: Any, actual: Any, *, contained: bool) -> bool:
     """Tell whether a value is the expected one, within the tolerance."""
-    if isinstance(wanted, str) and isinstance(actual, str):
-        return wanted in actual if contained else wanted == actual
-    if isinstance(wanted, bool) or isinstance(actual, bool):
-        return wanted is actual
-    if isinstance(wanted, (int, float)) and isinstance(actual, (int, float)):
-        return abs(wanted - actual) <= TOLERANCE
-    return bool(wanted == actual) and type(wanted) is type(actual)
+    if isinstance(expected, str) and isinstance(actual, str):
+        return expected in actual if contained else expected == actual
+    if isinstance(expected, bool) or isinstance(actual, bool):
+        return expected is actual
+    if isinstance(expected, (int, float)) and isinstance(actual, (int, float)):
+        return abs(expected - actual) <= TOLERANCE
+    return bool(expected == actual) and type(expected) is type(actual)
 
 
 def _read_cases(path: Path) -> list[Case]:
     """Read the cases of a file."""
     data = read_json(path)
     try:
-        return [_case(data["metric"], entry) for entry in data["cases"]]
+        return [_build_case(data["metric"], entry) for entry in data["cases"]]
     except (TypeError, KeyError) as error:
         raise InputFileError(
             f"{path} is no file of golden cases: {type(error).__name__}: {error}"
         ) from None
 
 
-def _case(metric: str, entry: dict[str, Any]) -> Case:
+def _build_case(metric: str, entry: dict[str, Any]) -> Case:
     """Build a case from its entry in a file."""
     fields = {**entry, "metric": metric}
     for name in ("refused_by", "tags"):
@@ -270,7 +274,7 @@ def _case(metric: str, entry: dict[str, Any]) -> Case:
     return Case(**fields)
 
 
-# --- all of them through a runner, many at once ---
+# --- many cases at once, with a framework's runner ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,11 +300,11 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
         cases: The cases; None: the cases that come with the library.
 
     Returns:
-        One line a difference.
+        One line for each difference.
     """
     lines: list[str] = []
     for batch in batches(select_cases(runner, load_cases() if cases is None else cases)):
-        forget()  # the replies that the core has just had
+        forget()  # the cached replies of the core's runs must not be used again
         try:
             values = list(runner.score(batch.metric, batch.samples))
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
@@ -310,11 +314,13 @@ def differences(runner: Runner, cases: Sequence[Case] | None = None) -> list[str
             lines.append(f"{batch.cases[0].id} ..: {len(values)} values for {len(batch.cases)} samples")
         for case, value in zip(batch.cases, values, strict=False):
             outcome = run(case)
-            core = outcome.value if isinstance(outcome, Score) else outcome
-            unequal = (
-                [] if value == core else [f"{case.id}: score is {value!r}, the core's is {core!r}"]
+            core_result = outcome.value if isinstance(outcome, Score) else outcome
+            difference_to_core = (
+                []
+                if value == core_result
+                else [f"{case.id}: score is {value!r}, the core's is {core_result!r}"]
             )
-            lines += check_value(case, value) or unequal
+            lines += check_value(case, value) or difference_to_core
     return lines
 
 
@@ -336,14 +342,14 @@ def batches(cases: Sequence[Case]) -> list[Batch]:
 
 
 def _separate(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
-    """Separate the cases that a judge cannot tell apart: claims are asked for by the text alone."""
+    """Separate the cases that a judge cannot tell apart: a request for claims holds only a text, and two cases may have the same text."""
     if metric.counted_unit != "claim":
         return [cases]
-    alike: dict[str, list[Case]] = defaultdict(list)
+    cases_by_text: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        alike[case.sample[metric.answer_field]].append(case)
-    # The first case of each text, the second of each, and so on.
-    return [[case for case in part if case] for part in zip_longest(*alike.values())]
+        cases_by_text[case.sample[metric.answer_field]].append(case)
+    # The first part has the first case of each text, the second part the second case of each, and so on.
+    return [[case for case in part if case] for part in zip_longest(*cases_by_text.values())]
 
 
 def _build_batch(metric: Metric, cases: list[Case]) -> Batch:
@@ -351,22 +357,23 @@ def _build_batch(metric: Metric, cases: list[Case]) -> Batch:
     samples = tuple(make_sample(case) for case in cases)
     if not isinstance(metric, JudgedMetric):
         return Batch(metric, tuple(cases), samples)
+    # The judge of each question. The keys are those of `CaseJudge`.
     judges: dict[Any, DecisionJudge | ScriptedJudge] = {}
-    distinct: list[Sample] = []
+    distinct_samples: list[Sample] = []
     for case, sample in zip(cases, samples, strict=True):
         judge = _make_judge(case)
         for key in _list_keys(metric, sample):
             if key in judges and judges[key] != judge:
-                # Another case asks the same and has other replies: the id of the case makes the question its own.
+                # Another case asks the same question and has other replies. The id of this case makes its question different.
                 sample = replace(sample, user_input=f"{sample.user_input or ''} ({case.id})")  # noqa: PLW2901 - the judge gets the changed sample
                 break
         for key in _list_keys(metric, sample):
             judges[key] = judge
-        # A request for claims has no contexts and no question: the answer is all of its key.
+        # A request for claims has no contexts and no question. So its key is the answer alone.
         answer = getattr(sample, metric.answer_field)
         judges[answer] = judge
-        distinct.append(sample)
-    return Batch(metric.with_judge(CaseJudge(judges)), tuple(cases), tuple(distinct))
+        distinct_samples.append(sample)
+    return Batch(metric.with_judge(CaseJudge(judges)), tuple(cases), tuple(distinct_samples))
 
 
 def _list_keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
@@ -380,7 +387,7 @@ def _list_keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
 
 
 class CaseJudge:
-    """Gives each question the recorded replies of the case it comes from.
+    """Answers each question with the recorded replies of the case that the question belongs to.
 
     Args:
         judges: The judge of each question, by answer, contexts and question. A request for claims has an answer only:
@@ -406,7 +413,7 @@ class CaseJudge:
         return await self._find_judge(text).decompose(text, language=language)
 
     def _find_judge(self, question: JudgeRequest | str) -> DecomposingJudge:
-        """Find the judge of the case that asks this."""
+        """Find the judge of the case that asks this question."""
         key: Any = question
         if not isinstance(question, str):
             key = (question.answer, question.contexts, question.user_input or None)

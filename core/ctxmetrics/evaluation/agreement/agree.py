@@ -93,16 +93,16 @@ class AgreementReport:
 
     Attributes:
         judge: The judge's name.
-        agreements: One a kind of label.
-        corrections: One a metric for which people's labels give scores.
+        agreements: One for each kind of label.
+        corrections: One for each metric for which people's labels give scores.
         disputes: Samples on which judge and people differ, most differences first.
         results: The judge's scores.
         compared: The labels beside the verdicts, by kind of label.
-        systems: One a metric and system, where systems were asked for.
-        rankings: One a metric: whether the judge ranks the systems as people do.
+        systems: One for each metric and system; empty if the caller named no systems.
+        rankings: One for each metric: whether the judge ranks the systems as people do.
         people: How far several annotators agree, if a labels file has several.
         draw: How the samples of a labels file were drawn.
-        clusters: How many clusters of samples there are, where clusters were asked for.
+        clusters: The number of clusters of samples; None if the caller named no clusters.
         bars: For the embedded judge a proposed `FittedBar` for each kind of label about support; for judges that give
             probabilities, for each kind of label.
     """
@@ -196,8 +196,8 @@ class AgreementReport:
         ]
         agreements: dict[str, tuple[Agreement, ...]] = {}
         for label in self.compared:
-            of_all_labels = chain.from_iterable(report.agreements for report in reports)
-            agreements[label] = tuple(item for item in of_all_labels if item.label == label)
+            agreements_of_reports = chain.from_iterable(report.agreements for report in reports)
+            agreements[label] = tuple(item for item in agreements_of_reports if item.label == label)
         return JudgeTable((first_name, *other_names), agreements, tuple(adjusted_differences))
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class AgreementReport:
 
 
 def _number_names(names: Sequence[str]) -> list[str]:
-    """Add their numbers to names that occur twice or more."""
+    """Number the names that occur more than once: "judge (1)", "judge (2)"."""
     counts = Counter(names)
     numbered_names = []
     for number, name in enumerate(names, 1):
@@ -242,7 +242,8 @@ def agree(
             ``run_id``, ``run`` or ``run_tag``, if all samples have it and a question has several.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value belong
             together, and count as one draw of the intervals.
-        convention: Whose formulas the means have; sentences are the units in any case. With ``results``, theirs.
+        convention: The convention whose formulas the means have. Its units are always sentences. With ``results``, the convention of the
+            results is taken.
         **options: As for `ctxmetrics.evaluate`, except ``out``.
 
     Returns:
@@ -314,7 +315,7 @@ def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelC
     labels_by_person = []
     for name in sorted(annotators):
         labelled = read_labelled(samples, file, annotator=name)
-        # Persons are compared label by label; no interval over groups of samples is made of them.
+        # The labels of persons get no interval, so they need no clusters.
         no_clusters = [None] * len(labelled)
         labels_by_person.append(read_columns(labelled, no_clusters))
     return labels_by_person
@@ -327,7 +328,7 @@ def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
     """
     rows_by_key = {texts_key(row): row for row in run}
     ids_of_run = {id_ for id_, _ in rows_by_key}
-    # None for texts that several rows have.
+    # The row of each hash of texts; None if several rows have these texts.
     rows_by_texts: dict[str, Row | None] = {}
     for (_, texts), row in rows_by_key.items():
         rows_by_texts[texts] = None if texts in rows_by_texts else row
@@ -360,13 +361,13 @@ def _judge_samples(
 
 def _add_verdicts(columns: LabelColumns, run: Results, rows: Sequence[Row | None]) -> LabelColumns:
     """Put the verdicts of a run beside the labels of each kind."""
-    compared = {}
-    for label, items in columns.items():
-        metric = metric_in(run, label)
-        compared[label] = [
-            add_verdicts(item, metric, row) for item, row in zip(items, rows, strict=True)
+    columns_with_verdicts = {}
+    for label_kind, samples in columns.items():
+        metric = metric_in(run, label_kind)
+        columns_with_verdicts[label_kind] = [
+            add_verdicts(sample, metric, row) for sample, row in zip(samples, rows, strict=True)
         ]
-    return compared
+    return columns_with_verdicts
 
 
 def _find_judge(columns: LabelColumns) -> str | None:
@@ -497,13 +498,13 @@ def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
     return table.with_names(metric[:name_length], names)
 
 
-def _count_judged(item: Correction | SystemFigures) -> str:
-    """Write the mean of the judge, and of how many samples it is."""
+def _format_judge_mean(item: Correction | SystemFigures) -> str:
+    """Write the judge's mean, and the number of samples that have a value."""
     return f"{format_figure(item.judge_mean)} of {item.samples}"
 
 
-def _count_labelled(item: Correction) -> str:
-    """Write the mean of people, and of how many samples it is."""
+def _format_people_mean(item: Correction) -> str:
+    """Write people's mean, and the number of labelled samples."""
     return f"{format_figure(item.people_mean)} of {item.labelled}"
 
 
@@ -520,24 +521,25 @@ def _describe_correction(item: SystemFigures, describe: Callable[[Correction], s
 # The columns of the table of corrected means.
 _CORRECTION_COLUMNS: Sequence[Column[Correction]] = (
     Column("mean of", attrgetter("metric")),
-    Column("by the judge", _count_judged),
-    Column("by people", _count_labelled),
+    Column("by the judge", _format_judge_mean),
+    Column("by people", _format_people_mean),
     Column("corrected", _format_corrected),
 )
 # The columns of the table by system, after the names.
 _SYSTEM_COLUMNS: Sequence[Column[SystemFigures]] = (
-    Column("judge", _count_judged),
-    Column("people", lambda item: _describe_correction(item, _count_labelled)),
+    Column("judge", _format_judge_mean),
+    Column("people", lambda item: _describe_correction(item, _format_people_mean)),
     Column("corrected", lambda item: _describe_correction(item, _format_corrected)),
-    Column("bias", lambda item: item.agreement.cell("bias", "+")),
+    Column("bias", lambda item: item.agreement.cell("bias", sign="+")),
 )
-# The rows of the table of agreement: it has a column for each kind of label.
+# The rows of the table of agreement: it has a column for each kind of label. The figures of people and of the judge are shares
+# of yes.
 _AGREEMENT_ROWS: Sequence[Column[Agreement]] = (
     Column("samples", attrgetter("samples")),
     Column("answers", attrgetter("answers")),
     Column("people", attrgetter("people_rate"), ".3f"),
     Column("judge", attrgetter("judge_rate"), ".3f"),
-    Column("bias", lambda item: item.cell("bias", "+")),
+    Column("bias", lambda item: item.cell("bias", sign="+")),
     Column("sensitivity", lambda item: item.cell("sensitivity")),
     Column("specificity", lambda item: item.cell("specificity")),
     Column("balanced accuracy", lambda item: item.cell("balanced_accuracy")),

@@ -111,20 +111,22 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             )
         names_of_card = {item.metric.partition("(")[0] for item in self.metrics}
         metrics_of_card = [metric for metric in metrics if metric.base_name in names_of_card]
-        if not metrics_of_card:  # then the check of the metrics fails, with the names of all
+        if not metrics_of_card:
+            # The run has no metric of the card. The check of the metrics below fails, and names all metrics of the run.
             metrics_of_card = list(metrics)
         _check_run("judge", [judge], [self.judge])
         _check_run("convention", [metric.convention for metric in metrics_of_card], [self.convention])
         _check_run(
             _METRIC_KEY_NAME,
+            # The first word is the noun for a unit, such as "sentence".
             [f"{metric.name} ({metric.counted_words[0]})" for metric in metrics_of_card],
             [f"{item.metric} ({item.unit})" for item in self.metrics],
         )
         scale = metrics_of_card[0].convention_data.scale
         highest = 0.0
         for item in self.metrics:
-            for _, judge_value, people_value, _ in item.labelled:
-                highest = max(highest, judge_value, people_value)
+            for _, judge_score, people_score, _ in item.labelled:
+                highest = max(highest, judge_score, people_score)
         if highest > scale:
             raise InputFileError(
                 f"it is damaged, or was changed: it has the score {highest:g}, and scores are from 0 to {scale:g}. {_HOW_TO_WRITE_AGAIN}"
@@ -181,18 +183,18 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         return correction, all_are_in_run
 
 
-def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> None:
-    """Check that the run has only names that the card has.
+def _check_run(subject: str, run_names: Iterable[str], card_names: Iterable[str]) -> None:
+    """Check that the card has all names of the run.
 
     Args:
         subject: The compared property, such as ``"judge"``.
-        of_run: The names in the run.
-        of_card: The names in the card.
+        run_names: The names in the run.
+        card_names: The names in the card.
 
     Raises:
         InputFileError: The run has another name.
     """
-    only_in_run = set(of_run) - set(of_card)
+    only_in_run = set(run_names) - set(card_names)
     if only_in_run:
         fix = (
             "Score what it is about: --metric NAME."
@@ -200,7 +202,7 @@ def _check_run(subject: str, of_run: Iterable[str], of_card: Iterable[str]) -> N
             else _HOW_TO_WRITE_AGAIN
         )
         raise InputFileError(
-            f"its {subject} is {_join_names(of_card)}, that of this run is {_join_names(only_in_run)}. {fix}"
+            f"its {subject} is {_join_names(card_names)}, that of this run is {_join_names(only_in_run)}. {fix}"
         )
 
 
@@ -292,7 +294,7 @@ class LabelledScore(NamedTuple):
         sample_hash: A hash of the sample's id and texts.
         judge_score: The score by the judge.
         people_score: The score by people's labels.
-        weight: How many samples it stands for.
+        weight: The number of samples that this sample stands for.
     """
 
     sample_hash: str
@@ -303,14 +305,14 @@ class LabelledScore(NamedTuple):
 
 def _list_labelled(items: Iterable[Compared]) -> tuple[LabelledScore, ...]:
     """List the samples that both the judge and people scored."""
-    labelled: list[LabelledScore] = []
+    labelled_scores: list[LabelledScore] = []
     for item in items:
         judge_score, people_score = item.values
         if judge_score is not None and people_score is not None:
-            labelled.append(
+            labelled_scores.append(
                 LabelledScore(_hash(key_of(item.sample)), judge_score, people_score, item.weight)
             )
-    return tuple(labelled)
+    return tuple(labelled_scores)
 
 
 def read_card(path: Path) -> Card:

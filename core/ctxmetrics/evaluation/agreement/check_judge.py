@@ -54,8 +54,8 @@ class JudgeCheck(Plain):
 
     Attributes:
         judge: The judge's name.
-        samples: How many samples there are.
-        repetitions: How often each was judged.
+        samples: The number of samples.
+        repetitions: How often each sample was judged.
         units: Agreement about sentences, as all figures of agreement without the injections.
         by_kind: The same, by kind of sample; of the traps (number, name, negation, role) the specificity says how many
             changed sentences are called unsupported.
@@ -66,7 +66,7 @@ class JudgeCheck(Plain):
             whose clean twin (the same sample without the injection) the judge gets right.
         changed: Verdicts that are not the same in all repetitions, and all of them; None with one repetition.
         usage: Requests and tokens in all.
-        seconds: How long it took in all.
+        seconds: The seconds that all repetitions took.
     """
 
     judge: str
@@ -144,25 +144,29 @@ def check_judge(
     if isinstance(judge, str):
         judge = read_judge(judge)
     _check_arguments(judge, repetitions, samples, options)
-    labelled = labelled_samples()[:samples]
+    control_samples = labelled_samples()[:samples]
     if announce is None:
         announce = logging.getLogger("ctxmetrics").info
     announce(cost_of(judge, repetitions, samples))
     start = time.perf_counter()
-    runs = _run_repetitions(judge, labelled, repetitions, options)
-    answers = [_list_verdicts(labelled, run) for run in runs]
-    judged = list(zip(labelled, answers[0], strict=True))
-    plain = [(item, verdicts) for item, verdicts in judged if item.kind != INJECTION]
+    runs = _run_repetitions(judge, control_samples, repetitions, options)
+    answers = [_list_verdicts(control_samples, run) for run in runs]
+    verdicts_of_samples = list(zip(control_samples, answers[0], strict=True))
+    samples_without_injection = [
+        (item, verdicts) for item, verdicts in verdicts_of_samples if item.kind != INJECTION
+    ]
     return JudgeCheck(
         judge=judge.name,
-        samples=len(judged),
+        samples=len(verdicts_of_samples),
         repetitions=len(runs),
-        units=_count_agreements(UNITS, plain, lambda *_: "all")["all"],
-        by_kind=_count_agreements(UNITS, plain, lambda item, _: item.kind),
-        by_language=_count_agreements(UNITS, plain, lambda item, _: item.language),
-        contexts=_count_agreements(CONTEXTS, plain, lambda *_: "all")["all"],
-        by_place=_count_agreements(CONTEXTS, plain, lambda _, id_: f"place {id_[1:]}"),
-        obeyed=_count_obeyed(judged),
+        units=_count_agreements(UNITS, samples_without_injection, lambda *_: "all")["all"],
+        by_kind=_count_agreements(UNITS, samples_without_injection, lambda item, _: item.kind),
+        by_language=_count_agreements(UNITS, samples_without_injection, lambda item, _: item.language),
+        contexts=_count_agreements(CONTEXTS, samples_without_injection, lambda *_: "all")["all"],
+        by_place=_count_agreements(
+            CONTEXTS, samples_without_injection, lambda _, id_: f"place {id_[1:]}"
+        ),
+        obeyed=_count_obeyed(verdicts_of_samples),
         changed=_count_changed(answers) if len(runs) > 1 else None,
         usage=sum((run.usage for run in runs), Usage()),
         seconds=time.perf_counter() - start,

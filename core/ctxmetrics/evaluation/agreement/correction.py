@@ -23,13 +23,13 @@ class Correction(Plain):
 
     Attributes:
         metric: The metric's name; ``reference_supported``: the share of references that are supported.
-        samples: Samples with a score by the judge.
-        labelled: Those of them that have one by people, too.
-        judge_mean: Mean of the judge's scores over all of them.
-        people_mean: Mean of people's scores over the labelled ones, by the weights of these where they have any.
+        samples: The number of samples with a score by the judge.
+        labelled: The number of these samples that also have a score by people.
+        judge_mean: Mean of the judge's scores over all these samples.
+        people_mean: Mean of people's scores over the labelled samples, weighted if these have weights.
         mean: The corrected mean; see `ctxmetrics.evaluation.statistics.corrected_means.corrected_mean`.
-        interval: Its 95 % interval.
-        judge_labelled: Mean of the judge's scores over the labelled ones, weighted as people's.
+        interval: The 95 % interval of the corrected mean.
+        judge_labelled: Mean of the judge's scores over the labelled samples, with the same weights.
     """
 
     metric: str

@@ -209,7 +209,7 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     always holds its figure.
 
     Args:
-        tables: One for each sample, or each cluster of samples: the number of answers with a yes of both, of the judge only, of people
+        tables: Four counts of answers for each sample, or for each cluster of samples: a yes of both, of the judge only, of people
             only, of neither.
 
     Returns:
@@ -226,10 +226,11 @@ def find_intervals(tables: Sequence[tuple[int, ...]]) -> dict[str, tuple[float, 
     counts = np.array(tables, dtype=float)
     totals = counts.sum(axis=0)
     shares = draw_shares(totals * table_count / totals.sum())
-    # The sets of draws, the preferred one first.
+    # Sets of random tables (draws), the preferred set first.
     sets_of_draws = [_make_tables(shares * totals.sum())]
     if table_count >= MIN_LABELS:
-        resampled = [drawn @ counts for drawn in draw_samples([1] * table_count)]
+        # Each drawn row says how often each table is taken.
+        resampled = [multiplicities @ counts for multiplicities in draw_samples([1] * table_count)]
         sets_of_draws.insert(0, _make_tables(np.vstack(resampled)))
     agreement = Agreement("", 0, *totals.tolist())
     for name in _FIGURES_WITH_INTERVAL:
@@ -254,7 +255,9 @@ def _choose_draws(sets_of_draws: Sequence[Sequence[Agreement]], name: str, value
     for agreements in sets_of_draws:
         values = [getattr(agreement, name) for agreement in agreements]
         is_defined = None not in values
-        shows_no_spread = value in _CERTAIN_LOOKING_VALUES and all(drawn == value for drawn in values)
+        shows_no_spread = value in _CERTAIN_LOOKING_VALUES and all(
+            drawn_value == value for drawn_value in values
+        )
         if is_defined and not shows_no_spread:
             return values
     raise AssertionError("the posterior defines every figure")
@@ -294,9 +297,10 @@ class JudgeDifference(Plain):
         label: The kind of label.
         judge: The judge.
         first: The first judge.
-        answers: How many answers both judged.
+        answers: The number of answers that both judged.
         difference: Share of answers equal to people's, ``judge`` less ``first``.
-        interval: Its 95 % interval, by samples or clusters (`ctxmetrics.evaluation.statistics.paired.paired_mean`); None below two.
+        interval: The 95 % interval of the difference, by samples or clusters (`ctxmetrics.evaluation.statistics.paired.paired_mean`); None
+            if there are fewer than two.
         p: p value of "no difference", from the same distribution.
         p_adjusted: The same, adjusted for the number of differences by Holm's method.
     """
@@ -323,9 +327,9 @@ class JudgeTable(Plain):
     """Several judges on the same labels. As a string, it is a table for each kind of label.
 
     Attributes:
-        judges: Their names; where two are equal, numbered.
-        agreements: Of each judge, by kind of label.
-        differences: Each judge against the first.
+        judges: The names of the judges. Equal names are numbered.
+        agreements: By kind of label, one agreement for each judge, in the order of ``judges``.
+        differences: The differences between each other judge and the first.
     """
 
     judges: tuple[str, ...]
@@ -337,7 +341,7 @@ class JudgeTable(Plain):
         for label, items in self.agreements.items():
             table = Table.build(_JUDGE_COLUMNS, items)
             names = [_short(judge) for judge in self.judges]
-            lines += ["", *table.with_names(label, names).list_lines()]
+            lines += ["", *table.with_names(title=label, names=names).list_lines()]
             lines += [str(item) for item in self.differences if item.label == label]
         return "\n".join(lines[1:])
 
@@ -405,9 +409,9 @@ class PeopleAgreement(Plain):
     """How far annotators agree. As a string, it is one line.
 
     Attributes:
-        label: Which kind of label.
-        annotators: How many people answered.
-        questions: How many questions two of them or more answered with yes or no.
+        label: The kind of label.
+        annotators: The number of people who answered.
+        questions: The number of questions that at least two people answered with yes or no.
         alpha: Krippendorff's alpha; None if it is not defined.
         kappa: Mean of Cohen's kappa over the pairs of people who have one; None without such a pair.
         balanced_accuracy: Mean of their balanced accuracy, each of a pair once against the other; None if there is none.
@@ -451,7 +455,7 @@ def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
         if not shared:
             continue
         annotators = sorted(set(chain.from_iterable(shared)))
-        # Each pair in both orders: each person is once the one whose answers are taken for right.
+        # Each pair is counted in both orders: once the answers of the first person are taken as right, once those of the second.
         pairs = permutations(annotators, 2)
         agreements = [
             _count_pair(shared, first_person, second_person) for first_person, second_person in pairs

@@ -32,7 +32,7 @@ from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Verdict
 
 # The kinds of labels: the subject of one answer, and the metric with whose verdicts it is compared. A
-# reference counts as supported by the judge when every sentence of it is.
+# reference counts as supported by the judge when each of its sentences is.
 KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
     CONTEXTS: ("retrieved context", ContextPrecision),
     UNITS: ("sentence of the reference", ContextRecall),
@@ -45,14 +45,14 @@ class Compared:
     """One sample's labels of one kind, and the verdicts on the same things, in the same order.
 
     Attributes:
-        label: Which kind.
+        label: The kind of label.
         sample: The sample.
         sample_id: The sample's id, or its number.
         people: The labels of people, None for a question without a label. None instead of all if the sample has no such labels.
         verdicts: The verdicts of the judge.
         score: The judge's score of the sample.
         group: The cluster that the sample belongs to; None: it is in no cluster with others.
-        weight: How many samples it stands for.
+        weight: The number of samples that this sample stands for.
         mean: The mean that its values are part of: a metric's, or the share of references that are supported.
         scale: The highest value.
         values: The judge's value in this mean, and the one that people's labels give; None if there is none.

@@ -27,7 +27,7 @@ class RankedScore(NamedTuple):
         topic: The question; None if the sample has none.
         judge: The score by the judge, or by the second of two persons.
         people: The score by people, or by the first of two persons.
-        weight: How many samples it stands for.
+        weight: The number of samples that this sample stands for.
     """
 
     system: str

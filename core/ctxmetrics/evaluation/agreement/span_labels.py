@@ -106,9 +106,9 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
         name = own_id(chunk, _CHUNK_ID_KEYS)
         span = span_of(chunk)
         if name is None or span is None:
-            missing = "id" if name is None else "source and start (source, start_index)"
+            missing_field = "id" if name is None else "source and start (source, start_index)"
             raise SampleError(
-                f"chunk {number}: it has no {missing}. Write {{id, source, start_index, text}}."
+                f"chunk {number}: it has no {missing_field}. Write {{id, source, start_index, text}}."
             )
         if spans.setdefault(str(name), span) != span:
             raise SampleError(
@@ -332,9 +332,10 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
         The places of each chunk, in the order of the chunks.
     """
     folded = [_fold_text(chunk) for chunk in chunks]
-    # The indexes of short chunks; of long ones the first pieces, each with the chunk's index and the offset of the piece in it.
+    # Short chunks are searched whole. Of long chunks, the first pieces are searched.
     # A chunk of at least 2 * _PIECE_LENGTH - 1 characters holds a whole piece of a source that is cut at each _PIECE_LENGTH characters.
     short_indexes: list[int] = []
+    # For each piece of text: the chunks that hold it, as pairs of the chunk's index and the place of the piece in the chunk.
     indexes_by_piece: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for index, text in enumerate(folded):
         if 0 < len(text) < 2 * _PIECE_LENGTH - 1:

@@ -27,7 +27,7 @@ class Batch:
 
     Attributes:
         mode: ``"wait"`` returns when nothing is open; ``"submit"`` returns once the requests are submitted.
-        folder: Where the journal and the replies are; None: ``OUT.batch`` beside ``out``.
+        folder: The folder of the journal and the replies; None: ``OUT.batch`` beside ``out``.
         max_requests: The maximum number of requests of one batch; None: the limit of the provider.
         max_bytes: The maximum number of bytes of one batch; None: the limit of the provider.
         max_queued_tokens: The most tokens that are submitted and not answered; the rest is submitted later. None: no limit,

@@ -36,11 +36,11 @@ class BatchModel(ReplayingModel):
     Args:
         provider: The batches of a model.
         journal: The journal of the run: its batches and replies.
-        batch: How large they may be.
+        batch: The options of the batches: how large they may be.
 
     Attributes:
-        drafts: The batches to submit, each with the file of its requests, which is gone when the process ends.
-        held_back: Requests that are not written down until the cost of other requests is known.
+        drafts: The batches to submit, each with the temporary file of its requests.
+        held_back: The number of requests that wait until the cost of other requests is known.
     """
 
     times_requests: ClassVar[bool] = True
@@ -52,19 +52,19 @@ class BatchModel(ReplayingModel):
     held_back: int = field(init=False, default=0)
     _capabilities: Capabilities = field(init=False)
     _first_request: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
-    # Tokens that are submitted, or to be submitted, and not answered, as estimated.
+    # The estimated tokens of all requests that are submitted, or will be, and are not yet answered.
     _open_tokens: int = field(init=False)
 
     def __post_init__(self) -> None:
         self._open_tokens = sum(intent.tokens for intent in self.journal.unfinished)
         model = self.provider.model
         self._capabilities = capabilities_of(str(model.base_url), model.model)
-        if "server" in self.journal.facts:  # an earlier process asked it
+        if "server" in self.journal.facts:  # an earlier process asked the server
             self._capabilities.restore(self.journal.facts["server"])
 
     @property
     def identity(self) -> str:
-        """That of the model: its replies are the same."""
+        """The identity of the model: through a batch, its replies are the same."""
         return self.provider.model.identity
 
     @property
@@ -86,7 +86,7 @@ class BatchModel(ReplayingModel):
         """Answer with the reply in the journal. Only the very first request is sent.
 
         Raises:
-            JudgeError: The request failed when it was sent; or its reply is not there yet (``pending``).
+            JudgeError: The request failed when it was sent; or its reply has not arrived yet (``pending``).
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
         key = digest_key(
@@ -106,7 +106,9 @@ class BatchModel(ReplayingModel):
                 return await self._ask_first(key, ask)
         if outcome is not None and not outcome.again:
             return _replay(outcome, prompt)
-        if not self.journal.is_waiting(key):  # another metric of the sample may have asked it
+        if not self.journal.is_waiting(
+            key
+        ):  # another metric of the sample may have sent the same request
             self._add_to_batch(key, prompt, schema)
         waiting = waits_for.get()
         if waiting is not None:
@@ -136,7 +138,7 @@ class BatchModel(ReplayingModel):
             self.journal.set_fact("server", self._capabilities.to_dict())
 
     def _add_to_batch(self, key: str, prompt: Prompt, schema: type[BaseModel]) -> None:
-        """Add a request to the next batch, unless the open requests may use up the budget.
+        """Add a request to the next batch, unless the requests that are not yet answered may use up the budget.
 
         Raises:
             BudgetExceededError: The budget is used up.
@@ -176,7 +178,7 @@ class BatchModel(ReplayingModel):
 
 
 def _replay(outcome: Outcome, prompt: Prompt) -> Reply:
-    """Return a reply that is there.
+    """Return a reply that has arrived.
 
     Raises:
         JudgeError: The request failed, or its reply is no answer.

@@ -214,7 +214,7 @@ def _call(function: Callable[..., T], *arguments: Any) -> T:
         raise
     except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
         problem = failures.classify(error)
-    # Raised outside of the except block, so that it does not keep the client's error: that holds the headers with the key.
+    # Raised outside of the except block, so that the new error does not keep the client's error, which holds the key in its headers.
     raise problem
 
 

@@ -51,7 +51,7 @@ class BatchRounds:
     """The batches of one run.
 
     Args:
-        batch: How they are sent.
+        batch: The options of the batches.
         metrics: The metrics, with their judges.
         out: The file of the results, or None.
 
@@ -119,8 +119,8 @@ class BatchRounds:
         """
         await self._collect()
         unanswered = sum(intent.requests for intent in self.journal.unfinished)
-        answered = self.journal.get_paid("batched") + self.journal.get_paid("online")
-        run.count_earlier(answered, unanswered)
+        paid_usage = self.journal.get_paid("batched") + self.journal.get_paid("online")
+        run.count_earlier(paid_usage, unanswered)
         self.journal.drop_drafts()
         self._asking = BatchModel(provider=self._provider, journal=self.journal, batch=self.batch)
         return tuple(_give_model(metric, self._asking) for metric in self.metrics)

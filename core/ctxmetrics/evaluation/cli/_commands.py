@@ -43,7 +43,7 @@ FUNCTIONS: Mapping[str, Callable[..., None]] = FrozenDict(
 
 
 class _Commands(Mapping[str, Callable[..., None]]):
-    """The commands in the form that typer takes. Each gets it when it is first used: that reads all its options."""
+    """The commands in the form that typer takes. A command is brought into this form when it is first used, since all its options are read."""
 
     def __init__(self) -> None:
         self._commands: dict[str, Callable[..., None]] = {}

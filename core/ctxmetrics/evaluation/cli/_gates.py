@@ -1,4 +1,4 @@
-"""Gates, and what a CI system reads of them: JUnit XML, and Markdown for the summary of its step.
+"""Gates, and their reports for a CI system: JUnit XML, and Markdown for the summary of a step.
 
 A gate is a bar that a mean or a pass rate must reach, or the share of doubtful verdicts that is allowed.
 """

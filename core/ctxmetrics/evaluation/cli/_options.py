@@ -28,11 +28,11 @@ T = TypeVar("T")
 CONFIG_NAME = "ctxmetrics.toml"
 # Options that come last in the help, by their spelling: click has more than one name for the parameter of --help.
 _OPTIONS_OF_EVERY_COMMAND = ("--config", "--help")
-# As `joining` has it, which --help does not load.
+# A copy of the type in `joining`: --help does not load that module.
 MissingChoice = Literal["zero", "drop"]
-# As `hit_order` has it.
+# A copy of the type in `hit_order`.
 OrderChoice = Literal["given", "rank", "score"]
-# As `ctxmetrics.models.openai.capabilities` has it.
+# A copy of the type in `ctxmetrics.models.openai.capabilities`.
 ReplyFormat = Literal["auto", "json_schema", "json_object", "text"]
 _CONVENTION_HELP = f"{', '.join(CONVENTIONS)}. Without it: that of --schema."
 

@@ -102,7 +102,7 @@ def build_task(
     Args:
         source: The file. Its samples are a list, or are read as the run goes on.
         selection: The metrics. Without ``--metric``: the metrics that a request to Aegis names, else every metric that fits.
-        judge: Who will judge.
+        judge: The judge that will judge.
         listed: Whether the samples must be a list. Without ``--metric`` they always are: the metrics that fit are looked for in it.
         by: As for `read_samples`.
     """
@@ -113,13 +113,13 @@ def build_task(
     if listed or not selection.metric:
         samples = load_samples(file)
     if selection.metric:
-        chosen = [build_metric(name, convention) for name in selection.metric]
+        chosen_metrics = [build_metric(name, convention) for name in selection.metric]
         if listed:
-            _check_fields(samples, chosen, file.plan)
-        return samples, chosen, payload
+            _check_fields(samples, chosen_metrics, file.plan)
+        return samples, chosen_metrics, payload
     if payload is None or not payload.metrics:
-        fitting = metrics_fitting(samples, convention, judge, file.plan)
-        return samples, fitting, payload
+        fitting_metrics = metrics_fitting(samples, convention, judge, file.plan)
+        return samples, fitting_metrics, payload
     metrics = []
     for name in payload.metrics:
         metric = build_metric(name, convention)
@@ -231,7 +231,7 @@ def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
     """Leave out the metrics that ask a model about the response, if others ask about the reference."""
     judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     asks_about_both = len({metric.answer_field for metric in judged_metrics}) > 1
-    chosen: list[Metric] = []
+    remaining_metrics: list[Metric] = []
     for metric in metrics:
         is_about_response = isinstance(metric, JudgedMetric) and metric.answer_field == "response"
         if asks_about_both and is_about_response:
@@ -240,8 +240,8 @@ def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
                 f"--metric {metric.name} scores it"
             )
         else:
-            chosen.append(metric)
-    return chosen
+            remaining_metrics.append(metric)
+    return remaining_metrics
 
 
 def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Plan) -> None:

@@ -11,7 +11,7 @@ from ctxmetrics.errors import importing
 from ctxmetrics.evaluation.cli._terminal import message
 from ctxmetrics.scores.wording import plural
 
-# Waiting events are sent when there are this number of them.
+# If this number of events wait, they are sent.
 _MAX_WAITING_EVENTS = 1_024
 
 

@@ -145,9 +145,9 @@ def with_config(function: Callable[..., None]) -> Callable[..., None]:
         del arguments[option.name]
         function(**arguments)
 
-    old = signature(function)
-    parameters = [*old.parameters.values(), option]
-    command.__signature__ = old.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer and inspect read it
+    old_signature = signature(function)
+    parameters = [*old_signature.parameters.values(), option]
+    command.__signature__ = old_signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer and inspect read it
     return command
 
 

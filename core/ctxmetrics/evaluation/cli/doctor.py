@@ -149,17 +149,17 @@ def estimate(
             "--labels says what labels add to a gate. Give --max-drop NAME=MARGIN or --not-worse NAME=MARGIN."
         )
     if detect is not None or gates:
-        scored = _read_or_score(source, selection)
+        results = _read_or_score(source, selection)
         lines: list[str] = []
         if detect is not None:
-            needs = samples_for(scored, detect, changed=changed)
+            needs = samples_for(results, detect, changed=changed)
             lines += [str(need) for need in needs]
         for option, name, bar in gates:
-            lines.append(describe_gate(scored, option, name, bar, changed=changed))
+            lines.append(describe_gate(results, option, name, bar, changed=changed))
             if labels and option != "--fail-under":
-                lines += _describe_labels(scored, (option, name, bar), changed, labels)
+                lines += _describe_labels(results, (option, name, bar), changed, labels)
         print_result("\n".join(lines))
-        if detect is not None or scored.source:
+        if detect is not None or results.source:
             return
     judge = build_judge(**vars(judging), api_key=NO_KEY)  # nothing is sent
     request_time = RequestTime(3.0, " (assumed; give --request-seconds)")

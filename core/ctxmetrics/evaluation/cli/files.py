@@ -64,37 +64,40 @@ def inspect(source: SampleFile) -> None:
     file = open_samples(source)
     mapping = list(source.columns or ())
     with collected_warnings() as notes:
-        doubts = _list_doubts(file)
-        while doubts and sys.stdin.isatty() and sys.stdout.isatty():
-            mapping.append(_choose_option(file, doubts[0]))
+        ambiguous_columns = _list_ambiguous_columns(file)
+        while ambiguous_columns and sys.stdin.isatty() and sys.stdout.isatty():
+            mapping.append(_choose_option(file, ambiguous_columns[0]))
             file = open_samples(replace(source, columns=mapping))
-            doubts = _list_doubts(file)
-        has_no_header = file.plan.refusal and not file.reading.mapping
-        if has_no_header:  # data stand where names should
+            ambiguous_columns = _list_ambiguous_columns(file)
+        # The first row holds data, not column names: so no field has a column, and the plan refuses the rows.
+        has_no_header = bool(file.plan.refusal) and not file.reading.mapping
+        if has_no_header:
             raise InputFileError(f"{file.path}: {file.plan.refusal}")
         print_result("\n".join(_describe_fields(file)))
         if file.references:
             print_result("\n".join(_describe_fields(file.references)))
         notes.clear()  # what is printed above holds the same facts
     problem: str = ""
-    fitting: list[type[Metric]] = []
+    fitting_metrics: list[type[Metric]] = []
     try:
         samples = load_samples(file)
-        fitting = _list_fitting(samples)
-        print_result("\n".join(_describe_metrics(file, samples, fitting)))
+        fitting_metrics = _list_fitting(samples)
+        print_result("\n".join(_describe_metrics(file, samples, fitting_metrics)))
     except CtxMetricsError as error:
         problem = str(error)
     command = _write_command(source, mapping)
-    if not doubts:
-        if fitting or mapping:
+    if not ambiguous_columns:
+        if fitting_metrics or mapping:
             print_result(f"score it with: {command}")
-    elif file.plan.unsure or len(doubts[0]) == 1:
-        usable = [option for option in doubts[0] if _can_run(source, [*mapping, option])]
-        print_result(_suggest_options(source, file, mapping, doubts[0], usable))
-    else:  # no reading is the likely one
+    elif file.plan.unsure or len(ambiguous_columns[0]) == 1:
+        working_options = [
+            option for option in ambiguous_columns[0] if _can_run(source, [*mapping, option])
+        ]
+        print_result(_suggest_options(source, file, mapping, ambiguous_columns[0], working_options))
+    else:  # several columns may hold the retrieved contexts, and none is more likely
         lists = join_options(f"{path}=retrieved_contexts" for path in file.plan.unread)
         print_result(f"Say which list was retrieved: {lists}")
-    if problem and not doubts:
+    if problem and not ambiguous_columns:
         message(problem)
         raise typer.Exit(BAD_INPUT)
 
@@ -104,23 +107,27 @@ def _suggest_options(
     file: RowFile[Sample],
     mapping: Sequence[str],
     options: Sequence[str],
-    usable: Sequence[str],
+    working_options: Sequence[str],
 ) -> str:
     """Suggest the --map options that may be right.
 
     Args:
         source: The file, with the options by which it was read.
-        file: Its rows.
+        file: The rows of the file.
         mapping: The --map options so far.
         options: All options that may be right.
-        usable: Those of them with which a metric can run.
+        working_options: The options of these with which a metric can run.
     """
-    if not usable:
+    if not working_options:
         return _ask_columns(source, file, [*mapping, *options[:1]])
     lines = [
-        f"it may also be: --map {shlex.quote(option)}" for option in options if option not in usable
+        f"it may also be: --map {shlex.quote(option)}"
+        for option in options
+        if option not in working_options
     ]
-    lines += [f"score it with: {_write_command(source, [*mapping, option])}" for option in usable]
+    lines += [
+        f"score it with: {_write_command(source, [*mapping, option])}" for option in working_options
+    ]
     return "\n".join(lines)
 
 
@@ -264,7 +271,7 @@ def _ask_columns(source: SampleFile, file: RowFile[Sample], mapping: Sequence[st
 
     Args:
         source: The file, with the options by which it was read.
-        file: Its rows.
+        file: The rows of the file.
         mapping: The --map options of the other columns.
     """
     mapped_columns = {option.rpartition("=")[0] for option in mapping}
@@ -284,8 +291,8 @@ def _ask_columns(source: SampleFile, file: RowFile[Sample], mapping: Sequence[st
         if _can_run(source, all_mapping):
             return f"{ask} It may be: {_write_command(source, all_mapping)}"
     columns = ", ".join(file.reading.unknown_names)
-    others = "".join(f", beside --map {shlex.quote(option)}" for option in mapping)
-    return f"{ask} There is: {columns}. Name both with --map{others}."
+    other_options = "".join(f", beside --map {shlex.quote(option)}" for option in mapping)
+    return f"{ask} There is: {columns}. Name both with --map{other_options}."
 
 
 def _choose_option(file: RowFile[Sample], options: Sequence[str]) -> str:
@@ -351,7 +358,7 @@ def spans(
         raise typer.Exit(GATE_FAILED)
 
 
-def _list_doubts(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
+def _list_ambiguous_columns(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     """List the fields whose column is in doubt.
 
     A list of texts that is no field may hold the retrieved contexts, if no column does.

@@ -135,10 +135,10 @@ def _describe_labels(labels: Path, samples: Sequence[Sample], file: Path) -> str
     """Say which labels count, and that the labels of the samples themselves do not count."""
     from ctxmetrics.evaluation.agreement.labels import KINDS
 
-    labelled = [sample for sample in samples if any(kind in sample.labels for kind in KINDS)]
-    if not labelled:
+    labelled_samples = [sample for sample in samples if any(kind in sample.labels for kind in KINDS)]
+    if not labelled_samples:
         return f"labels: {labels}"
-    return f"labels: {labels}, not those of {plural(len(labelled), 'sample')} in {file}"
+    return f"labels: {labels}, not those of {plural(len(labelled_samples), 'sample')} in {file}"
 
 
 def check_judge(

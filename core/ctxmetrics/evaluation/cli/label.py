@@ -93,6 +93,7 @@ def label(
     for name in ask or ():
         if name not in ASKED_KINDS:
             raise ParameterError(f"--ask {name!r} must be one of {', '.join(ASKED_KINDS)}.")
+    asked_kinds = ask or ASKED_KINDS
     sources = [SampleFile(file=file, **vars(columns)) for file in files or ()]
     _check_sources(sources, compare, drawing)
     run = None if verdicts is None else Results.from_jsonl(verdicts)
@@ -101,7 +102,7 @@ def label(
     if compare is None:
         samples = samples_by_key(load_samples(sources[0]))
         _draw_samples(answers, samples, drawing)
-        session = Session(samples, answers, annotator=annotator, labels=ask or ASKED_KINDS, run=run)
+        session = Session(samples, answers, annotator=annotator, labels=asked_kinds, run=run)
         read_with = f"agree {shlex.quote(str(sources[0].file))}"
     else:
         samples_of_files = chain.from_iterable(load_samples(source) for source in sources)
@@ -114,8 +115,8 @@ def label(
             pairs.samples,
             answers,
             annotator=annotator,
-            labels=ask or ASKED_KINDS,
-            run=run or pairs.rows,
+            labels=asked_kinds,
+            run=run or pairs.rows,  # the verdicts that the key v shows
             partners=pairs.partners,
         )
         read_with = f"compare {shlex.join(map(str, compare))}"
@@ -127,9 +128,9 @@ def label(
             _on_page(session, port, browser=not no_browser)
     finally:
         counts = session.counts()
-        answered = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in ANSWERS)
+        answer_counts = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in ANSWERS)
         print_result(
-            f"{path}: {annotator} answered {answered}; {counts['open']} of {plural(counts['questions'], 'question', 'is', 'are')} open"
+            f"{path}: {annotator} answered {answer_counts}; {counts['open']} of {plural(counts['questions'], 'question', 'is', 'are')} open"
         )
         if not counts["open"]:
             print_result(f"next: {session.next_command}")
@@ -194,7 +195,7 @@ def _continue_draw(
 
     Args:
         answers: The file.
-        options: Which samples are drawn.
+        options: The options that say which samples are drawn.
         draw: A function that draws a number of samples with a seed.
         count: Counts the samples of a draw.
     """
@@ -210,10 +211,12 @@ def _continue_draw(
             new_draw = draw(n, earlier.seed)
             if count(new_draw) > count(earlier):
                 answers.begin(new_draw)
-    drawn = count(answers.draw) if answers.draw else 0
-    if n is not None and drawn != n:
-        reason = "there are no more that can be labelled" if drawn < n else "an earlier draw goes on"
-        message(f"note: {plural(drawn, 'sample', 'is', 'are')} drawn, not {n}: {reason}")
+    drawn_count = count(answers.draw) if answers.draw else 0
+    if n is not None and drawn_count != n:
+        reason = (
+            "there are no more that can be labelled" if drawn_count < n else "an earlier draw goes on"
+        )
+        message(f"note: {plural(drawn_count, 'sample', 'is', 'are')} drawn, not {n}: {reason}")
 
 
 def _check_option(option: str, value: object, earlier: object, path: Path) -> None:

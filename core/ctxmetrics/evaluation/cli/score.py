@@ -169,8 +169,8 @@ def score(
 
     cache = _choose_cache(source.file, output, gates, judging.judge)
     judge = build_judge(**vars(judging))
-    # These options read the rows after the run. Without them, the rows of a long file are not kept in memory.
-    readers_of_rows = (
+    # These options need the rows after the run. If none of them has a value, the rows of a long file are not kept in memory.
+    options_needing_rows = (
         show,
         output.stages,
         output.report,
@@ -179,7 +179,7 @@ def score(
         output.audit,
         gates.calibration,
     )
-    keeps_rows = output.out is None or any(readers_of_rows)
+    keeps_rows = output.out is None or any(options_needing_rows)
     earlier_results = [Path(text) for text in source.only or () if text.endswith(FAILED_ENDING)]
     samples, metrics, payload = build_task(
         source, selection, judge, listed=keeps_rows or bool(earlier_results), by=output.by
@@ -190,7 +190,7 @@ def score(
     bars = read_gates(metrics, gates, None if selection.metric else payload)
     card = load_card(gates, judge.name, metrics)
     if payload is not None:
-        _tell_unused(payload, judging.judge, chosen=bool(selection.metric))
+        _tell_unused(payload, judging.judge, metrics_are_chosen=bool(selection.metric))
     options: dict[str, Any] = {**vars(budget)}
     if budget.batch is not None:
         from ctxmetrics.evaluation.batching.batch import Batch
@@ -262,7 +262,7 @@ def demo(report: Annotated[Path, Help("The page to write.")] = Path("ctxmetrics-
 
 
 def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Path | None:
-    """Choose the cache of a run: without --cache, that of an LLM judge stands beside --out.
+    """Choose the cache of a run: without --cache, the cache of an LLM judge stands beside --out.
 
     Raises:
         InputFileError: An output cannot be written or is an input.
@@ -318,11 +318,13 @@ def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
     for row in results.failed():
         record = row.record or {}
         failed_keys.add(row.sample_id or record.get("hash"))
-    chosen = [sample for sample in samples if (sample.id or question_hash(sample)) in failed_keys]
-    if not chosen:
+    failed_samples = [
+        sample for sample in samples if (sample.id or question_hash(sample)) in failed_keys
+    ]
+    if not failed_samples:
         raise ParameterError(f"--only {path}: no sample of the file failed there.")
-    message(f"{len(chosen)} of {plural(len(samples), 'sample')}: those that failed in {path}")
-    return chosen
+    message(f"{len(failed_samples)} of {plural(len(samples), 'sample')}: those that failed in {path}")
+    return failed_samples
 
 
 def _run_evaluation(run: Evaluation, file: Path) -> Results:
@@ -441,18 +443,23 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
         item = summary[gate.name]
         value = item.pass_rate if gate.is_pass_rate else item.mean
         if value is not None and value >= gate.minimum:
-            message(
-                f"note: {gate.text}: passes down to {value - gate.minimum:.4g} below the baseline's {value:.4f}"
-            )
+            margin = value - gate.minimum  # a later value may be lower by so much
+            message(f"note: {gate.text}: passes down to {margin:.4g} below the baseline's {value:.4f}")
 
 
-def _tell_unused(payload: Payload, judge: str, *, chosen: bool) -> None:
-    """Print which settings of a request to Aegis have no effect here."""
+def _tell_unused(payload: Payload, judge_name: str, *, metrics_are_chosen: bool) -> None:
+    """Print which settings of a request to Aegis have no effect here.
+
+    Args:
+        payload: The request.
+        judge_name: The judge, as ``--judge`` names it.
+        metrics_are_chosen: Whether ``--metric`` is given: then the metrics of the request have no effect.
+    """
     unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
-    if chosen:
+    if metrics_are_chosen:
         unused.append("metrics, threshold and is_blocking (--metric is given)")
     if unused:
         message(f"note: of the file's settings these are not used: {', '.join(unused)}")
     model = payload.unused.get("model_slug")
-    if isinstance(model, str) and judge != f"openai/{model}":
+    if isinstance(model, str) and judge_name != f"openai/{model}":
         message(f"note: to ask the model that the file names, write --judge openai/{model}")

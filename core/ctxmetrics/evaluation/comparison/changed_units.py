@@ -53,12 +53,20 @@ class Changes:
         for name, worst in self._worst.items():
             if not has_no_texts:
                 self._compare_contradictions(position, before, after, name)
-            first = before[name].value
-            second = after[name].value
-            if first is not None and second is not None and second < first - ROUNDING_ERROR:
+            first_value = before[name].value
+            second_value = after[name].value
+            if (
+                first_value is not None
+                and second_value is not None
+                and second_value < first_value - ROUNDING_ERROR
+            ):
                 question = _find_question(before, after)
-                fallen = Worse(name, before.name, question, first, second, same_contexts)
-                insort(worst, (second - first, position, fallen), key=itemgetter(0, 1))
+                fallen_sample = Worse(
+                    name, before.name, question, first_value, second_value, same_contexts
+                )
+                insort(
+                    worst, (second_value - first_value, position, fallen_sample), key=itemgetter(0, 1)
+                )
                 del worst[_MAX_WORSE_SAMPLES:]
 
     def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:
@@ -136,7 +144,7 @@ def _get_retrieved(record: Mapping[str, Any]) -> Sequence[str] | None:
 
 
 def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> tuple[int, int]:
-    """Count the verdicts on the same thing in both runs, and how many of them are different."""
+    """Count the units and contexts with a verdict in both runs, and how many of these verdicts differ."""
     compared = 0
     different = 0
     after_values = {(verdict.id, text_hash(verdict.text)): verdict.value for verdict in after}
@@ -160,6 +168,7 @@ def _find_supported_only_in_first(
         name: The sample's name.
         metrics: The metrics that count them.
     """
+    # The key of a unit: the key of its text, and its number among the units with this text.
     units: dict[tuple[str, int], ChangedUnit] = {}
     has_no_texts = _is_without_texts(row) or _is_without_texts(other)
     to_key = text_hash if has_no_texts else str
@@ -220,14 +229,14 @@ def _read_contradictions(units: Iterable[Verdict]) -> dict[str, str]:
 def _number_units(
     units: Iterable[Verdict], to_key: Callable[[str], str]
 ) -> dict[tuple[str, int], Verdict]:
-    """Return verdicts by the key of their text. Equal texts are numbered from 1."""
+    """Return verdicts by the key of their text and a number. Verdicts with equal texts are numbered from 1."""
     counts: Counter[str] = Counter()
-    numbered = {}
+    units_by_key = {}
     for unit in units:
         key = to_key(unit.text)
         counts[key] += 1
-        numbered[key, counts[key]] = unit
-    return numbered
+        units_by_key[key, counts[key]] = unit
+    return units_by_key
 
 
 def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:

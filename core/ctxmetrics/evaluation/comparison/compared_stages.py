@@ -31,12 +31,12 @@ class ComparedStage(Plain):
 
     Attributes:
         name: The name of the stage.
-        samples: How many samples have it in both runs, else in the one that has it.
-        before: Mean recall of the first run on these samples, from 0 to 1; None if it has no such stage.
-        after: That of the second.
+        samples: The number of samples that have the stage in both runs; if only one run has the stage, in this run.
+        before: Mean recall of the first run on these samples, from 0 to 1; None if the run has no such stage.
+        after: Mean recall of the second run on these samples; None if the run has no such stage.
         interval: 95 % interval of the difference, second minus first (`ctxmetrics.evaluation.statistics.paired.paired_mean`).
-        pools: How many samples have a stage before it in both runs, from which it selects.
-        different: In how many of these the stage before handed on other contexts in the other run.
+        pools: The number of samples with an earlier stage in both runs from whose contexts this stage selects.
+        different: The number of these samples for which the stage before handed on different contexts in the two runs.
         lost: Units that are lost at this stage in the second run alone: the contexts before it support them in both runs, the
             contexts after it in the first run only. They have the stage, context and rank of the second run.
     """

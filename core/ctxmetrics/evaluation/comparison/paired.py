@@ -82,7 +82,7 @@ class _Values:
         before: The values of the first run.
         after: The values of the second run.
         clusters: The cluster of each sample; None without clusters.
-        lost: How many samples have a value in the first run only.
+        lost: The number of samples with a value in the first run only.
     """
 
     positions: list[int]
@@ -93,7 +93,7 @@ class _Values:
 
     @property
     def differences(self) -> list[float]:
-        """The value of the second run minus that of the first, for each sample."""
+        """The value in the second run minus the value in the first run, for each sample."""
         return [after - before for before, after in zip(self.before, self.after, strict=True)]
 
 
@@ -123,7 +123,7 @@ class PairedTest:
 
     Attributes:
         columns: The metrics.
-        primary: Those that get a verdict.
+        primary: The metrics that get a verdict.
         labelled: The samples that have labels, by their position.
         audited: The samples of the random part of an audit, by their position, with their gold by people.
         clusters: The cluster of each sample; None without clusters.

@@ -55,19 +55,21 @@ def join_runs(
 
     Args:
         before: The rows of the first run.
-        after: Those of the second.
-        by_id: Join them by their ids, else by question and reference.
+        after: The rows of the second run.
+        by_id: Join the samples by their ids, else by question and reference.
 
     Yields:
-        For each sample its position in the first run (in the second if only that has it), its row in the first run and its
-        row in the second; None for a run without the sample.
+        For each sample three values: its position in the first run (in the second run if only the second has the sample), its row in
+        the first run, and its row in the second run. A row is None if the run lacks the sample.
 
     Raises:
         MissingIdError: A sample has no id.
         ParameterError: Samples of one run cannot be told apart.
     """
+    # The rows that wait for their partner, by key: each with its position in its run.
     waiting_before: dict[str, tuple[int, Row]] = {}
     waiting_after: dict[str, tuple[int, Row]] = {}
+    # The names of all rows so far, by key.
     names_before: dict[str, str] = {}
     names_after: dict[str, str] = {}
     for position, (first_row, second_row) in enumerate(zip_longest(before, after)):
@@ -116,8 +118,8 @@ class ScoreOrigin:
     """The run and the sample of a value.
 
     Attributes:
-        provenance: That of its score.
-        judged: Whether there are verdicts.
+        provenance: The provenance of the value's score.
+        judged: Whether the score has verdicts.
     """
 
     provenance: Provenance
@@ -153,23 +155,20 @@ def find_differences(
 ) -> list[OriginDifference]:
     """Find the differences that forbid to compare the scores of two runs. There is none if one side has no value.
 
-    Each origin needs one in the other run from which it does not differ: judged scores are compared with judged ones.
+    Each origin needs an equal origin in the other run. Judged scores are compared with judged scores.
 
     Args:
         before: The origins of the first run's scores of one metric.
-        after: Those of the second run.
+        after: The origins of the second run's scores of the metric.
     """
+    # For each origin of both runs: the differences from each of its counterparts.
     comparisons: list[list[list[OriginDifference]]] = []
-    for first_score in before:
-        counterparts = _find_counterparts(first_score, after)
-        comparisons.append(
-            [_compare_origins(first_score, second_score) for second_score in counterparts]
-        )
-    for second_score in after:
-        counterparts = _find_counterparts(second_score, before)
-        comparisons.append(
-            [_compare_origins(first_score, second_score) for first_score in counterparts]
-        )
+    for origin in before:
+        counterparts = _find_counterparts(origin, after)
+        comparisons.append([_compare_origins(origin, counterpart) for counterpart in counterparts])
+    for origin in after:
+        counterparts = _find_counterparts(origin, before)
+        comparisons.append([_compare_origins(counterpart, origin) for counterpart in counterparts])
     for differences in comparisons:
         if differences and all(differences):
             return min(differences, key=len)
@@ -190,8 +189,8 @@ def _compare_origins(before: ScoreOrigin, after: ScoreOrigin) -> list[OriginDiff
         first_value = getattr(before.provenance, field)
         second_value = getattr(after.provenance, field)
         if name == "judge" and first_value == second_value and judged:
-            first_value = _add_version(before.provenance, after.provenance)
-            second_value = _add_version(after.provenance, before.provenance)
+            first_value = _name_judge_with_version(before.provenance, after.provenance)
+            second_value = _name_judge_with_version(after.provenance, before.provenance)
         is_compared = judged or name != "prompt"  # without a request there is no prompt
         if first_value != second_value and is_compared:
             differences.append(OriginDifference(name, first_value, second_value))
@@ -219,21 +218,22 @@ class Comparability:
             )
         self._metrics = metrics
         self._allowed = allowed
-        self._different: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-        # Of how many pairs of scores the model that answered is known in one run only.
-        self._unknown = 0
+        # For each field: how many scores or samples have which pair of values, in the first and in the second run.
+        self._value_pairs: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+        # The number of pairs of scores whose answering model is known in one run only.
+        self._unknown_model_count = 0
 
     def add(self, before: Row, after: Row) -> None:
         """Add a sample of both runs."""
         first_hash = _hash_question(before)
         second_hash = _hash_question(after)
         if first_hash is not None and second_hash is not None and first_hash != second_hash:
-            self._different["question"][before.name, after.name] += 1
+            self._value_pairs["question"][before.name, after.name] += 1
         for metric in self._metrics:
             first_score = before[metric]
             second_score = after[metric]
             for item in _find_score_differences(first_score, second_score):
-                self._different[item.field][str(item.before), str(item.after)] += 1
+                self._value_pairs[item.field][str(item.before), str(item.after)] += 1
             if (
                 None in (first_score.value, second_score.value)
                 or not first_score.verdicts
@@ -241,7 +241,7 @@ class Comparability:
             ):
                 continue
             if bool(first_score.provenance.served_model) != bool(second_score.provenance.served_model):
-                self._unknown += 1
+                self._unknown_model_count += 1
 
     def describe(self) -> list[str]:
         """Describe the allowed differences, one sentence for each.
@@ -251,8 +251,8 @@ class Comparability:
         """
         texts = {}
         for name in FIELDS:
-            if name in self._different:
-                texts[name] = f"{name} ({_describe_differences(name, self._different[name])})"
+            if name in self._value_pairs:
+                texts[name] = f"{name} ({_describe_differences(name, self._value_pairs[name])})"
         refused = [name for name in texts if name not in self._allowed]
         if refused:
             option = " ".join(f"--accept {name}" for name in refused)
@@ -261,9 +261,9 @@ class Comparability:
                 f"same thing. Score both alike, or write {option} (accept={tuple(refused)!r})."
             )
         notes = [f"different, with permission: {text}" for text in texts.values()]
-        if self._unknown:
+        if self._unknown_model_count:
             notes.append(
-                f"the model that answered is known in one run only, of {plural(self._unknown, 'score')}"
+                f"the model that answered is known in one run only, of {plural(self._unknown_model_count, 'score')}"
             )
         return notes
 
@@ -275,10 +275,17 @@ def _find_score_differences(before: Score, after: Score) -> list[OriginDifferenc
     return find_differences(collect_origins([before]), collect_origins([after]))
 
 
-def _add_version(provenance: Provenance, other: Provenance) -> str | None:
-    """Return a judge with its version if that differs: the model that answered, or the mark of its verdicts.
+def _name_judge_with_version(provenance: Provenance, other: Provenance) -> str | None:
+    """Return the name of a score's judge, with its version if the versions of two scores differ.
 
-    A judge with neither has the library's version, unless its prompt has a version.
+    The version is:
+
+    - the model that answered; for the embedded judge, the fingerprint of its verdicts;
+    - if a score names no such model, the version of the library. A judge with a prompt lacks it: the prompt has its own version.
+
+    Args:
+        provenance: The provenance of the score.
+        other: The provenance of the score in the other run.
     """
     fields = ["served_model"]
     if not provenance.prompt and not (provenance.served_model and other.served_model):

@@ -334,8 +334,8 @@ class Comparison(_Shown):
         samples: How many samples are in both runs.
         only_before: Names of the samples that only the first run has.
         only_after: Names of the samples that only the second run has.
-        clusters: How many clusters of samples there are, where clusters were asked for.
-        metrics: One a metric that both have.
+        clusters: The number of clusters of samples; None if the caller named no clusters.
+        metrics: One for each metric that both runs have.
         groups: The same by group of samples, where groups were asked for.
         lost: Units that only the first run supports.
         won: Units that only the second run supports.
@@ -397,6 +397,7 @@ class Comparisons(_Shown):
 
 def _build_named_table(title: str, parts: Mapping[str, Sequence[Difference]]) -> Table:
     """Build one table of several runs, or of several groups: for each metric all of them."""
+    # The rows of each metric: the name of a run or group, and its difference.
     rows: dict[str, list[tuple[str, Difference]]] = {}
     for name, items in parts.items():
         for item in items:
@@ -536,21 +537,21 @@ def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]
     judge = (
         f"the judge alone shows {format_number(item.difference, item, sign='+')} (p {format_p(item.p)})"
     )
-    shown = _direction(item)
+    judge_direction = _direction(item)
     if item.basis is item:
         text = "the judge decides"
-        if shown * corrected.difference > 0:
+        if judge_direction * corrected.difference > 0:
             text += ": the labels do not speak against it"
-        elif shown:
+        elif judge_direction:
             text += (
                 f": {count_labels(corrected)} show another difference, but are too few to overrule it"
             )
         elif corrected.contradict(item.difference):
             text += f": {judge}, the labels another difference, which they do not tell from 0"
         yield text
-    elif shown == _direction(corrected):
+    elif judge_direction == _direction(corrected):
         yield "the labels decide"
-    elif shown:
+    elif judge_direction:
         yield f"the labels decide: {judge}, and they speak against it"
     else:
         yield f"the labels decide: {judge}"

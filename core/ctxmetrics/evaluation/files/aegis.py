@@ -89,12 +89,12 @@ def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:
     Raises:
         InputFileError: A key looks like a misspelt known key.
     """
-    unused = {key: value for key, value in item.items() if key not in _READ_SETTINGS}
-    absent = [name for name in _READ_SETTINGS if name not in item]
-    for key in unused:
-        hint = suggest(key, absent)
+    unused_settings = {key: value for key, value in item.items() if key not in _READ_SETTINGS}
+    absent_names = [name for name in _READ_SETTINGS if name not in item]
+    for key in unused_settings:
+        hint = suggest(key, absent_names)
         _require(not hint, f"{where}: unknown field {key[:80]!r}.{hint}")
-    return unused
+    return unused_settings
 
 
 def _read_list(item: Mapping[str, Any], key: str, content: str, where: str) -> list[Any]:

@@ -32,7 +32,7 @@ _TEXT_LIST_FIELDS = LISTS - TEXTS_OF.keys()
 _PRINTED_DOCUMENT = re.compile(
     r"page_content='((?:(?!page_content=).)*)'(?: metadata=\{.*\})?", re.DOTALL
 )
-# How LlamaIndex prints a node: it leaves out the text after a number of characters.
+# A node as LlamaIndex prints it: long texts are cut off.
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
 
 
@@ -150,7 +150,7 @@ _ID_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
 
 
 def have_scores(ids: Collection[str]) -> bool:
-    """Tell whether ids have a score each after them, with a point in it."""
+    """Tell whether each id is followed by a score, with a decimal point."""
     return len(ids) > 1 and all(_ID_WITH_SCORE.fullmatch(id_) for id_ in ids if id_)
 
 
@@ -171,16 +171,16 @@ def are_comma_ids(cells: Collection[str]) -> bool | None:
     It does if another cell has commas and is no number in groups, or if a piece (``234``) is the id of another cell. It does
     not if the number (``1234``) is the id of another cell.
     """
-    grouped: list[str] = []
+    grouped_cells: list[str] = []
     for cell in cells:
         if is_grouped(cell):
-            grouped.append(cell)
+            grouped_cells.append(cell)
         elif "," in cell and split_ids(cell):
             return True
     ids = {cell.strip() for cell in cells}
     are_ids = False
     are_numbers = False
-    for cell in grouped:
+    for cell in grouped_cells:
         if not ids.isdisjoint(split_ids(cell) or ()):
             are_ids = True
         if cell.strip().replace(",", "") in ids:
@@ -242,7 +242,7 @@ _FILE_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
 
 
 def _are_of_one_kind(ids: Sequence[str]) -> bool:
-    """Tell whether texts between commas are ids: single words that all, or none of them, end as files do."""
+    """Tell whether texts between commas are ids: single words that all have the ending of a file, or that all have none."""
     are_words = all(len(id_.split()) == 1 for id_ in ids)
     return are_words and len({bool(_FILE_ENDING.search(id_)) for id_ in ids}) == 1
 
@@ -271,7 +271,7 @@ def number_as_meant(value: Any, name: str) -> Any:
 
 
 def is_id_number(value: Any) -> bool:
-    """Tell whether a value is a whole number: one id in the place of a list of them."""
+    """Tell whether a value is a whole number: a single id in the place of a list of ids."""
     return type(whole_number(value)) is int
 
 

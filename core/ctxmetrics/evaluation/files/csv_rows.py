@@ -60,14 +60,14 @@ def cell_rows(
         delimiter = _find_delimiter(first_line, named_delimiter or delimiters)
         reader = csv.reader(chain([first_line], text), delimiter=delimiter, strict=True)
         try:
-            numbered = ((reader.line_num + lines_before, cells) for cells in reader)
-            above = [*islice(numbered, 1)]
-            if header is None and above and not count_known(above[0][1]):
-                above = drop_title([*above, *islice(numbered, MAX_TITLE_ROWS)], file)
-            names = name_columns(above[0][1] if above else [], header)
+            numbered_rows = ((reader.line_num + lines_before, cells) for cells in reader)
+            first_rows = [*islice(numbered_rows, 1)]
+            if header is None and first_rows and not count_known(first_rows[0][1]):
+                first_rows = drop_title([*first_rows, *islice(numbered_rows, MAX_TITLE_ROWS)], file)
+            names = name_columns(first_rows[0][1] if first_rows else [], header)
             if header is None or header is True:
-                del above[:1]
-            for line, cells in chain(above, numbered):
+                del first_rows[:1]
+            for line, cells in chain(first_rows, numbered_rows):
                 if not any(cells) or cells == names:  # tables were put one below the other
                     continue
                 place = f"line {line}"

@@ -95,19 +95,19 @@ def _find_sheet(sheets: list[Any], file: Path, header: Header, name: str | None)
                 f"{join_first(titles)}."
             )
         return sheets[titles.index(name)]
-    fitting = sheets
+    fitting_sheets = sheets
     if header is None:
-        fitting = [sheet for sheet in sheets if _has_header(sheet)]
-    (chosen, *_) = fitting or sheets
-    others = ", ".join(repr(title) for title in titles if title != chosen.title)
-    if others:
+        fitting_sheets = [sheet for sheet in sheets if _has_header(sheet)]
+    (chosen_sheet, *_) = fitting_sheets or sheets
+    other_titles = ", ".join(repr(title) for title in titles if title != chosen_sheet.title)
+    if other_titles:
         logging.getLogger("ctxmetrics").warning(
             "%s: the sheet %r is read; not read: %s (--sheet NAME, in Python sheet=)",
             file,
-            chosen.title,
-            others,
+            chosen_sheet.title,
+            other_titles,
         )
-    return chosen
+    return chosen_sheet
 
 
 def _has_header(sheet: Any) -> bool:
@@ -137,8 +137,8 @@ def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
 
 def _until_last(cells: list[str]) -> list[str]:
     """Return the cells up to the last one with a text."""
-    last = max(number for number, cell in enumerate(cells) if cell)
-    return cells[: last + 1]
+    last_index = max(number for number, cell in enumerate(cells) if cell)
+    return cells[: last_index + 1]
 
 
 def _write_cell(value: Any) -> str:

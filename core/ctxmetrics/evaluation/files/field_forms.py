@@ -72,18 +72,22 @@ def add_forms(
                 ids += [item.strip() for item in items if isinstance(item, str)]
     return replace(
         reading,
-        comma_ids=are_comma_ids(cells),
-        decimal_ids=are_decimals(ids),
+        comma_separates_ids=are_comma_ids(cells),
+        ids_read_as_floats=are_decimals(ids),
         id_separator=find_rare_separator(cells) if cells else None,
-        graded_ids=_have_grades(reading, first_locations, rows),
+        ids_have_grades=_have_grades(reading, first_locations, rows),
         absent=frozenset(FIELDS) - first_locations.keys() if parsed_row else None,
-        single=frozenset(single_texts),
+        single_text_fields=frozenset(single_texts),
         mapping=mapping,
         unknown_names=tuple(
             list_unknown_names(reading, without_paths(parsed_row, list_paths(locations)))
         ),
-        usable=frozenset(name for name in names if _has_usable(reading, rows, name)),
-        literal=frozenset({"reference"} if _has_literal(reading, rows, "reference") else ()),
+        fields_with_usable_values=frozenset(
+            name for name in names if _has_usable_value(reading, rows, name)
+        ),
+        fields_with_text_cells=frozenset(
+            {"reference"} if _has_text_cell(reading, rows, "reference") else ()
+        ),
     )
 
 
@@ -103,7 +107,7 @@ def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:
 def _have_grades(
     reading: Reading, first_locations: Mapping[str, tuple[str, Any]], rows: ParsedRows
 ) -> bool:
-    """Tell whether the texts of expected ids in the first rows have grades after them; see `are_graded`."""
+    """Tell whether a grade follows each expected id in the texts of the first rows; see `are_graded`."""
     if GRADED_FIELD not in first_locations:
         return False
     path = first_locations[GRADED_FIELD][0]
@@ -129,7 +133,7 @@ def _have_grades(
     return are_graded(values, retrieved_ids)
 
 
-def _has_usable(reading: Reading, rows: ParsedRows, name: str) -> bool:
+def _has_usable_value(reading: Reading, rows: ParsedRows, name: str) -> bool:
     """Tell whether one of the first rows has a value that a field can use."""
     for _, parsed_row in rows:
         for _, value in find_locations(reading, parsed_row, name):
@@ -138,7 +142,7 @@ def _has_usable(reading: Reading, rows: ParsedRows, name: str) -> bool:
     return False
 
 
-def _has_literal(reading: Reading, rows: ParsedRows, name: str) -> bool:
+def _has_text_cell(reading: Reading, rows: ParsedRows, name: str) -> bool:
     """Tell whether a field of one of the first rows is a text that holds no list."""
     for raw_row, parsed_row in rows:
         for path, value in find_locations(reading, parsed_row, name):

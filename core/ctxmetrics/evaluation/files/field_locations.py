@@ -66,9 +66,9 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
     - An object counts as a text only if there is no other text.
     - A list at the path of the retrieved contexts is not a text.
     """
-    mapped = reading.mapped_to(name)
-    if mapped and name != "metadata":
-        locations = _find_mapped_locations(row, name, mapped)
+    mapped_columns = reading.mapped_to(name)
+    if mapped_columns and name != "metadata":
+        locations = _find_mapped_locations(row, name, mapped_columns)
         if name in TEXTS:
             locations = [text_within(path, value, name) for path, value in locations]
         return locations

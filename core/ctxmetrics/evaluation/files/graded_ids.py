@@ -55,7 +55,7 @@ def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str
 
 
 def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:
-    """Tell whether the texts of expected ids have grades after them: the ids before the grades were retrieved, and no whole text.
+    """Tell whether a grade follows each expected id in its text: the ids before the grades were retrieved, and no whole text was.
 
     Args:
         values: The cells or lists of expected ids, without empty ones.

@@ -196,7 +196,7 @@ def _collect_numbers(
     Args:
         hit: The hit or the object.
         hit_index: The index of the hit in the list.
-        count: How many hits there are.
+        count: The number of hits.
         columns: The columns by their names.
         path: The path of the object in the hit, with a dot at its end; empty for the hit.
     """
@@ -237,7 +237,7 @@ def _correct_kind(kind: str, fields: Iterable[Any], path: str) -> str:
 def _find_order_keys(
     keys: tuple[Any, ...], *, is_score: bool = False
 ) -> tuple[tuple[Any, str | None], ...]:
-    """Return the keys of a hit whose numbers may say its rank, each with its kind, and those of objects, without one.
+    """Return the keys of a hit whose numbers may say its rank, each with the kind of its numbers. Keys of objects have no kind.
 
     Args:
         keys: The keys.
@@ -353,18 +353,18 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
         if match is not None and find_list_kind(match["name"]) is not None:
             columns.setdefault(match["name"], {})[int(match["number"])] = key
     numbered_columns: list[tuple[str, str, tuple[str, ...]]] = []
-    for name, numbered in columns.items():
+    for name, columns_by_number in columns.items():
         kind = find_list_kind(name)
-        if kind is not None and len(numbered) > 1:
+        if kind is not None and len(columns_by_number) > 1:
             numbered_columns.append(
-                (name, kind, tuple(numbered[number] for number in sorted(numbered)))
+                (name, kind, tuple(columns_by_number[number] for number in sorted(columns_by_number)))
             )
     return tuple(numbered_columns)
 
 
 @lru_cache(maxsize=4096)
 def is_grade_list(key: Any) -> bool:
-    """Tell whether a key is that of the grades of the expected items, such as ``relevance_grades`` or ``gold_relevance``."""
+    """Tell whether a key names the grades of the expected items, such as ``relevance_grades`` or ``gold_relevance``."""
     letters = normalized_key(key) if isinstance(key, str) else ""
     if letters in _GRADE_LIST_NAMES:
         return True
@@ -383,8 +383,8 @@ def find_grade_lists(
     A list that is not certain has None in place of the grades: it holds other values, or may grade what was retrieved.
 
     Args:
-        beside: What stands beside the list of the expected items.
-        count: How many items it has.
+        beside: The values that stand beside the list of the expected items.
+        count: The number of expected items.
         is_of_expected: Whether a list of this size cannot be a list of retrieved items.
     """
     for key, cell in beside.items():
@@ -406,7 +406,7 @@ def find_grade_lists(
 
 @lru_cache(maxsize=4096)
 def names_choice(key: Any) -> bool:
-    """Tell whether a key is that of a list that may choose from the retrieved items, or order it: ``selected_ids``, ``permutation``."""
+    """Tell whether a key names a list that may choose from the retrieved items, or order them: ``selected_ids``, ``permutation``."""
     words = {word.lower() for word in _NAME_WORD.findall(key)} if isinstance(key, str) else set()
     if not words.isdisjoint(_PLACE_LIST_WORDS):
         return True
@@ -415,17 +415,19 @@ def names_choice(key: Any) -> bool:
 
 def is_choice(cell: Any, items: Any) -> bool:
     """Tell whether a cell chooses from a list, or orders it: as places, as truth values, or as some of the items."""
-    chosen = list_in(cell)
-    if not chosen or not isinstance(items, list):
+    choices = list_in(cell)
+    if not choices or not isinstance(items, list):
         return False
-    kinds = {*map(type, chosen)}
+    kinds = {*map(type, choices)}
     if kinds == {bool}:
-        return len(chosen) == len(items) and not all(chosen)
+        return len(choices) == len(items) and not all(choices)
     if kinds == {int}:
-        are_places = min(chosen) >= 0 and max(chosen) <= len(items) and len({*chosen}) == len(chosen)
+        are_places = (
+            min(choices) >= 0 and max(choices) <= len(items) and len({*choices}) == len(choices)
+        )
         firsts = (range(len(items)), range(1, len(items) + 1))
-        return are_places and not any(chosen == [*places] for places in firsts)
-    return chosen != items and all(item in items for item in chosen)
+        return are_places and not any(choices == [*places] for places in firsts)
+    return choices != items and all(item in items for item in choices)
 
 
 def find_flag(hits: Any) -> str | None:
@@ -483,16 +485,16 @@ def _lacks(value: Any) -> bool:
 
 
 def says_order(name: str) -> bool:
-    """Tell whether the name of a column is that of ranks, scores or distances."""
+    """Tell whether the name of a column means ranks, scores or distances."""
     return _KINDS_BY_NAME.get(normalized_key(name)) is not None
 
 
 def says_rank(name: str) -> bool:
-    """Tell whether the name of a column is that of ranks."""
+    """Tell whether the name of a column means ranks."""
     return _KINDS_BY_NAME.get(normalized_key(name)) in RANK_KINDS
 
 
 def is_numbered(key: Any) -> bool:
-    """Tell whether a key is that of the number of one passage, such as ``Score 1``."""
+    """Tell whether a key names the number of one passage, such as ``Score 1``."""
     match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None
     return match is not None and find_list_kind(match["name"]) is not None

@@ -47,7 +47,7 @@ _LEVEL_BY_KIND: Mapping[str, int] = {
     "other": _UNDECIDED_LEVEL,
 }
 _SCORE_KINDS = frozenset({"rerank", "fused", "score", "distance", "unclear"})
-# The maximum of a person's grade.
+# The highest grade that a person gives.
 _MAX_GRADE = 5
 # The names of a reranker's answer.
 _RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, ORDER_WORDS["answers"]))
@@ -62,8 +62,8 @@ class HitOrder(NamedTuple):
         places: The indexes of the items in the list, in the decided order; None: the order of the list.
         decided_by: The name of the numbers that decide.
         unclear: Numbers that may say another order, and why they do not count; empty if there are none.
-        scores: The numbers that put them in order, for ties; None if these are no scores.
-        size: How many they are.
+        scores: The numbers that decide the order, for ties; None if these are no scores.
+        size: The number of items.
         is_missing: Whether an option asks for numbers that no hit has.
     """
 
@@ -92,7 +92,7 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
 
     Args:
         hits: Texts, ids, documents, or pairs of a document and a number.
-        beside: What stands beside the list: lists of numbers, or what a reranker answered.
+        beside: The values that stand beside the list: lists of numbers, or the answer of a reranker.
         order: The source of the order: see `Order`.
     """
     if order == "given" or not isinstance(hits, (list, tuple)) or len(hits) < 2:  # noqa: PLR2004 - a single hit has no order
@@ -117,14 +117,14 @@ def find_order(hits: Any, beside: Mapping[str, Any], order: Order | None = None)
 
 
 def choose_order(orders: Iterable[HitOrder]) -> HitOrder:
-    """Choose the order of highest weight, for lists whose items are pairs, such as texts and their ids."""
-    chosen = _AS_LISTED
+    """Choose the order of highest weight, for lists whose items belong together, such as texts and their ids."""
+    best_order = _AS_LISTED
     for order in orders:
-        if order.weight > chosen.weight:
-            chosen = order
-        elif order.decided_by and order.places != chosen.places:
-            return HitOrder(unclear=f"{chosen.decided_by} and {order.decided_by} (they differ)")
-    return chosen
+        if order.weight > best_order.weight:
+            best_order = order
+        elif order.decided_by and order.places != best_order.places:
+            return HitOrder(unclear=f"{best_order.decided_by} and {order.decided_by} (they differ)")
+    return best_order
 
 
 def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numbers]:
@@ -228,8 +228,8 @@ def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
         is_unclear = not are_whole
     elif numbers.kind == "position":
         lowest = min(values)
-        counted = [lowest + step for step in range(len(values))]
-        is_unclear = lowest not in (0, 1) or sorted(values) != counted
+        consecutive_numbers = [lowest + step for step in range(len(values))]
+        is_unclear = lowest not in (0, 1) or sorted(values) != consecutive_numbers
     elif numbers.kind == "score" and are_whole and len(set(values)) > 1:
         highest_grade = _MAX_GRADE if last_letters(numbers.name) in GRADE_NAMES else 1
         is_unclear = max(values) <= highest_grade
@@ -256,7 +256,7 @@ def _is_contradicted(numbers: Numbers, all_numbers: Iterable[Numbers]) -> bool:
 
 
 def _may_agree_with_list(numbers: Numbers) -> bool:
-    """Tell whether the list may be sorted by numbers of unknown direction: falling, or rising if their name is that of a distance."""
+    """Tell whether the list may be sorted by numbers of unknown direction: falling, or rising if their name means a distance."""
     if not numbers.is_complete:
         return all(value is None for value in numbers.values)
     values: list[Any] = numbers.values
@@ -345,30 +345,33 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
 
 
 def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) -> dict[str, list[Any]]:
-    """Join the numbers beside a list of each group. Their meaning across groups is unclear.
+    """Join the numbers that stand beside a list of each group, such as scores or ranks.
+
+    It is unclear whether numbers of different groups can be compared.
 
     Args:
-        groups: Such as files, each with the passages that were found in it.
+        groups: Groups of hits, such as files, each with the passages that were found in it.
         list_name: The key of the list in each group.
         path: The path of the groups.
 
     Returns:
         The numbers of the first key with a number for each item of each group; empty if there is none.
     """
-    first_group = groups[0] if hasattr(groups[0], "items") else {}
-    for key in first_group:
-        numbers: list[Any] = []
+    has_keys = hasattr(groups[0], "items")  # a dict, or a mapping of another library
+    keys = groups[0] if has_keys else ()
+    for key in keys:
+        joined_numbers: list[Any] = []
         for group in groups:
             items = look_up(group, list_name)
-            numbers_of_group = look_up(group, key)
-            if not isinstance(items, list) or not isinstance(numbers_of_group, list):
+            group_numbers = look_up(group, key)
+            if not isinstance(items, list) or not isinstance(group_numbers, list):
                 break
-            if len(items) != len(numbers_of_group):
+            if len(items) != len(group_numbers):
                 break
-            numbers += numbers_of_group
+            joined_numbers += group_numbers
         else:
-            if numbers and all(to_number(number) is not None for number in numbers):
-                return {f"score in {path}": numbers}
+            if joined_numbers and all(to_number(number) is not None for number in joined_numbers):
+                return {f"score in {path}": joined_numbers}
     return {}
 
 
@@ -387,7 +390,7 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
 
 
 def is_reranked_list(key: Any) -> bool:
-    """Tell whether a key is that of what a reranker returned, such as ``reranked_contexts`` or ``rerank_order``."""
+    """Tell whether a key names what a reranker returned, such as ``reranked_contexts`` or ``rerank_order``."""
     if not isinstance(key, str):
         return False
     letters = normalized_key(key)

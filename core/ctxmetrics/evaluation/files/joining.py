@@ -39,7 +39,7 @@ class Partners:
         rows: The fields of the references' rows, each with its place.
         on: A field, or a column or path that is in the metadata of both sides; None: see above. ``"order"``, if no row
             has such a column: the number of the row.
-        missing: The treatment of a reference without a partner: see `unanswered`.
+        missing: The treatment of a reference without a partner: see `references_without_row`.
     """
 
     def __init__(
@@ -50,16 +50,20 @@ class Partners:
     ) -> None:
         self._missing = missing
         self._keys = (on,) if on else ("id", "user_input")
+        # The references by their key, a field's name and its text; each with its place.
         self._rows: dict[tuple[str, str], list[tuple[Mapping[str, Any], str]]] = {}
-        # The references without a partner so far, by their place, each with its name.
+        # The references without a partner so far: by the place of each, its name and the row.
         self._unused: dict[str, tuple[str, Mapping[str, Any]]] = {}
         # The fields in which the samples have the retrieved items, each with its empty value.
-        self._retrieved: dict[str, Any] = {}
+        self._empty_retrieved_fields: dict[str, Any] = {}
         # The joined samples for which nothing was retrieved, each with its place.
         self._nothing_retrieved: list[tuple[dict[str, Any], str]] = []
-        self._without_partner: list[str] = []  # the names of samples
-        self._id_counts: Counter[str] = Counter()  # of the joined samples
-        self._row_count = 0  # the rows so far
+        # The names of the samples without a partner.
+        self._without_partner: list[str] = []
+        # How many joined samples have each id.
+        self._id_counts: Counter[str] = Counter()
+        # The number of rows so far.
+        self._row_count = 0
         # The texts of each column of the first rows, of the references and of the samples.
         self._reference_texts: defaultdict[str, list[str]] = defaultdict(list)
         self._sample_texts: defaultdict[str, set[str]] = defaultdict(set)
@@ -73,10 +77,10 @@ class Partners:
                 self._rows.setdefault(key, []).append((row, where))
 
     def join(self, values: Mapping[str, Any], where: str) -> dict[str, Any] | None:
-        """Return the fields of a sample with what is expected of it. Return None if it comes at the end (`unanswered`).
+        """Return the fields of a sample with what is expected of it. Return None if it comes at the end (`references_without_row`).
 
         Raises:
-            InputFileError: Two rows of the references have its key, or one has it with another question.
+            InputFileError: Two rows of the references have the sample's key, or a row has the key and another question.
             SampleError: Both sides have expected items, and they differ.
         """
         self._row_count += 1
@@ -111,16 +115,16 @@ class Partners:
             return None
         return fields
 
-    def unanswered(self) -> Iterator[tuple[dict[str, Any], str]]:
-        """Yield the fields of each reference without an answer, with its place: nothing was retrieved for it.
+    def references_without_row(self) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield the fields of each reference for which nothing was retrieved, with the place of the reference.
 
-        No row has its key, or the row lacks every field of the retrieved items. With ``missing="drop"`` the fields of the retrieved items
-        are left out, so that no metric has a value.
+        For such a reference no row has the same key, or the row lacks every field of the retrieved items. With ``missing="drop"``
+        these fields are left out, so that no metric has a value. Else they are empty, so that nothing was found.
 
         Raises:
-            InputFileError: Two of them have one key.
+            InputFileError: Two references have the same key.
         """
-        retrieved = {} if self._missing == "drop" else self._retrieved
+        retrieved = {} if self._missing == "drop" else self._empty_retrieved_fields
         for place, (_, partner) in self._unused.items():
             first_key = next(self._list_keys(partner), None)
             if first_key is not None:
@@ -138,7 +142,7 @@ class Partners:
         """Return notes about samples and references without a partner.
 
         Raises:
-            InputFileError: Nothing has one, or files that are joined by order have not as many rows.
+            InputFileError: No sample has a partner, or two files that are joined by order have different numbers of rows.
         """
         if not self._id_counts:
             raise InputFileError(
@@ -163,7 +167,7 @@ class Partners:
             yield f"{len(self._unused)} of the references without a partner ({outcome}): {names}"
 
     def _propose_columns(self) -> str:
-        """Propose the columns that join the files: each text stands once in the references, and one of them in both files."""
+        """Propose the columns that join the files: each text stands once in the references, and at least one text stands in both files."""
         options: list[str] = []
         for column, texts in self._reference_texts.items():
             is_unique = len({*texts}) == len(texts)
@@ -177,12 +181,14 @@ class Partners:
         """Remember the fields in which the samples have the retrieved items."""
         for name in _RETRIEVED_FIELDS[:2]:
             if values.get(name) is not None:
-                self._retrieved[name] = []
+                self._empty_retrieved_fields[name] = []
         if values.get("searches"):
-            self._retrieved |= {name: [] for name in _RETRIEVED_FIELDS[:2]}
+            self._empty_retrieved_fields |= {name: [] for name in _RETRIEVED_FIELDS[:2]}
         stages = values.get("stages")
-        if isinstance(stages, Mapping) and "stages" not in self._retrieved:
-            self._retrieved["stages"] = {name: {"contexts": [], "ids": []} for name in stages}
+        if isinstance(stages, Mapping) and "stages" not in self._empty_retrieved_fields:
+            self._empty_retrieved_fields["stages"] = {
+                name: {"contexts": [], "ids": []} for name in stages
+            }
 
     def _distinct_id(self, id_: Any) -> Any:
         """Return an id. From its second sample on, add a number."""

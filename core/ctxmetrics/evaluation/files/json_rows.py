@@ -206,10 +206,10 @@ def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[di
 def _count_fields(rows: list[Any]) -> int:
     """Count the fields of a sample that the rows have."""
     try:
-        absent = recognise(rows[:LOOKAHEAD_ROWS]).reading.absent
+        absent_fields = recognise(rows[:LOOKAHEAD_ROWS]).reading.absent
     except CtxMetricsError:  # the readers of the rows name what is wrong with one
         return _MIN_FIELDS
-    return 0 if absent is None else len(OPTIONS.keys() - absent)
+    return 0 if absent_fields is None else len(OPTIONS.keys() - absent_fields)
 
 
 def _parse(text: str, file: Path, where: str | None) -> Any:

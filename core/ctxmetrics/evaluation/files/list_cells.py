@@ -36,7 +36,7 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
         SampleError: As `parse_list` raises.
     """
     if name == GRADED_FIELD:
-        graded = read_graded_ids(cell) if reading.graded_ids else None
+        graded = read_graded_ids(cell) if reading.ids_have_grades else None
         cell = list_graded(cell) if graded is None else graded
     elif reading.schema.has_runs and holds_numbers_by_id(cell):  # the scores by the ids
         cell = [{"id": id_, "score": score} for id_, score in cell.items()]
@@ -46,7 +46,7 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
         cell = parse_list(reading, cell, name)
     if name in TEXTS_OF.values() and isinstance(cell, list):
         cell = _read_objects(cell)
-    if reading.decimal_ids and name in TEXTS_OF and isinstance(cell, list):
+    if reading.ids_read_as_floats and name in TEXTS_OF and isinstance(cell, list):
         cell = [without_point(item) if isinstance(item, str) else item for item in cell]
     return cell
 
@@ -91,7 +91,7 @@ def parse_list(reading: Reading, text: str, name: str) -> Any:
     if is_list or (name in TEXTS_OF and re.search(r"[,;|\s]", text.strip())):
         problem = 'must be a JSON list in its cell, such as ["first", "second"].'
         raise SampleError(problem, wrong_kind=True).inside(field=name)
-    return [text] if name in reading.single else text
+    return [text] if name in reading.single_text_fields else text
 
 
 def _parse_ids(reading: Reading, text: str, name: str) -> list[str] | None:
@@ -110,16 +110,16 @@ def _parse_ids(reading: Reading, text: str, name: str) -> list[str] | None:
         ).inside(field=name)
     if ids is not None and is_grouped(text):  # such as 1,234
         digits = text.replace(",", "").strip()
-        if reading.comma_ids is None:
+        if reading.comma_separates_ids is None:
             raise SampleError(
                 f"holds {text[:40]!r}, which may be one number or {len(ids)} ids.",
                 f'Write a JSON list: ["{digits[:40]}"] or {json.dumps(ids[:4])}.',
             ).inside(field=name)
-        if not reading.comma_ids:
+        if not reading.comma_separates_ids:
             ids = [digits]
     has_separator = re.search(r"[,;|\s]", text.strip()) is not None
-    if ids is None and name in reading.single and not has_separator:
+    if ids is None and name in reading.single_text_fields and not has_separator:
         ids = [text]
-    if ids is not None and reading.decimal_ids:
+    if ids is not None and reading.ids_read_as_floats:
         ids = [without_point(id_) for id_ in ids]
     return ids

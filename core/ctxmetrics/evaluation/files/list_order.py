@@ -41,7 +41,7 @@ def arrange_retrieved(
             continue
         lists[name] = items
         fields_beside, source = list_contexts.get(name, ({}, None))
-        # The objects that the items were read from, if there is one for each: they may hold ranks or scores.
+        # The objects from which the items were read, if each item has an object. Objects may hold ranks or scores.
         hits = unwrap_inner_list(as_list(source))
         if not isinstance(hits, (list, tuple)) or len(hits) != len(items):
             hits = items

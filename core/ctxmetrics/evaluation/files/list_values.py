@@ -44,7 +44,7 @@ def read_lists(
     Args:
         reading: How the rows are read.
         values: The fields.
-        list_contexts: What stands beside each list of the retrieved items, and the hits that it was taken from; see `find_fields_beside`.
+        list_contexts: The values that stand beside each list of the retrieved items, and the hits that the list was taken from; see `find_fields_beside`.
 
     Returns:
         As metadata: what decided the order, what may say more and is not read, and the ids of the retrieved items with equal scores.
@@ -100,7 +100,7 @@ def _read_documents(reading: Reading, values: dict[str, Any]) -> None:
 
 
 def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[str, Any]) -> str | None:
-    """Add the grades of what was expected to the labels, as qrels have them: those of its items, or of a list beside it.
+    """Add the grades of the expected items to the labels, as qrels have grades. They stand in the items, or in a list beside them.
 
     Returns:
         The name of a list that may hold the grades, but is not certain; None if there is none.
@@ -147,7 +147,7 @@ def _find_unread_list(
 
 
 def _find_flag(values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]) -> str | None:
-    """Find a truth value with which the documents say which of them were used. Return None if there is none."""
+    """Find the key of a truth value that says of each document whether it was used. Return None if there is none."""
     for name in RETRIEVED:
         _, hits = list_contexts.get(name, ({}, None))
         flag = find_flag(unwrap_inner_list(values.get(name) if hits is None else hits))

@@ -371,19 +371,19 @@ def list_texts(items: Any) -> list[Any]:
         items = [items]
     if isinstance(items, tuple):
         items = [*items]
-    listed = None if hasattr(items, "__next__") else list_in(as_list(items))
-    return [str(item) if isinstance(item, int) else text_of(item) for item in listed or ()]
+    plain_items = None if hasattr(items, "__next__") else list_in(as_list(items))
+    return [str(item) if isinstance(item, int) else text_of(item) for item in plain_items or ()]
 
 
 def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
-    """Tell whether rows are passages: what was retrieved, or what should have been, is another one in each row of a question.
+    """Tell whether rows are passages: each row of a question has another retrieved text, or another expected text.
 
     Args:
         records: The rows.
-        by_answer: Rows without a question are compared by their answer, if they have no ids either; a yes or a no is the answer
-            to many.
+        by_answer: Whether rows without a question and without an id are compared by their answer. A short answer, such as yes or
+            no, is not used: many questions have it.
     """
-    # The single texts of rows that agree in all but this list, by the name of the list and by what they agree in.
+    # The single texts of one list, in rows that agree in all other fields. The key: the name of the list, and the other fields.
     single_texts: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for record in records:
         is_named_by_answer = by_answer and len(record.answers.split()) >= _MIN_SENTENCE_WORDS
@@ -484,7 +484,7 @@ def _join_rows(
     row_order = find_order([row.get("metadata") or {} for row in rows], {}, order)
     if row_order.places is not None:
         rows = arrange(rows, row_order.places)
-    joined = _take_first_values(rows)
+    joined_fields = _take_first_values(rows)
     references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
     if len(references) > 1:
         problem = "differs between the rows of one question."
@@ -499,15 +499,15 @@ def _join_rows(
         items = list(chain.from_iterable(lists))
         distinct_items = list({repr(item): item for item in items}.values())
         if name in RETRIEVED and not rows_differ:
-            joined[name] = items
+            joined_fields[name] = items
             continue
-        joined[name] = distinct_items
+        joined_fields[name] = distinct_items
         if name not in RETRIEVED and len(distinct_items) > len(lists[0]):
             rows_differ = True
     order_notes = describe_orders([row_order])
     if order_notes:
-        joined["metadata"] = {**(joined.get("metadata") or {}), **order_notes}
-    return joined
+        joined_fields["metadata"] = {**(joined_fields.get("metadata") or {}), **order_notes}
+    return joined_fields
 
 
 def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:

@@ -23,7 +23,7 @@ def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterabl
             read_columns.append(f"{', '.join(columns) or path} -> {name}")
     if read_columns:
         yield f"columns read (schema {reading.name}): {', '.join(read_columns)}"
-    for name in sorted(reading.single):
+    for name in sorted(reading.single_text_fields):
         treatment = _describe_treatment(reading, name, first_locations[name][1])
         yield f"every row has one text as {name} ({reading.mapping[name]}): it is {treatment}"
     yield from _describe_objects(reading, first_locations)

@@ -105,6 +105,7 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
     Raises:
         InputFileError: A line has other columns than the first one, or a document stands twice for a query.
     """
+    # The key of a ranking: a query, and the name of the run. Its value: the number of each document.
     rankings: dict[tuple[str, str], dict[str, float]] = {}
     width = 0
     with open_text(file) as text:
@@ -171,7 +172,9 @@ def join_documents_of_queries(
     if columns is None:
         yield from chain(first_rows, stream)
         return
+    # For each query, the number of each document.
     numbers_of_queries: dict[str, dict[str, float]] = {}
+    # For each query, its place in the file and the cells that all its rows share.
     queries: dict[str, tuple[str, dict[str, Any]]] = {}
     for place, row in chain(first_rows, stream):
         query = str(whole_number(row[columns.query]))
@@ -195,11 +198,11 @@ def join_documents_of_queries(
             numbers = {document: -number for document, number in numbers.items()}
         _, fields = next(iterate_queries({query: numbers}, expected=expected))
         is_text = normalized_key(columns.query) not in QUERY_IDS
-        read = columns[1:] if is_text else columns
-        others = {key: value for key, value in shared.items() if key not in read}
+        read_columns = columns[1:] if is_text else columns
+        other_cells = {key: value for key, value in shared.items() if key not in read_columns}
         if is_text:
             del fields["id"]
-        yield place, {**others, **fields}
+        yield place, {**other_cells, **fields}
 
 
 def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns | None:
@@ -233,13 +236,13 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     if expected:
         grades = [value for value in values if value is not None]
         are_grades = all(value.is_integer() and value <= _MAX_GRADE for value in grades)
-        # A rating or a label of single rows may be one of the question.
+        # A rating or a label in single rows may be about the question, not about the document.
         is_about_documents = normalized_key(columns.score) not in _GENERAL_GRADE_NAMES
         has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
         return columns if are_grades and (is_about_documents or has_repeated_query) else None
-    others = set(names) - {*queries, *documents, *numbers}
+    other_columns = set(names) - {*queries, *documents, *numbers}
     # Other columns may hold texts, or name one of several runs.
-    are_constant = all(row[name] == rows[0][name] for name in others for row in rows)
+    are_constant = all(row[name] == rows[0][name] for name in other_columns for row in rows)
     return columns if are_constant else None
 
 

@@ -87,7 +87,7 @@ def recognise(
         columns: Which column or path holds which field, if no schema is right.
         parses_texts: Whether lists and objects may stand as text, as files have them.
         single: Whether one text may stand for a list of one, if every row has it so.
-        source: What the log calls the rows, such as their file; None logs nothing.
+        source: The name of the rows in the log, such as their file; None: nothing is logged.
         grouped: Whether rows of one question become one sample.
         headed: Whether the names of the columns are names, although they look like data.
         split: What separates the passages of a retrieved text.
@@ -98,18 +98,20 @@ def recognise(
         ParameterError: There is no such schema, field or column.
         SampleError: A key stands twice in one object that is JSON in a text.
     """
-    mapped = dict(columns or {})
+    mapped_columns = dict(columns or {})
     objects = [row for row in rows if hasattr(row, "items")]
     merged_row = merge_rows(objects)
     name = "ragas" if schema == AUTO else schema
-    reading = Reading(name=name, columns=mapped, parses_texts=parses_texts, split=split, order=order)
-    _check_columns(mapped, merged_row)
+    reading = Reading(
+        name=name, columns=mapped_columns, parses_texts=parses_texts, split=split, order=order
+    )
+    _check_columns(mapped_columns, merged_row)
     unsure: Unsure = ()
     if schema == AUTO and merged_row:
-        reading = replace(reading, renamed=find_renamed_keys(merged_row, mapped))
+        reading = replace(reading, renamed=find_renamed_keys(merged_row, mapped_columns))
         reading, unsure = choose_schema(reading, merged_row)
     _, parsed_row = parse_cells(reading, merged_row)
-    # Columns of texts whose name is that of ids, unless the caller says what they are.
+    # Columns that hold texts under a name of ids, unless the caller maps them.
     columns_of_texts = texts_under_ids(reading, parsed_row)
     reading = replace(reading, columns={**columns_of_texts, **reading.columns})
     first_rows = objects[:LOOKAHEAD_ROWS]
@@ -120,15 +122,15 @@ def recognise(
     if no_header is not None:
         return Plan(reading, refusal=no_header, unsure=unsure, unread=unread)
     refusal = None
-    joined: Mapping[str, str] = {}
+    separators: Mapping[str, str] = {}
     if not grouped and not unsure and reading.mapping.keys() & _PER_QUESTION_FIELDS:
         records = read_records(reading, parsed_rows)
         refusal = explain_row_refusal(reading, first_rows, records, several=several)
-        joined = find_joined(reading, parsed_rows, records)
+        separators = find_joined(reading, parsed_rows, records)
     if source:
         for note in describe_reading(reading, parsed_row):
             logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
-    return Plan(reading, refusal, unsure, joined, unread)
+    return Plan(reading, refusal, unsure, separators, unread)
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:

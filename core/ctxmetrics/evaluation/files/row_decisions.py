@@ -24,17 +24,20 @@ class Reading:
             number of columns.
         renamed: The schema's key for each column whose name is written in another way.
         absent: Fields that none of several rows has. None: a single row is read, and only its own fields count.
-        single: List fields for which every row has one text instead of a list.
+        single_text_fields: Names of list fields for which every row has one text instead of a list.
         mapping: The location of each field in the first rows: its column, or a path in the column.
         parses_texts: Whether a text may hold a list or an object, as in files.
         unknown_names: Names in the first rows that no schema knows; a nested one as its path.
-        usable: Fields for which at least one of the first rows has a usable value. Then an unusable value costs its own sample only.
-        literal: Fields for which at least one cell is a text and no list. Then a cell that looks like a list is a text, too.
-        split: The separator of the passages of a retrieved text, and of a single expected text: see `ctxmetrics.evaluation.files.passage_lists.split_at`.
+        fields_with_usable_values: Names of fields for which at least one of the first rows has a usable value. An unusable value of such a field
+            costs its own sample only.
+        fields_with_text_cells: Names of fields for which at least one cell is a text and no list. A cell of such a field is a text even if it looks
+            like a list.
+        split: The separator of the passages of a retrieved text, and of a single expected text; None: texts are not split. See
+            `ctxmetrics.evaluation.files.passage_lists.split_at`.
         order: The source of the order of the retrieved items; see `ctxmetrics.evaluation.files.hit_order`.
-        comma_ids: Whether the first rows show that ``1,234`` is two ids, or one; None: neither.
-        decimal_ids: Whether ids are whole numbers and some of them end in ``.0``. This ending is no part of the id.
-        graded_ids: Whether the texts of expected ids have a grade each after them: ``d3:2``.
+        comma_separates_ids: True: the first rows show that ``1,234`` is two ids. False: they show that it is one id. None: they show neither.
+        ids_read_as_floats: Whether ids are whole numbers of which some end in ``.0``. This ending is no part of the id.
+        ids_have_grades: Whether a grade follows each expected id in its text: ``d3:2``.
         id_separator: The blank, ``/`` or ``+`` between ids in a cell, if the first rows show that it is one.
     """
 
@@ -42,17 +45,17 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     absent: frozenset[str] | None = None
-    single: frozenset[str] = frozenset()
+    single_text_fields: frozenset[str] = frozenset()
     mapping: Mapping[str, str] = field(default_factory=dict)
     parses_texts: bool = False
     unknown_names: tuple[str, ...] = ()
-    literal: frozenset[str] = frozenset()
-    usable: frozenset[str] = frozenset()
+    fields_with_text_cells: frozenset[str] = frozenset()
+    fields_with_usable_values: frozenset[str] = frozenset()
     split: str | None = None
     order: Order | None = None
-    comma_ids: bool | None = None
-    decimal_ids: bool = False
-    graded_ids: bool = False
+    comma_separates_ids: bool | None = None
+    ids_read_as_floats: bool = False
+    ids_have_grades: bool = False
     id_separator: str | None = None
 
     def __post_init__(self) -> None:

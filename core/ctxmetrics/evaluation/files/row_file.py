@@ -74,13 +74,13 @@ class RowFile(Iterator[T], Generic[T]):
         columns: The field of each column or path, for names that no schema has.
         references: A file with the references, which is joined; see `ctxmetrics.evaluation.files.joining.Partners`.
         on: The key that both files have.
-        missing: How a reference without a partner counts. ``"zero"``: it is a sample with nothing retrieved. ``"drop"``: it is
+        missing: The treatment of a reference without a partner. ``"zero"``: it is a sample with nothing retrieved. ``"drop"``: it is
             a sample without a value.
-        group_by: A field or column: the rows with one value of it are one sample.
+        group_by: A field or column: the rows with the same value there are one sample.
         split: The separator of the passages in a retrieved text.
         order: The source of the order of the retrieved items; see `ctxmetrics.evaluation.files.hit_order`.
-        only: The value of each of these columns: rows with another one are left out.
-        by: A column of whose values each is a run of its own, if it differs within a question.
+        only: A value for each of some columns: rows with another value are left out.
+        by: A column. If it differs within a question, the rows with each of its values are a run of their own.
         header: Whether a table has a header, or the names of its columns; see `ctxmetrics.evaluation.files.csv_rows.cell_rows`.
         encoding: The encoding of a text file; see `ctxmetrics.evaluation.files.text_files.open_text`.
         sheet: The name of a sheet; see `ctxmetrics.evaluation.files.excel_rows.sheet_rows`.
@@ -207,7 +207,7 @@ class RowFile(Iterator[T], Generic[T]):
 
     @cached_property
     def plan(self) -> Plan:
-        """How the rows are read, decided from the first of them.
+        """How the rows are read, decided from the first rows.
 
         Raises:
             InputFileError: The file cannot be read, or is empty.
@@ -321,6 +321,7 @@ class RowFile(Iterator[T], Generic[T]):
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
         for row in self._first_rows:
+            # The schema parses the cells whose names it knows. Cells with JSON are read whatever their name is, and come first here.
             _, parsed_row = parse_cells(self.reading, row)
             value = look_up({**parsed_row, **read_cells(row)}, path)
             if value is not None:
@@ -352,7 +353,7 @@ class RowFile(Iterator[T], Generic[T]):
             return
         for note in partners.notes():
             self._log_note(note)
-        for values, where in partners.unanswered():
+        for values, where in partners.references_without_row():
             self._current_place = where
             yield self._build(values, where)
 
@@ -504,7 +505,7 @@ def _pair_with_place(fields: dict[str, Any], place: str) -> tuple[dict[str, Any]
 
 
 def _carried_columns(reading: Reading) -> set[str]:
-    """Return the columns that the caller maps to the metadata: none of them says which retrieval a row is of."""
+    """Return the columns that the caller maps to the metadata. Such a column does not say to which retrieval a row belongs."""
     return {column for column, name in reading.columns.items() if name == "metadata"}
 
 

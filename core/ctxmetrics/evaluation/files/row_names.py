@@ -29,22 +29,22 @@ def check_names(
     locations: Mapping[str, list[Location]],
 ) -> None:
     """Refuse a name that is close to the name of an absent field. Refuse a ``context`` that has two possible meanings."""
-    known = reading.schema.known_keys | first_keys(reading.columns)
-    absent = reading.absent
-    if absent is None:
-        absent = frozenset(name for name in FIELDS if not locations[name])
+    known_keys = reading.schema.known_keys | first_keys(reading.columns)
+    absent_fields = reading.absent
+    if absent_fields is None:
+        absent_fields = frozenset(name for name in FIELDS if not locations[name])
     for key in row:
-        if key in known or key.partition(".")[0] in reading.schema.heads:
+        if key in known_keys or key.partition(".")[0] in reading.schema.heads:
             continue
-        if key == "page_content" or (key == "context" and is_ambiguous(parsed_row[key], absent)):
+        if key == "page_content" or (key == "context" and is_ambiguous(parsed_row[key], absent_fields)):
             check_keys([key], (), reading.original)
-        match = find_misspelt(str(key), reading.schema, absent)
+        match = find_misspelt(str(key), reading.schema, absent_fields)
         if match:
             field_name, close_key = match
             mappings = [
                 _find_mapping(str(other)[:80], field_name, parsed_row[other])
                 for other in row
-                if find_misspelt(str(other), reading.schema, absent) == match
+                if find_misspelt(str(other), reading.schema, absent_fields) == match
             ]
             raise _misspelt_error(reading, str(key)[:80], close_key, [*filter(None, mappings)])
 
@@ -106,5 +106,5 @@ def list_unknown_names(reading: Reading, rest: Mapping[str, Any]) -> list[str]:
             names.extend(f"{key}.{inner}" for inner in value)
         else:
             names.append(key)
-    known = reading.schema.carried.union(reading.columns)
-    return [name for name in names if name not in known and not is_answerability_name(name)]
+    known_keys = reading.schema.carried.union(reading.columns)
+    return [name for name in names if name not in known_keys and not is_answerability_name(name)]

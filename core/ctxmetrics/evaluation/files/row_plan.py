@@ -234,19 +234,19 @@ class Plan:
         """Find the column that holds a field. Return None if there is no such column or several, or if a path is nested."""
         reading = self.reading
         needs_rows = self.unsure or self.refusal or reading.split or self.joined
-        has_grades = reading.graded_ids or may_hold_grades(columns)
-        has_other_ids = reading.decimal_ids or has_grades or reading.id_separator is not None
+        has_grades = reading.ids_have_grades or may_hold_grades(columns)
+        has_other_ids = reading.ids_read_as_floats or has_grades or reading.id_separator is not None
         changes_ids = name in TEXTS_OF and has_other_ids
         if needs_rows or changes_ids:
             return None
         is_ordered = name in RETRIEVED and reading.order != "given"
         if is_ordered and may_hold_order({column: {"score": None} for column in columns}):
             return None
-        mapped = reading.mapped_to(name)
-        if len(mapped) > 1:
+        mapped_columns = reading.mapped_to(name)
+        if len(mapped_columns) > 1:
             return None
-        if mapped:
-            return mapped[0] if mapped[0] in columns else None
+        if mapped_columns:
+            return mapped_columns[0] if mapped_columns[0] in columns else None
         columns_by_key = {
             reading.renamed.get(column, column): column
             for column in columns
@@ -444,13 +444,13 @@ class Plan:
                 if not is_only_location or not _may_be(field_name, type(item)):
                     return None
                 fields.append((field_name, inner))
-        rest = without_paths({name: value}, list_paths(locations))
-        unknown_names = tuple(list_unknown_names(self.reading, rest))
+        unread = without_paths({name: value}, list_paths(locations))
+        unknown_names = tuple(list_unknown_names(self.reading, unread))
         may_order = may_hold_order({key: {"score": None} for key in value})
         may_order = may_order or not _MILVUS_REPLY_KEYS.isdisjoint(value)
-        if rest.get(name) is value:
+        if unread.get(name) is value:
             return HeldFields(tuple(fields), None, unknown_names, may_order)
-        return HeldFields(tuple(fields), tuple(rest.get(name, ())), unknown_names, may_order)
+        return HeldFields(tuple(fields), tuple(unread.get(name, ())), unknown_names, may_order)
 
     def _depends_on_content(self, name: str, inner: Any, item: Any) -> bool:
         """Tell whether the type of a value in an object does not decide its field: the content must be read."""
@@ -481,7 +481,7 @@ class Plan:
     def _keeps_lists(self) -> bool:
         """Whether lists of texts and ids are stored as they are: none is split or sorted, and no id ends in a point and a zero."""
         is_split = self.reading.split is not None or bool(self.reading.schema.joined)
-        changes_ids = self.reading.decimal_ids or self.reading.graded_ids
+        changes_ids = self.reading.ids_read_as_floats or self.reading.ids_have_grades
         return not is_split and not changes_ids and self.reading.order in (None, "given")
 
     @cached_property

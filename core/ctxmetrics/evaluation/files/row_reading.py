@@ -117,7 +117,7 @@ def _get_single_answer(reading: Reading, answers: list[Any]) -> Any:
     """
     if len({*map(str, answers)}) == 1:
         return answers[0]
-    if "reference" in reading.usable:
+    if "reference" in reading.fields_with_usable_values:
         return answers
     column = reading.mapping.get("reference", "reference")
     acceptable, needed = map_options([f"{column}=references", f"{column}=reference_facts"])
@@ -141,14 +141,16 @@ def _read_values(
     for name, field_locations in locations.items():
         for path, parsed_value in field_locations:
             value = as_list(parsed_value)
-            if is_text(raw_row.get(path), parsed_value, name, literal=name in reading.literal):
+            if is_text(
+                raw_row.get(path), parsed_value, name, literal=name in reading.fields_with_text_cells
+            ):
                 value = raw_row[path]
             if is_one_of_several_rows and is_missing(value):
                 continue
             if is_one_of_several_rows or name == "id" or name in TEXTS_OF:
                 value = number_as_meant(value, name)
-            first = values.setdefault(name, value)
-            if first is not value and first != value:  # NaN is not equal to itself
+            first_value = values.setdefault(name, value)
+            if first_value is not value and first_value != value:  # NaN is not equal to itself
                 raise SampleError(
                     f"both '{field_locations[0][0]}' and '{path}' are given for '{name}'.",
                     f"Keep one of them, such as with --map {shlex.quote(path)}=metadata.",
@@ -163,7 +165,7 @@ def drop_unusable(reading: Reading, values: dict[str, Any], id_: Any, where: str
     An unusable value costs its own sample only.
     """
     sample_name = (where or "Sample") if id_ is None else f"Sample {str(id_)[:80]!r}"
-    for name in [name for name in values if name in reading.usable]:
+    for name in [name for name in values if name in reading.fields_with_usable_values]:
         fault = find_fault(values[name], name)
         if fault:
             value = values.pop(name)

@@ -79,10 +79,10 @@ def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Rec
         if retrieved is None:
             retrieved = _texts_of_searches(reading, row)
         lists.append((list_texts(retrieved), list_texts(record.expected)))
-    joined = find_joined_lists(lists)
+    separators = find_joined_lists(lists)
     for field in reading.schema.joined:  # the schema says where these are split
-        joined.pop(field, None)
-    return joined
+        separators.pop(field, None)
+    return separators
 
 
 def read_records(reading: Reading, parsed_rows: ParsedRows) -> list[Record]:

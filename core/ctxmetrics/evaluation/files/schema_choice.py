@@ -172,12 +172,12 @@ def _may_hold(field: str, value: Any) -> bool:
 def _add_columns(
     fit: _SchemaFit, parsed_row: Mapping[str, Any], ambiguous_columns: list[tuple[str, ...]]
 ) -> dict[str, str]:
-    """Return the columns of a reading, with further columns whose names other schemas know.
+    """Return the mapped columns of a reading and their fields, with further columns whose names other schemas know.
 
     Args:
         fit: The schema that fits best.
         parsed_row: The first rows as one.
-        ambiguous_columns: A list to append to: pairs of columns that may hold the same field.
+        ambiguous_columns: A list to append to: pairs of ``COLUMN=FIELD``, for two columns that may hold the same field.
     """
     mapped = fit.reading.columns
     columns = dict(mapped)
@@ -201,10 +201,10 @@ def _add_columns(
                 is_mapped = field in mapped.values()
                 read_value = look_up(parsed_row, path_by_field[field])
                 if not is_mapped and _is_second_value(field, value, read_value):
-                    original = fit.reading.original
-                    ambiguous_columns.append(
-                        (f"{original(path_by_field[field])}={field}", f"{original(key)}={field}")
-                    )
+                    # The two --map options of which the user must choose one.
+                    read_column = fit.reading.original(path_by_field[field])
+                    second_column = fit.reading.original(key)
+                    ambiguous_columns.append((f"{read_column}={field}", f"{second_column}={field}"))
     return columns
 
 

@@ -151,7 +151,7 @@ def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
     return None
 
 
-# The rows of one question by their values of a column.
+# The rows of one question, by their value in a column.
 _Group = dict[str, list[RetrievalRow]]
 
 
@@ -196,7 +196,7 @@ def _looks_like_setting(groups: Sequence[_Group]) -> bool:
 
 
 def explain_setting(column: str, values: Sequence[str]) -> str:
-    """Say why rows are refused that are several retrievals of a question, and what reads them."""
+    """Say why rows are refused that are several retrievals of a question, and which option reads such rows."""
     only = shlex.quote(f"{column}={values[0]}")
     return (
         f"a question has several retrievals: {column!r} differs between its rows ({join_first(values, _MAX_VALUES_SHOWN)}). Write --only {only} "
@@ -235,7 +235,7 @@ class SettingCheck:
             row = RetrievalRow(row.question, (hash(row.items),), (), row.columns)
             self._counts.update(row.columns.items())
             before = self._first.setdefault(hash(row.question), row)
-            # A value of one row alone, such as the id of a call, is no setting.
+            # A value that only one row has, such as the id of a call, is no setting.
             shared = {
                 name: text for name, text in before.columns.items() if self._counts[name, text] > 1
             }

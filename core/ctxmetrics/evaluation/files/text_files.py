@@ -61,7 +61,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
 
     Args:
         file: The file.
-        encoding: Its encoding. None: UTF-8, or UTF-16 where it looks like it. A table that is not UTF-8 is Windows-1252.
+        encoding: The encoding of the file. None: UTF-8, or UTF-16 if the file looks like it. A table that is not UTF-8 is Windows-1252.
 
     Raises:
         InputFileError: The file cannot be read, decompressed or decoded, or it is a pointer or a web page instead of the data.
@@ -117,12 +117,12 @@ def open_bytes(file: Path) -> io.BufferedReader:
         OSError: The file cannot be read.
     """
     ending = file.suffix.lower()
-    plain = file.open("rb")
+    raw_file = file.open("rb")
     if (
-        ending not in (_GZIP_ENDING, _ZSTD_ENDING) or plain.peek(1)[:1] == b"{"
+        ending not in (_GZIP_ENDING, _ZSTD_ENDING) or raw_file.peek(1)[:1] == b"{"
     ):  # JSON lines under a wrong name
-        return plain
-    plain.close()
+        return raw_file
+    raw_file.close()
     if ending == _ZSTD_ENDING:
         _import_pyarrow()  # its error says what to install
     return io.BufferedReader(_Decompressed(file))

@@ -54,7 +54,8 @@ def is_trace(row: Any) -> bool:
 
 
 def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Return one row a trace, with its place. If no span is a retriever's, the row is the first span of the trace."""
+    """Return one row for each trace, with its place in the file. If no span is a retriever's, the row is the first span of the trace."""
+    # The spans of each trace, each with its place in the file.
     traces: dict[str, list[tuple[str, Any]]] = {}
     for where, row in rows:
         spans = traces.setdefault(str(_read_attribute(row, "trace") or where), [])
@@ -97,7 +98,7 @@ def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
 
 
 def _tool_to_retriever(span: Any) -> Any:
-    """Return the span of a tool that searched as that of a retriever, and any other span as it is."""
+    """Return the span of a tool that searched as the span of a retriever. Return any other span as it is."""
     if str(_read_attribute(span, "kind")).lower() not in _TOOL_SPAN_KINDS:
         return span
     fields = [
@@ -121,8 +122,8 @@ def _read_attribute(span: Any, attribute: str) -> Any:
     """Read the kind, input, output and other values of a span, under any of the usual names."""
     value = first_value_at(span, _SPAN_KEYS[attribute])
     # MLflow writes each value as JSON.
-    is_quoted = isinstance(value, str) and _JSON_TEXT.fullmatch(value)
-    return json.loads(value) if is_quoted else value
+    is_json_text = isinstance(value, str) and _JSON_TEXT.fullmatch(value) is not None
+    return json.loads(value) if is_json_text else value
 
 
 def _retrieves(span: Any) -> bool:
@@ -218,16 +219,16 @@ def _get_time(retriever: tuple[Any, Retrieval]) -> str:
 
 def _read_found_documents(span: Any) -> list[Any] | None:
     """Return the documents that a retriever found: single attributes, or a list. Return None if the span does not have them."""
-    opened = read_cells(span)
-    numbered: dict[int, dict[str, Any]] = {}
-    for path, value in leaves(opened, 2):
+    parsed_span = read_cells(span)
+    documents_by_number: dict[int, dict[str, Any]] = {}
+    for path, value in leaves(parsed_span, 2):
         match = _NUMBERED_ATTRIBUTE.fullmatch(path)
         if match:
-            numbered.setdefault(int(match[1]), {})[match[2]] = value
-    if numbered:
-        return [numbered[number] for number in sorted(numbered)]
+            documents_by_number.setdefault(int(match[1]), {})[match[2]] = value
+    if documents_by_number:
+        return [documents_by_number[number] for number in sorted(documents_by_number)]
     for path in _SPAN_KEYS["documents"]:
-        documents = list_in(look_up(opened, path))
+        documents = list_in(look_up(parsed_span, path))
         if documents is not None:
             return documents
     return None

@@ -77,7 +77,7 @@ def _find_inner_passages(path: str, value: Any) -> list[str]:
 
 
 def _may_be_retrieved(path: str, value: Any, texts_of_row: set[str]) -> bool:
-    """Tell whether the value at a path may be the retrieved contexts: it is no question, no answer and nothing expected.
+    """Tell whether the value at a path may be the retrieved contexts. A question, an answer and expected items are none.
 
     Args:
         path: The path.

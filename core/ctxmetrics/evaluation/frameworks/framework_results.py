@@ -36,7 +36,7 @@ def build_results(
             sample lacks the contexts that were judged.
     """
     schema.check(keys)
-    scored = []
+    samples_and_scores = []
     examples: dict[str, Score] = {}
     for record, saved_scores in rows:
         sample = _read_sample(schema, record, keys)
@@ -44,7 +44,7 @@ def build_results(
         for name, score in scores.items():
             if isinstance(score, Score):
                 examples.setdefault(name, score)
-        scored.append((sample, scores))
+        samples_and_scores.append((sample, scores))
     scales = {}
     for score in examples.values():
         scales[score.metric] = get_convention(score.provenance.convention).scale
@@ -53,7 +53,7 @@ def build_results(
             f"results: the run must have scores of ctxmetrics, of different metrics, not: {', '.join(examples) or 'none'}."
         )
     results = Results(scales, keep=True)
-    for index, (sample, scores) in enumerate(scored):
+    for index, (sample, scores) in enumerate(samples_and_scores):
         row = [_fill_missing(scores.get(name), example, sample) for name, example in examples.items()]
         results.add(Row(index, sample, sample.id, tuple(row)))
         for score in row:

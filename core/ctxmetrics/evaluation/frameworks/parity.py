@@ -40,15 +40,15 @@ def installed_runners() -> tuple[list[Runner], dict[str, str]]:
         The runners, the core's first; and why an adapter's are not among them, by its name.
     """
     runners = [CORE]
-    absent = {}
+    problems_by_runner = {}
     # Some frameworks write files or send data when they are imported.
     with isolated_process({"DO_NOT_TRACK": "true"}, silent=False):
         for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
             try:
                 runners += entry.load()
             except (MissingExtraError, ImportError) as error:
-                absent[entry.name] = " ".join(str(error).split())
-    return runners, absent
+                problems_by_runner[entry.name] = " ".join(str(error).split())
+    return runners, problems_by_runner
 
 
 # The most differences that the text shows.
@@ -136,7 +136,7 @@ def compare(
         progress: A function that is called with the name of the next metric and runner.
     """
     compared, absent = installed_runners() if runners is None else (list(runners), {})
-    others = [runner for runner in compared if runner != CORE]
+    other_runners = [runner for runner in compared if runner != CORE]
     differences: list[RunnerDifference] = []
     values: list[tuple[str, str, float | None]] = []
     for group, usable_samples in _group_by_samples(metrics, samples):
@@ -146,7 +146,7 @@ def compare(
             column = CORE.score(metric, usable_samples)
             expected += [(metric.name, *pair) for pair in zip(names, column, strict=True)]
         values += expected
-        for runner in others:
+        for runner in other_runners:
             if progress is not None:
                 progress(f"{', '.join(metric.name for metric in group)} in {runner.name}")
             columns = _score_with_runner(runner, group, usable_samples)
@@ -154,7 +154,7 @@ def compare(
     order = {metric.name: position for position, metric in enumerate(metrics)}
     differences.sort(key=lambda item: order[item.metric])
     all_names = tuple(runner.name for runner in compared)
-    count = len(values) * len(others)
+    count = len(values) * len(other_runners)
     return Parity(all_names, tuple(order), count, tuple(differences), absent, tuple(values))
 
 
@@ -173,6 +173,7 @@ def _group_by_samples(
     metrics: Sequence[Metric], samples: Sequence[Sample]
 ) -> list[tuple[list[Metric], list[Sample]]]:
     """Group the metrics that need fields of the same samples. Return each group with these samples."""
+    # The metrics by the indexes of the samples that have their fields.
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
         indexes = []

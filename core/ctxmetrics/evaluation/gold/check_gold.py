@@ -323,7 +323,7 @@ def check_gold(
         findings += pool_findings.check_first_results(run_checks.undecided.get(pool.question.number))
         if pool_findings.is_in_another_language:
             not_compared += 1
-    findings = _drop_named_holes(findings)
+    findings = _drop_holes_with_named_ids(findings)
     order_of_kinds = list(KINDS)
     findings.sort(key=lambda finding: (order_of_kinds.index(finding.kind), finding.number))
     is_complete = _has_answered(results)
@@ -361,16 +361,21 @@ def check_gold(
     )
 
 
-def _drop_named_holes(findings: Sequence[Finding]) -> list[Finding]:
-    """Leave out the holes that the gold names in another form: one finding says how to write the id."""
-    named_ids: set[tuple[int, str]] = set()
+def _drop_holes_with_named_ids(findings: Sequence[Finding]) -> list[Finding]:
+    """Leave out the holes whose id the gold already names, in another form.
+
+    A hole is a retrieved passage that is useful and missing in the gold. Another finding, with the code "other_form", already says
+    how to write its id.
+    """
+    # Pairs: the number of a question, and an id that its gold names in another form.
+    ids_in_other_form: set[tuple[int, str]] = set()
     for finding in findings:
         if finding.code == "other_form":
-            named_ids.update((finding.number, id_) for id_ in finding.items)
+            ids_in_other_form.update((finding.number, id_) for id_ in finding.items)
     others: list[Finding] = []
     for finding in findings:
         is_hole = finding.code == "hole"
-        if not is_hole or (finding.number, finding.items[0]) not in named_ids:
+        if not is_hole or (finding.number, finding.items[0]) not in ids_in_other_form:
             others.append(finding)
     return others
 
@@ -516,15 +521,15 @@ def _join_run(name: str, questions: Sequence[Sample], source: SampleSource) -> l
             by_id[sample.id] = sample
         if sample.user_input is not None:
             by_text[sample.user_input] = sample
-    joined: list[Sample | None] = []
+    samples_of_questions: list[Sample | None] = []
     for question in questions:
         match = by_id.get(question.id) if question.id is not None else None
-        joined.append(match or by_text.get(question.user_input or ""))
-    if not any(joined):
+        samples_of_questions.append(match or by_text.get(question.user_input or ""))
+    if not any(samples_of_questions):
         raise ParameterError(
             f"check_gold: run {name!r} has none of the questions, neither by id nor by user_input."
         )
-    return joined
+    return samples_of_questions
 
 
 def _list_notes(

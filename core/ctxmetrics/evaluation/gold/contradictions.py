@@ -54,8 +54,8 @@ class _Sentence(NamedTuple):
     """A sentence of a gold passage.
 
     Attributes:
-        text: Its text.
-        words: Its words.
+        text: The text of the sentence.
+        words: The words of the sentence.
         keys: The keys of its words.
     """
 
@@ -68,7 +68,7 @@ class GoldTexts:
     """The gold passages of a question, which a sentence of its reference may contradict.
 
     Args:
-        texts: Their texts.
+        texts: The texts of the passages.
         question: The question.
     """
 
@@ -84,12 +84,14 @@ class GoldTexts:
     @cached_property
     def _sentences(self) -> Sequence[_Sentence]:
         """The sentences of all passages."""
-        found: list[_Sentence] = []
+        all_sentences: list[_Sentence] = []
         for text in self._texts:
             for start, end in sentences(text):
                 words = read_words(text[start:end])
-                found.append(_Sentence(text[start:end], words, frozenset(word.key for word in words)))
-        return found
+                all_sentences.append(
+                    _Sentence(text[start:end], words, frozenset(word.key for word in words))
+                )
+        return all_sentences
 
     @cached_property
     def _known_keys(self) -> frozenset[str]:
@@ -107,7 +109,7 @@ class GoldTexts:
 
         Args:
             text: The sentence.
-            language: Its language.
+            language: The language of the text.
             is_stated: Whether the judge is sure that something states it: then only gold in the same words counts.
         """
         if not self._texts:
@@ -129,7 +131,7 @@ class GoldTexts:
     # --- the same statement, with a word in place of another ---
 
     def _find_opposites(self, text: str, words: Sequence[Token]) -> str:
-        """Describe two words that say the contrary in a text and in a sentence that is equal but for them."""
+        """Describe two words of opposite meaning: one in a text, one in a sentence that is otherwise equal to the text."""
         for sentence in self._sentences:
             pair = find_listed_opposites(words, sentence.words)
             if pair is None:
@@ -192,8 +194,8 @@ class GoldTexts:
 
     def _has_words(self, keys: Sequence[str]) -> bool:
         """Tell whether a passage has certain words, one after another."""
-        wanted = f" {' '.join(keys)} "
-        return any(wanted in f" {' '.join(word.key for word in words)} " for words in self._words)
+        joined_keys = f" {' '.join(keys)} "
+        return any(joined_keys in f" {' '.join(word.key for word in words)} " for words in self._words)
 
     def _find_name_in_same_words(self, words: Sequence[Token], language: str) -> str:
         """Describe names that no passage has, and other names between the same words."""
@@ -210,15 +212,15 @@ class GoldTexts:
     # --- nearly the same statement ---
 
     def _find_other_name(self, text: str, words: Sequence[Token], language: str) -> str:
-        """Describe names that no passage has, and the names of a sentence that is nearly equal else."""
+        """Describe names that no passage has, and other names in a sentence that is nearly equal apart from the names."""
         unknown_names = find_names_in(words, language) - self._known_keys
         content = find_content(text) - unknown_names
         if not 0 < len(unknown_names) <= MAX_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
             return ""
         own = spell(words, unknown_names)
-        known = self._question.reference_content | self._question.word_keys
+        known_keys = self._question.reference_content | self._question.word_keys
         for sentence in self._sentences:
-            other_names = find_names_in(sentence.words, language) - known
+            other_names = find_names_in(sentence.words, language) - known_keys
             rival = spell(sentence.words, other_names)
             if not other_names or has_initials(own, rival):
                 continue
@@ -262,15 +264,15 @@ class GoldTexts:
         numbers = {word.key for word in read_words(text) if word.kind in NUMBER_KINDS}
         content = find_content(text) - numbers
         nearest: list[_Sentence] = []
-        missing = content
+        missing_keys = content
         for _ in range(2):
-            counts = [len(missing & sentence.keys) for sentence in self._sentences]
+            counts = [len(missing_keys & sentence.keys) for sentence in self._sentences]
             most = max(counts, default=0)
             if most:
                 best = self._sentences[counts.index(most)]
                 nearest.append(best)
-                missing -= best.keys
-        return nearest, 1 - len(missing) / max(1, len(content))
+                missing_keys -= best.keys
+        return nearest, 1 - len(missing_keys) / max(1, len(content))
 
 
 def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:

@@ -76,7 +76,7 @@ class Finding(Plain):
 
     Attributes:
         code: The kind of the finding: a key of `CODES`.
-        number: Which sample it is about, from 1.
+        number: The number of the sample that the finding is about, from 1.
         sample: The id of the sample; its number as text without one.
         question: The question.
         evidence: Why, in one line.

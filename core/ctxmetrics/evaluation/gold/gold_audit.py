@@ -53,16 +53,18 @@ def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed:
 
     Only questions that can be labelled are drawn: their reference is an answer, and they have passages.
     """
-    random_source = random.Random(seed)  # noqa: S311 - a draw that can be repeated
-    drawn = random_source.sample(range(len(pools)), min(n, len(pools)))
-    drawn_numbers = {pools[index].question.number for index in drawn}
-    drawn_names = frozenset(pools[index].question.name for index in drawn)
+    random_source = random.Random(seed)  # noqa: S311 - a random choice that can be repeated
+    random_indexes = random_source.sample(range(len(pools)), min(n, len(pools)))
+    drawn_numbers = {pools[index].question.number for index in random_indexes}
+    drawn_names = frozenset(pools[index].question.name for index in random_indexes)
     doubtful_numbers = {finding.number for finding in findings} - drawn_numbers
-    doubtful = [index for index, pool in enumerate(pools) if pool.question.number in doubtful_numbers]
-    random_source.shuffle(doubtful)
-    chosen = [*drawn, *doubtful[:n]]
-    random_source.shuffle(chosen)
-    samples = tuple(_hide_gold(pools[index], random_source) for index in chosen)
+    doubtful_indexes = [
+        index for index, pool in enumerate(pools) if pool.question.number in doubtful_numbers
+    ]
+    random_source.shuffle(doubtful_indexes)
+    audited_indexes = [*random_indexes, *doubtful_indexes[:n]]
+    random_source.shuffle(audited_indexes)
+    samples = tuple(_hide_gold(pools[index], random_source) for index in audited_indexes)
     return Audit(samples, drawn_names, seed)
 
 
@@ -352,12 +354,12 @@ def _measure_recalls(
     for question, results in zip(questions, results_by_question, strict=True):
         if results is None or not question.gold:
             continue
-        first = results[:RESULTS_PER_QUESTION]
-        by_gold = _measure_recall(question.gold_keys, first)
+        first_results = results[:RESULTS_PER_QUESTION]
+        by_gold = _measure_recall(question.gold_keys, first_results)
         if question.number not in golds:
             recalls[question.number] = _Recall(by_gold, None)
         elif golds[question.number]:
-            by_people = _measure_recall(golds[question.number], first)
+            by_people = _measure_recall(golds[question.number], first_results)
             recalls[question.number] = _Recall(by_gold, by_people)
     return recalls
 

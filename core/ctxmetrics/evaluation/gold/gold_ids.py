@@ -213,9 +213,9 @@ class IdForms:
 
     def find_named(self, id_: str) -> Sequence[str]:
         """Find the id that differs only by its folder or file ending. Return None if several ids are possible."""
-        named = self._by_name.get(_fold_name(id_), ())
+        ids_with_name = self._by_name.get(_fold_name(id_), ())
         folders = _list_folders(id_)
-        matches = [other for other in named if _end_alike(folders, self._list_folders(other))]
+        matches = [other for other in ids_with_name if _end_alike(folders, self._list_folders(other))]
         return matches if len(matches) == 1 else ()
 
     def find_numbered(self, id_: str) -> Sequence[str]:
@@ -268,7 +268,7 @@ def _check_repeated(question: Question) -> Iterator[Finding]:
 def _check_missing(
     question: Question, id_: str, passages: Passages, forms: IdForms
 ) -> Iterator[Finding]:
-    """Find what the passages have in place of a gold id that none of them has: another form, other parts, or nothing."""
+    """Find what the passages have in place of an unknown gold id: another form of the id, other parts, or nothing."""
     if not passages.places_by_id:
         return
     other_forms = forms.find_spelling(id_)
@@ -314,9 +314,9 @@ def _check_text(question: Question, passage: GoldPassage, passages: Passages) ->
     nearest = passages.search([word.key for word in words], _MAX_COMPARED_PASSAGES)
     shares: dict[int, float] = {}
     for place in nearest:
-        others = read_words(passages.chunks[place].text)
-        shares[place] = _measure_held(words, others)
-        if shares[place] >= _MIN_HELD_SHARE and not has_other_number(words, others):
+        passage_words = read_words(passages.chunks[place].text)
+        shares[place] = _measure_held(words, passage_words)
+        if shares[place] >= _MIN_HELD_SHARE and not has_other_number(words, passage_words):
             return  # a quote of a passage, or the passage with a heading
     evidence = f"no passage of the corpus holds the gold text {shorten(text)!r}"
     if nearest:
@@ -327,24 +327,28 @@ def _check_text(question: Question, passage: GoldPassage, passages: Passages) ->
 
 def _measure_held(words: Sequence[Token], others: Sequence[Token]) -> float:
     """Measure the share of the words of a text that another one holds."""
-    wanted = Counter(word.key for word in words)
-    held = wanted & Counter(word.key for word in others)
-    return held.total() / max(1, wanted.total())
+    word_counts = Counter(word.key for word in words)
+    held_counts = word_counts & Counter(word.key for word in others)
+    return held_counts.total() / max(1, word_counts.total())
 
 
 def _check_own_text(question: Question, passage: GoldPassage, passages: Passages) -> Iterator[Finding]:
-    """Compare the text that the sample has with that of the corpus under the same id."""
+    """Compare the sample's text of a passage with the corpus's text under the same id."""
     text = passage.text or ""
-    others = [passages.chunks[place].text for place in passage.places]
-    if not passages.is_corpus or any(normalise(text) == normalise(other) for other in others):
+    corpus_texts = [passages.chunks[place].text for place in passage.places]
+    if not passages.is_corpus or any(
+        normalise(text) == normalise(corpus_text) for corpus_text in corpus_texts
+    ):
         return
     words = read_words(text)
-    for other_words in map(read_words, others):
+    for other_words in map(read_words, corpus_texts):
         if _measure_held(words, other_words) >= _MIN_HELD_SHARE and not has_other_number(
             words, other_words
         ):
             return
-    evidence = f"{passage.id!r} is {shorten(text)!r} here and {shorten(others[0])!r} in the corpus"
+    evidence = (
+        f"{passage.id!r} is {shorten(text)!r} here and {shorten(corpus_texts[0])!r} in the corpus"
+    )
     yield question.make_finding("other_text", evidence, (passage.id or "",))
 
 
@@ -372,8 +376,8 @@ class _Duplicates:
             texts = {
                 normalise(self._passages.chunks[place].text) for place in (first_place, *duplicates)
             }
-            same = "the same text" if len(texts) == 1 else "nearly the same text"
-            evidence = f"{gold_name!r} is gold, and {_list_names(names)} with {same} is not"
+            likeness = "the same text" if len(texts) == 1 else "nearly the same text"
+            evidence = f"{gold_name!r} is gold, and {_list_names(names)} with {likeness} is not"
             yield question.make_finding("double", evidence, (gold_name, *names))
 
     def _find(self, place: int) -> Sequence[int]:

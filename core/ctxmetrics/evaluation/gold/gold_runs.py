@@ -17,7 +17,7 @@ from ctxmetrics.scores.wording import plural
 RESULTS_PER_QUESTION = 10
 # By the name of a run, for each question: the keys of its results, in the form of `Question.gold_keys`.
 RunResults: TypeAlias = Mapping[str, Sequence[Sequence[str] | None]]
-# The gold of all questions is in doubt if the gold of at least this share of them is the first results of a run.
+# The gold of all questions is in doubt if for at least this share of the questions the gold is the first results of a run.
 _MIN_SUSPICIOUS_SHARE = 0.9
 # The minimum number of questions that show this.
 _MIN_QUESTIONS = 8

@@ -49,22 +49,24 @@ _MAX_UNSTATED_WEIGHT_SHARE = 0.4
 _MAX_UNSTATED_WORD_SHARE = 0.55
 # The minimum number of words with a meaning in a sentence that may be called unstated.
 _MIN_SENTENCE_WORDS = 3
-# A hole is a retrieved passage that answers the question and is not gold. It is one if it has at least this share of the reference, whatever the gold passages have.
+# A hole is a retrieved passage that answers the question and is not gold. A passage is a hole if it has at least this share of the
+# words of the reference, whatever the gold passages have.
 _MIN_SHARE_IN_SURE_HOLE = 0.65
-# It is also a hole if it has at least this share of the reference ..
+# A passage is also a hole if it has at least this share of the words of the reference ..
 _MIN_SHARE_IN_HOLE = 0.2
-# .. and at least this share that no gold passage has.
+# .. and at least this share of words that no gold passage has.
 _MIN_NEW_SHARE_IN_HOLE = 0.15
-# It is also a hole if two of its sentences have at least this share of a sentence of the reference ..
+# A passage is also a hole if two of its sentences have at least this share of the words of a sentence of the reference ..
 _MIN_SENTENCE_SHARE_IN_HOLE = 0.6
-# .. and more of it by this share than two sentences of any gold passage.
+# .. and exceed two sentences of any gold passage by this share.
 _MIN_LEAD_OVER_GOLD = 0.05
-# It is a hole without the judge's yes, too, if it is evidence for a sentence of the reference and has more of it by this share.
+# A passage is a hole even without the judge's yes, if it is evidence for a sentence of the reference and exceeds any gold passage
+# by this share of the sentence's words.
 _MIN_LEAD_WITHOUT_VERDICT = 0.5
-# It is also a hole if it is evidence for the reference, and has at least this share of the words of the question that carry a
+# A passage is also a hole if it is evidence for the reference, and has at least this share of the words of the question that carry a
 # meaning ..
 _MIN_QUESTION_SHARE_IN_HOLE = 0.6
-# .. or is among the first results of a run that are not gold. This is their number.
+# .. or is among so many first results of a run that are not gold.
 _FIRST_RESULT_COUNT = 2
 # A gold passage adds nothing if it has less than this share of the reference ..
 _MIN_SHARE_IN_GOLD = 0.12
@@ -462,24 +464,26 @@ class PoolFindings:
         return is_evidence and is_near
 
     def _is_nearer_than_gold(self, index: int, text: str, min_lead: float) -> bool:
-        """Tell whether two sentences of a passage have more of a sentence of the reference than two of any gold passage.
+        """Tell whether a passage is nearer to a sentence of the reference than every gold passage.
+
+        A passage is near if its two best sentences together have many of the words of that sentence.
 
         Args:
             index: The index of the passage in the pool.
-            text: The sentence.
-            min_lead: How much more, as a share of the sentence.
+            text: The sentence of the reference.
+            min_lead: The share of the sentence's words by which the passage must exceed each gold passage.
         """
         content = find_content(text)
         if len(content) < _MIN_SENTENCE_WORDS:
             return False
-        share = self._measure_nearest(content, index)
+        share = self._measure_two_sentences(content, index)
         if share < _MIN_SENTENCE_SHARE_IN_HOLE:
             return False
-        gold_shares = (self._measure_nearest(content, gold) for gold in self._pool.gold)
+        gold_shares = (self._measure_two_sentences(content, gold) for gold in self._pool.gold)
         return share >= max(gold_shares, default=0.0) + min_lead
 
-    def _measure_nearest(self, content: frozenset[str], index: int) -> float:
-        """Measure the share of some words that the two nearest sentences of a passage have together."""
+    def _measure_two_sentences(self, content: frozenset[str], index: int) -> float:
+        """Measure the share of some words that the two sentences of a passage with most of them have together."""
         missing = content
         for _ in range(2):
             shared_words = [missing & words for words in self._sentence_words(index)]

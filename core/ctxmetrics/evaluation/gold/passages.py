@@ -130,9 +130,9 @@ class Passages:
 
         Args:
             keys: The keys of the words.
-            most: How many passages are returned at most, the best first.
+            most: The maximum number of passages to return, the best first.
             without: Passages that are not returned.
-            most_words: How many words are looked for at most, the rarest ones; None: all.
+            most_words: The maximum number of words to look for, the rarest first; None: all words.
         """
         index, _ = self._index
         length_terms = self._length_terms
@@ -140,7 +140,7 @@ class Passages:
         rare_first = sorted(found_words, key=lambda postings: len(postings.places))[:most_words]
         if not rare_first:
             return []
-        # For each word, the passages that have it, and what it adds to the score of each.
+        # For each word: the places of the passages that have the word, and what the word adds to the score of each passage.
         places_by_word: list[NDArray[np.uint32]] = []
         scores_by_word: list[NDArray[np.float64]] = []
         entries_read = 0

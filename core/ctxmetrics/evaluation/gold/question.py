@@ -20,7 +20,7 @@ class Question:
     """A sample with its gold.
 
     Args:
-        number: Which sample it is, from 1.
+        number: The number of the question's sample, from 1.
         sample: The sample.
         passages: The passages among which its gold is looked for.
 

@@ -113,8 +113,8 @@ def _fold_words(text: str) -> str:
 
 def _is_placeholder(text: str) -> bool:
     """Tell whether a text only marks where an answer should be written, such as TODO."""
-    plain = _fold_words(_HTML_TAG.sub(" ", unescape(text)))
-    if not plain or _is_listed(plain) or _TEMPLATE_TEXT.fullmatch(text):
+    folded_text = _fold_words(_HTML_TAG.sub(" ", unescape(text)))
+    if not folded_text or _is_listed(folded_text) or _TEMPLATE_TEXT.fullmatch(text):
         return True
     label, *rest = _COLON.split(text, maxsplit=1)
     names_answer = len(label.strip()) == 1 or _is_listed(_fold_words(label))
@@ -125,10 +125,10 @@ def _is_placeholder(text: str) -> bool:
     if rest and _fold_words(label) in _read_folded_words("placeholder_marks"):
         return True
     beginnings = _read_folded_words("placeholder_beginnings")
-    if any(f"{plain} ".startswith(f"{words} ") for words in beginnings):
+    if any(f"{folded_text} ".startswith(f"{words} ") for words in beginnings):
         return True
-    is_one_letter = len(set(plain)) == 1 and plain[0].isalpha()
-    return is_one_letter and len(plain) >= _MIN_REPEATED_LETTERS
+    is_one_letter = len(set(folded_text)) == 1 and folded_text[0].isalpha()
+    return is_one_letter and len(folded_text) >= _MIN_REPEATED_LETTERS
 
 
 def _is_listed(plain: str) -> bool:
@@ -155,16 +155,16 @@ def _begins_with_mark(text: str) -> bool:
 def _points_elsewhere(text: str) -> bool:
     """Tell whether a text only says where the answer stands, such as "see the manual, page 3" or "same as above"."""
     has_address = _ADDRESS.search(text) is not None
-    plain = _fold_words(_ADDRESS.sub(" ", text))
+    folded_text = _fold_words(_ADDRESS.sub(" ", text))
     places = _read_folded_words("places")
     documents = _read_folded_words("documents")
-    first_word, _, other_words = plain.partition(" ")
+    first_word, _, other_words = folded_text.partition(" ")
     if first_word in _read_folded_words("answer_words"):
-        plain = other_words
-    words_behind_same = _cut_beginning(plain, "same") or ()
+        folded_text = other_words
+    words_behind_same = _cut_beginning(folded_text, "same") or ()
     if not places.isdisjoint(words_behind_same) and _are_known(words_behind_same, places):
         return True
-    words_behind_see = _cut_beginning(plain, "see")
+    words_behind_see = _cut_beginning(folded_text, "see")
     if words_behind_see is None:
         return False
     names_document = has_address or not documents.isdisjoint(words_behind_see)
@@ -312,8 +312,8 @@ def _names_number(question: Question) -> bool:
 
 def _asks_yes_or_no(question: Question) -> bool:
     """Tell whether a question, or its last sentence, begins with a verb such as "is"."""
-    last = [*split_sentences(question.text)][-1:]
-    first_words = [_fold_words(text).partition(" ")[0] for text in last]
+    last_sentences = [*split_sentences(question.text)][-1:]
+    first_words = [_fold_words(text).partition(" ")[0] for text in last_sentences]
     return not _read_folded_words("yes_no_beginnings").isdisjoint(first_words)
 
 
@@ -376,20 +376,21 @@ def _list_id_names(id_: str) -> Sequence[str]:
 
 def _check_repeated_questions(questions: Sequence[Question]) -> Iterator[Finding]:
     """Find questions that are asked twice with different gold."""
+    # The questions by the keys of their words, without polite words.
     groups: dict[tuple[str, ...], list[Question]] = {}
-    polite = _read_polite_words()
+    polite_keys = _read_polite_words()
     for question in questions:
         keys = [word.key for word in question.words]
-        question_key = tuple(key for key in keys if key not in polite)
+        question_key = tuple(key for key in keys if key not in polite_keys)
         groups.setdefault(question_key or tuple(keys), []).append(question)
     for words, group in groups.items():
         if not words or not any(_differ(group[0], other) for other in group[1:]):
             continue
         doubtful = _choose_doubtful(group)
         for question in doubtful:
-            others = _list_others(question, group)
-            evidence = f"the same question with other gold: {', '.join(others)}"
-            yield question.make_finding("repeated_question", evidence, others)
+            other_names = _list_others(question, group)
+            evidence = f"the same question with other gold: {', '.join(other_names)}"
+            yield question.make_finding("repeated_question", evidence, other_names)
 
 
 @cache
@@ -400,8 +401,8 @@ def _read_polite_words() -> frozenset[str]:
 
 def _list_others(question: Question, group: Sequence[Question]) -> Sequence[str]:
     """List the names of the first other questions of a group."""
-    others = (other.name for other in group if other is not question)
-    return [*islice(others, _MIN_REPEATED_ROWS)]
+    other_names = (other.name for other in group if other is not question)
+    return [*islice(other_names, _MIN_REPEATED_ROWS)]
 
 
 def _differ(first: Question, second: Question) -> bool:
@@ -410,7 +411,8 @@ def _differ(first: Question, second: Question) -> bool:
         return True
     if not first.reference or not second.reference:
         return False
-    # What both take from the question says nothing: "It weighs 12 kg." and "12 kg" are one answer, "It weighs 14 kg." another.
+    # Words that both answers take from the question make no difference: "It weighs 12 kg." and "12 kg" are the same answer,
+    # "It weighs 14 kg." is another answer.
     first_words = first.reference_content - first.word_keys
     second_words = second.reference_content - second.word_keys
     if not first_words or not second_words:

@@ -36,7 +36,7 @@ class _Sentence:
     """A sentence of a passage.
 
     Attributes:
-        words: Its words.
+        words: The words of the sentence.
         names: The keys of its names. Empty in German: there all nouns begin with a capital letter.
         content: The keys of the words that carry a meaning, without numbers.
     """

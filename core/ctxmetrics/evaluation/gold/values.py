@@ -45,8 +45,10 @@ def list_missing(number: Token, values: frozenset[str]) -> frozenset[str]:
     if number.key in values:
         return frozenset()
     if number.measures in _DATE_UNITS:
-        missing = own_values - values
-        days_and_years = {value for value in missing if _DAY_KEY.fullmatch(value) or _is_year(value)}
+        missing_values = own_values - values
+        days_and_years = {
+            value for value in missing_values if _DAY_KEY.fullmatch(value) or _is_year(value)
+        }
         if _MONTH_KEY.fullmatch(number.key):
             days_and_years.add(number.key)
         return frozenset(days_and_years)
@@ -94,7 +96,7 @@ def find_rival_of_missing(
 
     Args:
         number: The number.
-        missing: What is missing, as `list_missing` has it; not empty.
+        missing: The missing values, as `list_missing` returns them; not empty.
         words: The words among which it is looked for.
         excluded: The keys of numbers that are no rivals.
     """
@@ -116,8 +118,8 @@ def has_other_number(words: Sequence[Token], others: Sequence[Token]) -> bool:
     """Tell whether a text has a number that another one lacks, which has another one of its kind in its place."""
     own_values = list_values(words)
     other_values = list_values(others)
-    missing = [word for word in words if word.kind == "number" and word.key not in other_values]
-    return any(find_rival(word, others, own_values) is not None for word in missing)
+    missing_numbers = [word for word in words if word.kind == "number" and word.key not in other_values]
+    return any(find_rival(word, others, own_values) is not None for word in missing_numbers)
 
 
 def has_more_numbers(words: Sequence[Token], others: Sequence[Token]) -> bool:
@@ -184,27 +186,30 @@ def may_be_rounded(words: Sequence[Token], place: int, other: Token) -> bool:
 
 
 def _count_digits(number: str) -> int:
-    """Count the digits of a number that say something: 1,200 has two."""
+    """Count the significant digits of a number: 1,200 has two."""
     digits = number.replace(".", "").lstrip("0")
     return len(digits.rstrip("0"))
 
 
 def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
-    """Find the places of the words of a text that deny. A "no" before the first mark is an answer."""
-    denying = get_word_list("negations", language)
-    places = [place for place, word in enumerate(words) if word.folded in denying]
-    return places[1:] if places[:1] == [0] and words[0].ends_clause else places
+    """Find the positions of the words of a text that deny. A leading "no" with a mark after it is an answer, and denies nothing."""
+    negations = get_word_list("negations", language)
+    positions = [position for position, word in enumerate(words) if word.folded in negations]
+    begins_with_negation = positions[:1] == [0]
+    if begins_with_negation and words[0].ends_clause:  # "No, ..."
+        return positions[1:]
+    return positions
 
 
 def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the words that change what a text states: numbers, words with a digit, names, and negations."""
-    denying = get_word_list("negations", language)
-    telling: set[str] = set()
+    negations = get_word_list("negations", language)
+    keys: set[str] = set()
     for word in words:
         is_number = word.kind in NUMBER_KINDS or any(map(str.isdigit, word.spelling))
-        if is_number or word.folded in denying:
-            telling.add(word.key)
-    return find_names(words) | telling
+        if is_number or word.folded in negations:
+            keys.add(word.key)
+    return find_names(words) | keys
 
 
 def spell(words: Iterable[Token], keys: frozenset[str]) -> str:
@@ -263,8 +268,9 @@ def find_alternatives(
 
 
 def _find_alternatives_in(words: Iterable[Token]) -> dict[tuple[str, str], Token]:
-    """Find the words of a text that have alternatives, each by the name of these and by what it says."""
+    """Find the words of a text that have alternatives, by the name of the alternatives and by which of these the word says."""
     alternatives = _read_alternatives()
+    # The key of a word: the name of its alternatives, such as "weekday", and which of these it says.
     words_by_alternative: dict[tuple[str, str], Token] = {}
     for word in words:
         name, _, value = word.key.partition(" ")
@@ -277,10 +283,10 @@ def _find_alternatives_in(words: Iterable[Token]) -> dict[tuple[str, str], Token
 
 @cache
 def _read_alternatives() -> Mapping[str, tuple[str, str]]:
-    """Read by each word that has alternatives the name of these, and what it says."""
+    """Read the words that have alternatives. Each has a pair: the name of its group of alternatives, and which of these it says."""
     alternatives: dict[str, tuple[str, str]] = {}
     for groups in read_data("evaluation.gold", "words.json")["alternatives"]:
-        name = groups[0][0]
+        name = groups[0][0]  # the first word of the first group
         for group in groups:
             for word in group:
                 alternatives.setdefault(fold(word), (name, group[0]))

@@ -113,17 +113,20 @@ def draw_over_k(title: str, lines: Mapping[str, Sequence[float]]) -> Chart:
     """
     max_points = max(len(values) for values in lines.values())
     step = 1 / max(1, max_points - 1)
-    numbered: Sequence[int] = range(1, max_points + 1)
+    numbered_points: Sequence[int] = range(1, max_points + 1)
     if max_points > _MAX_NUMBERED_POINTS:
-        numbered = [1, *range(_NUMBER_STEP, max_points + 1, _NUMBER_STEP)]
-    numbers = tuple(((k - 1) * step, str(k)) for k in numbered)
-    drawn: list[Line] = []
+        numbered_points = [1, *range(_NUMBER_STEP, max_points + 1, _NUMBER_STEP)]
+    numbers = tuple(((k - 1) * step, str(k)) for k in numbered_points)
+    chart_lines: list[Line] = []
     for name, values in lines.items():
         points = tuple((index * step, value) for index, value in enumerate(values))
-        drawn.append(Line(points, name))
+        chart_lines.append(Line(points, name))
     last_values = ", ".join(f"{name} {values[-1]:.2f}" for name, values in lines.items())
     return Chart(
-        title=title, lines=tuple(drawn), summary=f"k = {max_points}: {last_values}", numbers=numbers
+        title=title,
+        lines=tuple(chart_lines),
+        summary=f"k = {max_points}: {last_values}",
+        numbers=numbers,
     )
 
 

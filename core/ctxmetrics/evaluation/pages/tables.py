@@ -36,7 +36,7 @@ class Cell:
         text: The text of the cell.
         bar: The bar that a page draws beside the text.
         address: The address of a link in a page.
-        kind: The class of the cell on a page: ``yes``, ``no`` or none.
+        kind: The CSS class of the cell on a page: ``yes``, ``no`` or empty.
     """
 
     text: str
@@ -51,10 +51,10 @@ class Column(Generic[Item]):
 
     Attributes:
         title: The title of the column.
-        value: Returns the value of an item; a value of None is written as ``-``.
+        value: A function that returns the value of an item; a value of None is written as ``-``.
         form: The format of the value, such as ``.3f``.
         bar: A function that returns the bar beside the value.
-        address: Returns where the value leads to on a page.
+        address: A function that returns the address of the link in the cell.
     """
 
     title: str

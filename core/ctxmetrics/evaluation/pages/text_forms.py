@@ -19,7 +19,7 @@ class TextForm:
     """Writes the lines of a template. In Markdown, texts are escaped.
 
     Attributes:
-        is_markdown: Whether they are Markdown.
+        is_markdown: Whether the lines are Markdown.
     """
 
     is_markdown: bool

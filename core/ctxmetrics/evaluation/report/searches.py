@@ -24,15 +24,15 @@ _MAX_NAMED_SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class SearchMeans(Plain):
-    """The searches of one number, over the samples that have one.
+    """The means of the first, second .. search of each sample, over the samples that have so many searches.
 
     Attributes:
-        number: The first search of a sample is 1.
-        samples: How many samples with a value have it.
-        recall: Mean recall of its contexts alone, from 0 to 1. None if a unit of each sample was not judged.
-        recall_after: Mean recall after it, over all samples: one with fewer searches counts with all that it has.
-        added: Mean number of units that it is the first to support.
-        precision: Mean share of its contexts on which a supported unit rests, 0 without a context.
+        number: The number of the search in its sample, from 1.
+        samples: The number of samples that have this search and a value.
+        recall: Mean recall of the search's contexts alone, from 0 to 1. None if a unit of each sample was not judged.
+        recall_after: Mean recall after this search, over all samples. A sample with fewer searches counts with all its searches.
+        added: Mean number of units that this search supports first.
+        precision: Mean share of the search's contexts on which a supported unit rests; 0 without a context.
         contexts: Mean number of distinct contexts.
     """
 
@@ -154,14 +154,14 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
     judged_count = 0
     for row in rows:
         units = stage_means.read_staged_units(row, metric)
-        # A stage for each search; the last one has all searches together.
-        alone = [*stage_means.measure_stages(row, metric, units, "value")]
-        if not alone:
+        # One mean for each search, and a last mean for all searches together.
+        means_alone = [*stage_means.measure_stages(row, metric, units, "value")]
+        if not means_alone:
             continue
-        after = [*stage_means.measure_stages(row, metric, units, "so_far")]
-        samples.append(_summarize_sample(row, units, alone[:-1], after[:-1]))
-        searches_of_samples.append(alone[:-1])
-        recalls.append(alone[-1].recall)
+        means_so_far = [*stage_means.measure_stages(row, metric, units, "so_far")]
+        samples.append(_summarize_sample(row, units, means_alone[:-1], means_so_far[:-1]))
+        searches_of_samples.append(means_alone[:-1])
+        recalls.append(means_alone[-1].recall)
         for unit in units:
             if not unit.weight:
                 continue
@@ -190,7 +190,7 @@ def _summarize_sample(
         row: The row of the sample.
         units: The verdicts about the units.
         alone: The figures of each search alone.
-        after: Those of each search with all searches before it.
+        after: The means of each search together with all searches before it.
     """
     new_units: list[list[str]] = [[] for _ in alone]
     for unit in units:
@@ -222,9 +222,9 @@ def _average_searches(
     new_units = [len(sample.added[index]) for sample in samples if len(sample.added) > index]
     recalls_after = []
     for sample in samples:
-        # A sample with fewer searches counts with its last one.
-        last = min(index, len(sample.recalls_after) - 1)
-        recalls_after.append(sample.recalls_after[last])
+        # A sample with fewer searches counts with its last search.
+        last_index = min(index, len(sample.recalls_after) - 1)
+        recalls_after.append(sample.recalls_after[last_index])
     return SearchMeans(
         number=index + 1,
         samples=len(searches),

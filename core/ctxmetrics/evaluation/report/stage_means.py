@@ -225,7 +225,7 @@ def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = Fal
     value_key = "so_far" if accumulate else "value"
     stages_by_name: dict[str, list[StageMeans]] = {}
     lost_units: list[Lost] = []
-    # By the name of a stage: how many units it is the first to support.
+    # For each stage, by name: the number of units that this stage supports first.
     first_found_counts: Counter[str] = Counter()
     judged_count = 0
     for row in rows:

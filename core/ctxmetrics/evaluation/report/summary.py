@@ -128,7 +128,7 @@ class Summary(Mapping[str, MetricSummary]):
         source: The file of the samples or of the results; None if they were not read from a file.
         started: When the run began; None if that is not known.
         controls: The verdicts about the controls; None if the run had no controls.
-        notes: What a reader must know about the run's ids and labels.
+        notes: Notes about the run's ids and labels that a reader must know.
         answered: The number of samples for which something was retrieved.
         batches: Lines about batches: what was paid, and what happened to each batch that failed.
         audit: What an audit of the gold says about the means; None if there is none.
@@ -174,21 +174,21 @@ class Summary(Mapping[str, MetricSummary]):
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """Notes on the number of answered samples and of distinct samples; empty if all are answered and distinct."""
+        """Notes on the numbers of answered and of distinct samples. There is no note if all samples are answered and distinct."""
         language = self.language
         of_word = say("of", language)
-        samples = max((item.samples for item in self.values()), default=0)
+        sample_count = max((item.samples for item in self.values()), default=0)
         notes = []
-        if 0 < self.answered < samples:
+        if 0 < self.answered < sample_count:
             notes.append(
-                f"{self.answered} {of_word} {samples} {say('answered', language)}: "
+                f"{self.answered} {of_word} {sample_count} {say('answered', language)}: "
                 f"{say('nothing was retrieved for the others', language)}"
             )
-        once = say("in the intervals each counts once", language)
-        repeated = [item for item in self.values() if item.distinct < item.samples]
+        intervals_note = say("in the intervals each counts once", language)
+        metrics_with_repeats = [item for item in self.values() if item.distinct < item.samples]
         notes += [
-            f"{item.samples} {say('samples', language)}, {item.distinct} {say('distinct', language)}: {once}"
-            for item in repeated
+            f"{item.samples} {say('samples', language)}, {item.distinct} {say('distinct', language)}: {intervals_note}"
+            for item in metrics_with_repeats
         ]
         return tuple(dict.fromkeys(notes))
 

@@ -50,7 +50,7 @@ class PoolFigures(Plain):
         questions: Pools that the judge was asked about, one a question and reference.
         alone: Sets of contexts that it was asked about alone as well.
         apart: Sets of contexts that it would be asked about, were each setting judged alone.
-        settings: How many settings there are.
+        settings: The number of settings.
         shared: The mean share of a setting's contexts that another setting has, too.
     """
 
@@ -249,14 +249,14 @@ class RetrieverFigures:
         """
         check_number("nothing: keep", keep, 1e-9, 1)
         metric = self._find_counting_metric()
-        by_setting: dict[str, ReturnedNothing] = {}
+        rows_by_setting: dict[str, ReturnedNothing] = {}
         for name, setting in self.settings.items():
             returned_nothing = find_nothing(
                 setting.results, setting.scores, setting.relevance, metric, keep
             )
             if returned_nothing is not None:
-                by_setting[name] = returned_nothing
-        return by_setting
+                rows_by_setting[name] = returned_nothing
+        return rows_by_setting
 
     def list_questions(self) -> list[QuestionAcross]:
         """Return the questions with their units, by the first metric that counts units. Most lost units come first."""
@@ -320,23 +320,27 @@ class RetrieverFigures:
         """Yield each question whose units are the same in all settings, with the rank of each unit in each setting."""
         results = [setting.results for setting in self.settings.values()]
         for rows in zip(*results, strict=True):
-            by_setting: dict[str, Row] = dict(zip(self.settings, rows, strict=True))
-            scored = {name: row for name, row in by_setting.items() if row[metric].value is not None}
+            rows_by_setting: dict[str, Row] = dict(zip(self.settings, rows, strict=True))
+            scored_rows = {
+                name: row for name, row in rows_by_setting.items() if row[metric].value is not None
+            }
             # A setting that retrieved nothing has no verdicts.
-            verdict_lists = [row[metric].verdicts for row in scored.values() if row[metric].verdicts]
+            verdict_lists = [
+                row[metric].verdicts for row in scored_rows.values() if row[metric].verdicts
+            ]
             if not verdict_lists or not _have_same_units(verdict_lists):
                 continue
             units: list[UnitAcross] = []
             for index, verdict in enumerate(verdict_lists[0]):
-                ranks = {name: _find_rank(row, metric, index) for name, row in scored.items()}
+                ranks = {name: _find_rank(row, metric, index) for name, row in scored_rows.items()}
                 units.append(UnitAcross(verdict.id, verdict.text or verdict.id, ranks))
             yield QuestionAcross(
                 name=rows[0].name,
                 user_input=rows[0].fields.user_input,
                 metric=metric,
-                values={name: row[metric].value for name, row in by_setting.items()},
+                values={name: row[metric].value for name, row in rows_by_setting.items()},
                 units=tuple(units),
-                rows=by_setting,
+                rows=rows_by_setting,
             )
 
 

@@ -38,8 +38,8 @@ class Chunk(NamedTuple):
 
     Attributes:
         text: The text, as retrievers return it.
-        id: Its id; None if there is none.
-        title: Its title, which is searched with it; empty if there is none.
+        id: The id of the chunk; None if it has none.
+        title: The title of the chunk, which is searched with its text; empty if there is none.
     """
 
     text: str

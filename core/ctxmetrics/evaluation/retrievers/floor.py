@@ -57,7 +57,7 @@ class BM25:
 
     Args:
         corpus: The corpus.
-        k: How many chunks are retrieved at most.
+        k: The maximum number of chunks to retrieve.
 
     Attributes:
         about: The library and the parameters, for the provenance.
@@ -139,7 +139,7 @@ def random_mean(metric: Metric, questions: Iterable[Sample], corpus: Corpus, k: 
         metric: The metric.
         questions: The questions.
         corpus: The corpus; each chunk has an id.
-        k: How many are drawn.
+        k: The number of chunks that are drawn at random.
     """
     chunk_count = len(corpus.chunks)
     if len(corpus.ids) < chunk_count:  # a chunk has no id, or that of another

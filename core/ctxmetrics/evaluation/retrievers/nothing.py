@@ -82,12 +82,14 @@ class ReturnedNothing(Plain):
 class ContextRelevance(
     Metric,
     requires=("user_input", "retrieved_contexts"),
-    counted_words=("context", "useful"),
+    counted_words=("context", "useful"),  # the noun for a verdict, and what a yes says
 ):
-    """Asks a judge which contexts answer a question whose answer is not known. Its value is shown nowhere.
+    """Asks a judge which contexts answer a question whose answer is not known.
+
+    The metric is internal: only its verdicts are read, and its score never has a value.
 
     Attributes:
-        judge: The judge, which `rates_without_answer`.
+        judge: The judge. It must be able to rate contexts without an answer: see `rates_without_answer`.
     """
 
     base_name: ClassVar[str] = "context_relevance"
@@ -101,7 +103,7 @@ class ContextRelevance(
         return run_sync(self.ascore, sample)
 
     async def ascore(self, sample: Sample) -> Score:
-        """Ask about the contexts of a question without an answer. Any other question has no verdicts."""
+        """Ask about the contexts of a question that has no answer. A question with an answer gets no verdicts."""
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
         if not sample.unanswerable or not contexts:
             return self.make_score(sample, None, reason_code="missing_field")
@@ -146,11 +148,11 @@ def find_nothing(
     Args:
         results: The setting's scores.
         scores: For each question the scores of its contexts.
-        relevance: For each question what the judge says of its contexts; empty if none was asked.
-        metric: The recall whose units are looked for above a threshold.
-        keep: The share of the recall that is kept.
+        relevance: For each question the judge's verdicts about its contexts; empty if no judge was asked.
+        metric: The name of the recall whose units are looked for above a threshold.
+        keep: The share of the recall that a threshold must keep.
     """
-    # The indexes of the questions.
+    # The indexes of the questions without and with an answer.
     unanswerable: list[int] = []
     answerable: list[int] = []
     for index, row in enumerate(results):

@@ -59,15 +59,17 @@ def order_pool(question: str, contexts: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(eq=False, slots=True)
 class Pools:
-    """The pools of a run's questions, and what was asked about them.
+    """The pools of a run's questions, and the counts of the requests about these pools.
 
     Attributes:
         asked: How many pools the judge was asked about.
-        alone: How many sets of contexts it was asked about alone, since their pool could not say.
-        apart: How many sets of contexts it would be asked about, were each setting judged alone.
+        alone: The number of settings' contexts that the judge was asked about alone, since their pool could not decide.
+        apart: The number of sets of contexts that the judge would be asked about if each setting were judged alone.
     """
 
+    # The contexts of the pool to which a setting's contexts belong, by the question and the setting's contexts.
     _pools: dict[tuple[str | None, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
+    # The keys of the requests about a whole pool, and about one setting's contexts alone.
     _asked: set[str] = field(default_factory=set)
     _alone: set[str] = field(default_factory=set)
     _requests_without_pool: set[str] = field(default_factory=set)
@@ -85,8 +87,8 @@ class Pools:
 
     def count(self, request: JudgeRequest, *, alone: bool) -> None:
         """Count a set of contexts that is asked about."""
-        counted = self._alone if alone else self._asked
-        counted.add(_make_key(request))
+        counted_pools = self._alone if alone else self._asked
+        counted_pools.add(_make_key(request))
 
     @property
     def asked(self) -> int:
@@ -95,12 +97,12 @@ class Pools:
 
     @property
     def alone(self) -> int:
-        """How many sets of contexts it was asked about alone."""
+        """The number of sets of contexts that the judge was asked about alone."""
         return len(self._alone)
 
     @property
     def apart(self) -> int:
-        """How many sets of contexts it would be asked about, were each setting judged alone."""
+        """The number of sets of contexts that the judge would be asked about if each setting were judged alone."""
         return len(self._requests_without_pool)
 
 
@@ -113,10 +115,10 @@ class PooledJudge:
     """Judges the contexts of a setting by one judgement of its question's pool.
 
     Args:
-        judge: Who judges.
-        settings: What the pools are made of, for the name: runs with unlike pools are runs of two judges.
+        judge: The judge that is asked.
+        settings: The names of the settings whose contexts are in the pools, for the judge's name: runs with unlike pools are runs of two judges.
         pools: The pools.
-        questions: How many there are.
+        questions: The number of questions.
     """
 
     def __init__(self, judge: Judge, settings: Iterable[str], pools: Pools, questions: int) -> None:

@@ -45,7 +45,7 @@ class Retrieval:
         seconds: How long the call took.
         error: Why it failed; None if it did not.
         scores: The score of each context, if each has one.
-        k: How many contexts were wanted.
+        k: The number of contexts that were asked for.
     """
 
     sample: Sample
@@ -75,11 +75,11 @@ class CallFigures(Plain):
     """The figures of the calls of one retriever.
 
     Attributes:
-        calls: How many questions it was asked.
-        errors: How often it failed; each costs that question of that setting.
-        empty: How often it returned nothing.
-        fewer: How often it returned something, but fewer than k.
-        repeated: How often it returned a context twice.
+        calls: The number of questions that the retriever was asked.
+        errors: How often the retriever failed. Each failure costs the setting this question.
+        empty: How often the retriever returned nothing.
+        fewer: How often the retriever returned some contexts, but fewer than k.
+        repeated: How often the retriever returned a context twice.
         unsorted: How often the scores neither fall nor rise along the list, whose order counts all the same.
         median_seconds: Median seconds of a call that did not fail; None if there is none.
         slow_seconds: The 95th percentile.
@@ -326,7 +326,7 @@ class Retrieving:
     Args:
         questions: The questions.
         retrievers: The settings by name.
-        concurrency: How many calls there are at a time.
+        concurrency: The number of calls at a time.
         advance: Called after each call with whether it failed.
     """
 

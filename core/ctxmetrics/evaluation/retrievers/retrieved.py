@@ -67,7 +67,7 @@ class Retrieved:
     Attributes:
         items: Texts, documents or ids in rank order.
         ids: The ids of texts, if they stand beside them.
-        scores: How well each item fits, more is better; None if an item has none.
+        scores: The score of each item: a higher score is better; None if some item has no score.
     """
 
     items: tuple[Any, ...]
@@ -182,7 +182,7 @@ def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
                 return holder, items
     if isinstance(text_of(value), str):
         return value, [value]
-    # No usual name leads to a list: exactly one of the inner mappings must hold one.
+    # No usual name leads to a list. Then exactly one of the inner mappings must hold a list.
     inner_mappings: list[Any] = []
     if isinstance(value, Mapping):
         inner_mappings = [inner for inner in value.values() if isinstance(inner, Mapping)]

@@ -220,7 +220,7 @@ class RetrieverRun:
             make_folder(self._folder)
             for name in self._calls:
                 path = self._folder / (file_name(name) + _RETRIEVED_ENDING)
-                # The corpus may be another one.
+                # The corpus may have changed.
                 resume = self._resume and name != self._floor_name
                 files[name] = RetrievalFile(path, resume=resume)
                 stack.callback(files[name].close)
@@ -343,7 +343,7 @@ class RetrieverRun:
                 sample = samples[name][index] or question
                 scores = () if row is None else row.scores
                 if relevance is not None:
-                    # Its score is the last one, and belongs to no metric of the caller.
+                    # The score of the relevance metric is the last score, and belongs to no metric of the caller.
                     judged.relevance[name].append(scores[-1] if scores else None)
                     scores = scores[:-1]
                 if row is None:
@@ -397,9 +397,9 @@ class RetrieverRun:
         joined_rows: dict[int, Row] = {}
         if len(samples) > 1 and metrics and self._stopped is None:
             for index, samples_of_question in enumerate(zip(*samples.values(), strict=True)):
-                answered = [sample for sample in samples_of_question if sample is not None]
-                if len(answered) == len(samples_of_question):
-                    joined_samples[index] = _join_retrieved(answered)
+                answered_samples = [sample for sample in samples_of_question if sample is not None]
+                if len(answered_samples) == len(samples_of_question):
+                    joined_samples[index] = _join_retrieved(answered_samples)
             results = await self._score(iter(joined_samples.values()), metrics)
             joined_rows = dict(zip(joined_samples, results, strict=False))
             judged.usage += results.usage
@@ -430,7 +430,8 @@ class RetrieverRun:
         comparisons: Comparisons | None = None
         if len(names) > 1:
             try:
-                comparisons = self._compare_with(names[0], judged)
+                baseline_name = names[0]
+                comparisons = self._compare_with(baseline_name, judged)
             except ParameterError as error:
                 notes.append(f"the settings are not compared: {error}")
         floor: Floor | None = None
@@ -460,14 +461,16 @@ class RetrieverRun:
             floor=floor,
         )
 
-    def _compare_with(self, first: str, judged: _Judged) -> Comparisons:
-        """Compare all other settings with one.
+    def _compare_with(self, baseline_name: str, judged: _Judged) -> Comparisons:
+        """Compare all other settings with one of them, the baseline.
 
         Raises:
             ParameterError: A setting has no sample with a value in both.
         """
-        others = {name: results for name, results in judged.settings.items() if name != first}
-        return compare_all(judged.settings[first], others, metrics=self._primary, cluster=self._cluster)
+        others = {name: results for name, results in judged.settings.items() if name != baseline_name}
+        return compare_all(
+            judged.settings[baseline_name], others, metrics=self._primary, cluster=self._cluster
+        )
 
     def _build_floor(self, corpus: Corpus, judged: _Judged) -> Floor:
         """Compare the settings with BM25, and compute the means of chance."""
@@ -528,10 +531,10 @@ def check_names(retrievers: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in retrievers:
         if not isinstance(name, str) or not has_content(name):
             raise ParameterError(f"compare_retrievers: the name {name!r} must be a text.")
-        other = files.setdefault(file_name(name).casefold(), name)
-        if other != name:
+        first_name = files.setdefault(file_name(name).casefold(), name)
+        if first_name != name:
             raise ParameterError(
-                f"compare_retrievers: {other!r} and {name!r} would write the same file. Change a name."
+                f"compare_retrievers: {first_name!r} and {name!r} would write the same file. Change a name."
             )
     return retrievers
 

@@ -92,7 +92,7 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
 
     Args:
         row: The row.
-        record: What is known of its sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`.
+        record: The facts about the row's sample; see `ctxmetrics.evaluation.rows.sample_record.build_record`.
     """
     short = shorten_record(record)
     baseline_record = {name: short[name] for name in _KEPT_FIELDS if name in short}

@@ -1,4 +1,4 @@
-"""The answers of people about an audit of gold: the gold that they leave or make, and the scores by it."""
+"""The answers of people about an audit of gold: the gold as people correct it, and the scores by this gold."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class GoldPassage:
     """A passage that should be retrieved.
 
     Attributes:
-        id: Its id; None if the gold has texts only.
-        text: Its text as the sample has it, else as the corpus has it; None if it is not known.
+        id: The id of the passage; None if the gold has texts only.
+        text: The text of the passage as the sample has it, else as the corpus has it; None if it is not known.
         places: The indexes of the passage in a corpus.
     """
 
@@ -58,7 +58,7 @@ class PeopleGold:
     Attributes:
         passages: The passages, each with the text as it was written.
         is_changed: Whether it differs from the gold as it was.
-        without_id: How many useful passages have no id and are therefore not in gold that names ids.
+        without_id: The number of useful passages without an id. Gold that names ids cannot hold them.
     """
 
     passages: tuple[GoldPassage, ...]
@@ -96,9 +96,10 @@ class GoldAnswers:
 
     Attributes:
         path: The audit.
-        random: The names of the questions that were drawn at random: the ids of their samples, else their numbers.
-        verdicts: By name, the passages of each question with an answer about each of them, and whether they are useful.
-        questions: By name, what is asked.
+        random: The names of the questions of the random sample: the ids of their samples, else their numbers.
+        verdicts: The passages of each question by the question's name, each with its answer: whether people call it useful. It has
+            only questions with an answer about every passage.
+        questions: The text of each question by its name.
     """
 
     path: Path
@@ -109,18 +110,18 @@ class GoldAnswers:
     def correct_gold(
         self, name: str, gold: Sequence[GoldPassage], *, has_ids: bool
     ) -> PeopleGold | None:
-        """Build the gold that people leave or make. Return None if they have no answer about each passage.
+        """Return the gold passages as corrected by people's answers. Return None if a passage of the question has no answer.
 
         Args:
             name: The name of the question.
-            gold: Its gold as it is.
+            gold: The gold passages of the question before the correction.
             has_ids: Whether the gold names ids; else it has texts.
         """
         if name not in self.verdicts:
             return None
         useful_by_key: dict[str, bool] = {}
-        useful: dict[str, GoldPassage] = {}
-        old = [passage.key for passage in gold]
+        new_passages: dict[str, GoldPassage] = {}
+        old_keys = [passage.key for passage in gold]
         without_id = 0
         for labelled, is_useful in self.verdicts[name]:
             passage = labelled if has_ids else GoldPassage(None, labelled.text)
@@ -128,17 +129,19 @@ class GoldAnswers:
                 if is_useful:
                     without_id += 1
                 continue
-            # One id may stand beside two texts: it is useful if one of them is.
+            # One id may stand beside two texts. The id is useful if one of the texts is.
             useful_by_key[passage.key] = is_useful or useful_by_key.get(passage.key, False)
-            if is_useful and passage.key not in old:
-                useful.setdefault(passage.key, passage)
-        useful_passages = [passage for passage in gold if useful_by_key.get(passage.key, True)]
-        passages = (*useful_passages, *useful.values())
-        is_changed = [passage.key for passage in passages] != old
+            if is_useful and passage.key not in old_keys:
+                new_passages.setdefault(passage.key, passage)
+        kept_passages = [passage for passage in gold if useful_by_key.get(passage.key, True)]
+        passages = (*kept_passages, *new_passages.values())
+        is_changed = [passage.key for passage in passages] != old_keys
         return PeopleGold(passages, is_changed, without_id)
 
     def correct_row(self, row: Row) -> PeopleGold | None:
-        """Build the gold of a row's sample by people. Return None if the sample has no gold passages or people no answer.
+        """Return the gold passages of a row's sample as corrected by people's answers.
+
+        Return None if the sample has no gold passages, or if nobody answered.
 
         Raises:
             InputFileError: The audit asks another question under the same name.

@@ -36,15 +36,15 @@ class MetricSummary:
         interval: 95 % interval of the mean, samples as units, or None below two values.
         missing: Why rows have no value, by reason code.
         causes: Why verdicts are missing, by verdict code.
-        verdicts: How many verdicts there are, missing ones included.
-        doubtful: How many of them are weak, unverified, contradicted, uncertain or near the bar, by verdict code.
+        verdicts: The number of verdicts, missing verdicts included.
+        doubtful: How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by verdict code.
         passed: How many reach the pass mark, or None if there is none.
         threshold: The pass mark, or None.
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
         said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
         unnamed: How many contexts are called useful although no unit's evidence names them.
-        distinct: How many different samples there are. The interval counts each once.
+        distinct: The number of different samples. The interval counts each different sample once.
         judged: Whether a judge gave the verdicts.
         tied: In how many rows the order of ids with equal scores moves the value.
         tie_range: The lowest and the highest mean by that order, or None.
@@ -115,11 +115,11 @@ class MetricSummary:
         At least 60 verdicts are needed. 20 are enough if no unit's evidence names most of the contexts that are called useful.
         """
         most_frequent_count = max(self.said)
-        judged = sum(self.said)
+        verdict_count = sum(self.said)
         min_verdicts = (
             _MIN_CONTEXTS_FOR_NOTE if 2 * self.unnamed > self.said[0] else _MIN_VERDICTS_FOR_NOTE
         )
-        if judged < min_verdicts or most_frequent_count <= _MAX_EQUAL_SHARE * judged:
+        if verdict_count < min_verdicts or most_frequent_count <= _MAX_EQUAL_SHARE * verdict_count:
             return None
         return "yes" if most_frequent_count == self.said[0] else "no"
 

@@ -31,7 +31,7 @@ class MetricValues:
         values: The value of each row; NaN for a row without a value.
         codes: The reason code of each row without a value; None for a row with a value.
         causes: The number of missing verdicts by verdict code.
-        words: By code, the message of the first missing verdict or failed row.
+        words: The message of the first missing verdict or failed row, by code.
         convention: Name of the convention.
         failed: Rows that failed.
         answered: Whether some verdict is a yes or a no.
@@ -95,10 +95,10 @@ class MetricValues:
         """Count the verdicts of a score: the missing verdicts, the verdicts of a judge, and the doubtful verdicts."""
         verdicts = score.verdicts
         values = [verdict.value for verdict in verdicts]
-        missing = values.count(None)
-        if missing:
+        missing_count = values.count(None)
+        if missing_count:
             self._add_causes(verdicts)
-        self.answered = self.answered or missing < len(values)
+        self.answered = self.answered or missing_count < len(values)
         self.verdicts += len(values)
         if score.provenance.judge:
             self._add_answers(values)
@@ -153,10 +153,10 @@ class MetricValues:
             return self.last_summary
         numbers = [value for value in self.values if not math.isnan(value)]
         groups = self._group_values(samples)
-        missing: Counter[str] = Counter()
+        missing_by_code: Counter[str] = Counter()
         for value, code in zip(self.values, self.codes, strict=True):
             if code and math.isnan(value):
-                missing[code] += 1
+                missing_by_code[code] += 1
         self.last_summary = MetricSummary(
             metric=self.metric,
             samples=len(self.values),
@@ -169,7 +169,7 @@ class MetricValues:
             ),
             distinct=len(set(samples)),
             judged=any(item.judge for item in self.provenances),
-            missing=dict(missing),
+            missing=dict(missing_by_code),
             causes=dict(self.causes),
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),

@@ -34,23 +34,23 @@ def write_whole(path: str | os.PathLike[str], pieces: Iterable[str | bytes]) -> 
     """
     target = find_target(path)
     check_writable(path, target)
-    new = Path(path)
+    new_path = Path(path)
     if target is not None:
         # Another process or thread may write the same file.
-        new = target.with_name(f"{target.name}.{os.getpid()}.{get_native_id()}{PART_ENDING}")
+        new_path = target.with_name(f"{target.name}.{os.getpid()}.{get_native_id()}{PART_ENDING}")
     try:
-        with new.open("wb") as file:
+        with new_path.open("wb") as file:
             file.writelines(compress(map(_encode, pieces), Path(path)))
             file.flush()
             if target is not None:
                 copy_mode(target, file.fileno())
                 os.fsync(file.fileno())
         if target is not None:
-            new.replace(target)
+            new_path.replace(target)
     except OSError as error:
         if target is not None:
             with suppress(OSError):
-                new.unlink()
+                new_path.unlink()
         raise OutputFileError(
             f"{path}: cannot be written: {error.strerror or error}; what was there is unchanged. "
             "Make room, or choose another file."
@@ -62,7 +62,7 @@ def _encode(piece: str | bytes) -> bytes:
 
 
 def copy_mode(target: Path, file: int) -> None:
-    """Set the mode of a new file to that of the file that it will replace."""
+    """Give a new file the mode of the file that it will replace."""
     with suppress(OSError, AttributeError):
         os.fchmod(file, stat.S_IMODE(target.stat().st_mode))
 

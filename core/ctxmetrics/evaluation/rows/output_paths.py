@@ -43,12 +43,15 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
             outputs[f"the verdicts of {name}"] = verdicts
     targets = {name: find_target(path) for name, path in outputs.items()}
     # The files that an option writes or reads.
-    written: dict[str, list[Path]] = {}
+    written_files: dict[str, list[Path]] = {}
     for name, target in targets.items():
         if target is not None:
-            written[name] = [target, add_part(target)]
-    read = {name: [Path(path)] for name, path in inputs.items()}
-    pairs = [*combinations(written.items(), 2), *product(written.items(), read.items())]
+            written_files[name] = [target, add_part(target)]
+    read_files = {name: [Path(path)] for name, path in inputs.items()}
+    pairs = [
+        *combinations(written_files.items(), 2),
+        *product(written_files.items(), read_files.items()),
+    ]
     for (name, files), (other_name, other_files) in pairs:
         for file, other_file in product(files, other_files):
             if _is_same_file(file, other_file):
@@ -89,7 +92,7 @@ def check_writable(path: str | os.PathLike[str], target: Path | None) -> None:
 
     Args:
         path: The file as the caller named it, for the message.
-        target: What `find_target` found for it.
+        target: The file that `find_target` found for the path.
     """
     if target is None:
         return

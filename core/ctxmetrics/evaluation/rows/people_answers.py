@@ -75,8 +75,8 @@ class PersonAnswer:
     Attributes:
         question: The question.
         answer: One of `ANSWERS`.
-        annotator: Who said it.
-        weight: That of the sample in the draw of that time.
+        annotator: The name of the person who answered.
+        weight: The weight of the sample in the draw when the person answered.
         contexts: Which contexts state the sentence, as ``c1``, ``c2`` .., if the person said so.
         verdict_shown: Whether the judge's verdict had been shown before.
         spans: The spans of the contexts that support a yes, as ``SOURCE#char=START,END``. Empty if their ids do not say so.
@@ -98,8 +98,8 @@ class Drawn:
     Attributes:
         key: The sample's id and the hash of its question, reference and retrieved contexts.
         stratum: The value of the field that the draw is stratified by; None if there is none.
-        weight: How many samples of the file it stands for: samples of its stratum, divided by the drawn samples of the stratum.
-        stratum_size: How many samples its stratum has; None without strata.
+        weight: How many samples of the file this sample stands for: samples of its stratum, divided by the drawn samples of the stratum.
+        stratum_size: The number of samples of its stratum; None without strata.
     """
 
     key: QuestionKey
@@ -115,8 +115,8 @@ class Draw:
     Attributes:
         seed: The seed of the random numbers.
         by: The field that it is stratified by, or None.
-        samples: How many samples could have been drawn.
-        drawn: Those that were.
+        samples: The number of samples that could be drawn.
+        drawn: The samples that were drawn.
     """
 
     seed: int
@@ -145,9 +145,10 @@ class PeopleAnswers:
     def __init__(self, path: Path) -> None:
         self.path: Path = path
         self.draw: Draw | None = None
+        # The answers, by the name of the person and the question.
         self.answers: dict[tuple[str, LabelQuestion], PersonAnswer] = {}
         self.size: int = 0
-        # What the files before the last one answer to each question, and which of these questions the last one answers anew.
+        # The answers in the files before the last file, by person and question; and the questions that the last file answers anew.
         self._earlier: dict[tuple[str, LabelQuestion], str] = {}
         self._replaced: list[tuple[str, LabelQuestion]] = []
         try:
@@ -175,11 +176,11 @@ class PeopleAnswers:
 
     def _check_drawn(self) -> None:
         """Check that each answer is about a drawn sample. Other answers would not count."""
-        drawn = set(self.get_drawn())
-        unknown_keys = [question.key for _, question in self.answers if question.key not in drawn]
+        drawn_keys = set(self.get_drawn())
+        unknown_keys = [question.key for _, question in self.answers if question.key not in drawn_keys]
         if not unknown_keys:
             return
-        drawn_ids = {id_ for id_, _ in drawn if id_ is not None}
+        drawn_ids = {id_ for id_, _ in drawn_keys if id_ is not None}
         other_texts = 0
         for id_, _ in unknown_keys:
             if id_ in drawn_ids:
@@ -226,7 +227,7 @@ class PeopleAnswers:
             raise self._problem(number) from None
 
     def _add_draw(self, draw: Draw, number: int) -> Draw:
-        """Return a further draw with the samples of the earlier ones, which it continues or stands beside."""
+        """Return a further draw with the samples of the earlier draws. It continues an earlier draw, or stands beside it."""
         if self.draw is None:
             return draw
         samples = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
@@ -275,7 +276,7 @@ class PeopleAnswers:
 
 def _parse_draw(data: dict[str, Any]) -> Draw:
     about = data["draw"]
-    drawn = tuple(
+    drawn_samples = tuple(
         Drawn(
             (item["sample_id"], item["hash"]),
             item["stratum"],
@@ -284,13 +285,13 @@ def _parse_draw(data: dict[str, Any]) -> Draw:
         )
         for item in data["drawn"]
     )
-    for item in drawn:
+    for item in drawn_samples:
         is_count = item.stratum_size is None or (
             type(item.stratum_size) is int and item.stratum_size > 0
         )
         if not 0 < item.weight <= MAX_WEIGHT or not is_count:
             raise ValueError
-    return Draw(about["seed"], about["by"], about["samples"], drawn)
+    return Draw(about["seed"], about["by"], about["samples"], drawn_samples)
 
 
 def _parse_answer(data: dict[str, Any]) -> PersonAnswer:
@@ -350,10 +351,10 @@ def labels_by_key(
             f"--annotator {annotator!r}: {file.path} has no answers under this name, only of {annotator_names}."
         )
     majorities = file.majority(annotator)
-    drawn = file.get_drawn()
+    drawn_by_key = file.get_drawn()
     labels: dict[QuestionKey, dict[str, Any]] = {}
     bare: set[QuestionKey] = set()
-    for key in drawn:
+    for key in drawn_by_key:
         answers = majorities.get(key, {})
         questions = list_questions(key, answers)
         if not answers.keys() <= set(questions):
@@ -369,9 +370,9 @@ def labels_by_key(
             f"{file.path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
         )
     _add_empty(labels, bare)
-    has_weights = len({item.weight for item in drawn.values()}) > 1
+    has_weights = len({item.weight for item in drawn_by_key.values()}) > 1
     for key, sample_labels in labels.items():
-        item = drawn[key]
+        item = drawn_by_key[key]
         if sample_labels and has_weights:
             sample_labels["weight"] = item.weight
         if sample_labels and item.stratum_size is not None:
@@ -405,8 +406,10 @@ def _add_empty(labels: dict[QuestionKey, dict[str, Any]], bare: set[QuestionKey]
     """Add an empty list to the samples without contexts that come before the person's last answer in the draw."""
     if not any(CONTEXTS in sample_labels for sample_labels in labels.values()):
         return
-    last = max(position for position, sample_labels in enumerate(labels.values()) if sample_labels)
-    for key in bare.intersection(list(labels)[: last + 1]):
+    last_position = max(
+        position for position, sample_labels in enumerate(labels.values()) if sample_labels
+    )
+    for key in bare.intersection(list(labels)[: last_position + 1]):
         labels[key][CONTEXTS] = []
 
 

@@ -82,7 +82,7 @@ class Origin(Plain):
 
     Attributes:
         name: The file, or the name that the caller gives the run; empty if there is no name.
-        samples: How many samples it has.
+        samples: The number of samples.
         judges: The judges.
         models: The models that answered.
         prompts: The versions of the prompts.
@@ -90,7 +90,7 @@ class Origin(Plain):
         libraries: The versions of this library.
         started: When it began; None if that is not known.
         commit: The commit that was measured, if CI named it.
-        branch: Its branch.
+        branch: The branch of the commit.
         tags: The groups that it was put in.
         outcomes: The outcomes of its gates.
     """
@@ -132,7 +132,7 @@ def _build_outcome(gate: Mapping[str, Any]) -> Outcome:
 
 
 def find_origin(run: object, provenances: Collection[Provenance], samples: int) -> Origin:
-    """Find where the results of a run come from: a file of them, `Results`, or rows alone."""
+    """Find where the results of a run come from: a file of results, `Results`, or rows alone."""
     if isinstance(run, (str, os.PathLike)):
         name = str(run)
         start = read_start(run)

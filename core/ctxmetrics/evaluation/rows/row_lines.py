@@ -1,11 +1,11 @@
 """A row of results as plain data: what `--out` and `Results.to_jsonl` write.
 
-One line a sample and metric. What several lines have in common is written once: a provenance in a line of its own,
-``{"provenance_id": 1, ..}``, before the first row that has it; the sample in the first line of its rows. The line holds enough
-to find the sample again, and its long texts only on request.
+A file has one line for each sample and metric. What several lines have in common is written once: a provenance in a line of its
+own, ``{"provenance_id": 1, ..}``, before the first row that has it; the sample in the first line of its rows. This line holds
+enough to find the sample again. It holds the sample's long texts only on request.
 
-Left out are: a field that has its default (null, an empty list, no usage), the text of a verdict that is its id, and a quote
-that the verdict's text has at the same place. `ctxmetrics.evaluation.rows.line_forms` declares the fields.
+A line leaves out three things: a field that has its default (null, an empty list, no usage); the text of a verdict, if the id is
+the same text; and a quote that the verdict's text has at the same place. `ctxmetrics.evaluation.rows.line_forms` declares the fields.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, build_record
 from ctxmetrics.scores.score import Provenance, Score, get_deferred
 from ctxmetrics.verdicts import Usage, Verdict
 
-# Fields that `_to_sparse` leaves out: a line does not hold them, or `to_lines` writes them in another form.
+# Fields that `_drop_defaults` leaves out: a line does not hold them, or `to_lines` writes them in another form.
 _LEFT_OUT_FIELDS: dict[type, set[str]] = {
     Score: {"provenance", "counted", "usage", "verdicts", "sample_id", "contexts"},
     Verdict: {"evidence"},
@@ -57,40 +57,40 @@ def to_lines(
     """
     if run and not provenances:
         yield {"provenance_id": 0, "run": run}
-    record = _to_sparse_record(build_record(row, keep_texts=keep_texts))
+    record = _drop_empty_fields(build_record(row, keep_texts=keep_texts))
     for index, score in enumerate(row.scores):
         number = provenances.get(score.provenance)
         if number is None:
             number = len(provenances) + 1
             provenances[score.provenance] = number
-            yield {"provenance_id": number, **_to_sparse(score.provenance)}
+            yield {"provenance_id": number, **_drop_defaults(score.provenance)}
         line: dict[str, Any] = {}
         if score.sample_id:
             line["sample_id"] = score.sample_id
         if index == 0:
             line["sample"] = record
-        line |= _to_sparse(score)
+        line |= _drop_defaults(score)
         if score.passed is not None:
             line["passed"] = score.passed
         line |= _describe_verdicts(score)
         if score.usage is not _NO_USAGE and score.usage != _NO_USAGE:
-            line["usage"] = _to_sparse(score.usage)
+            line["usage"] = _drop_defaults(score.usage)
         line["provenance_id"] = number
         yield line
 
 
-def _to_sparse_record(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _drop_empty_fields(record: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return the record of a sample without the fields that are empty."""
     if record is None:
         return None
-    sparse = {**record}
+    filled_fields = {**record}
     for name, empty in EMPTY_FIELDS.items():
-        if sparse.get(name, _ABSENT) == empty:
-            del sparse[name]
-    return sparse
+        if filled_fields.get(name, _ABSENT) == empty:
+            del filled_fields[name]
+    return filled_fields
 
 
-def _to_sparse(item: Any) -> dict[str, Any]:
+def _drop_defaults(item: Any) -> dict[str, Any]:
     """Return an object as plain data, without the fields that have their default."""
     data = {}
     get_values, defaults = _get_defaults(item.__class__)
@@ -106,18 +106,18 @@ def _to_sparse(item: Any) -> dict[str, Any]:
 def _get_defaults(cls: type) -> tuple[Callable[[Any], Sequence[Any]], tuple[tuple[str, Any], ...]]:
     """Return a function that gets the values of a dataclass, and the name and the default of each.
 
-    The text of a verdict has none: it is written even where it is empty.
+    The text of a verdict has no default: a line holds it even if it is empty.
     """
-    other_fields = _LEFT_OUT_FIELDS.get(cls, ())
+    left_out_fields = _LEFT_OUT_FIELDS.get(cls, ())
     defaults = {}
     for item in fields(cls):
-        if item.name not in other_fields:
+        if item.name not in left_out_fields:
             defaults[item.name] = MISSING if item.name == "text" else item.default
     return attrgetter(*defaults), tuple(defaults.items())
 
 
 def _describe_verdicts(score: Score) -> dict[str, Any]:
-    """Return the fields of a line about the verdicts of a score, and about the doubtful ones."""
+    """Return the fields of a line about the verdicts of a score, and about the doubtful verdicts among them."""
     deferred = get_deferred(score)
     verdicts_of_ids = deferred.to_dicts() if deferred else None
     if verdicts_of_ids is not None:  # plain data, so that no verdicts are made for the file
@@ -126,20 +126,20 @@ def _describe_verdicts(score: Score) -> dict[str, Any]:
     if score.verdicts:
         data["verdicts"] = [_shorten_verdict(verdict) for verdict in score.verdicts]
     if score.doubtful:
-        data["doubtful"] = dict(score.doubtful)
+        data["doubtful"] = dict(score.doubtful)  # the number of doubtful verdicts by code
     return data
 
 
 def _shorten_verdict(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as plain data, without repeated texts."""
-    short = _to_sparse(verdict)
+    short = _drop_defaults(verdict)
     if verdict.text == verdict.id:
         del short["text"]
     if not verdict.evidence:
         return short
     evidence = []
     for span in verdict.evidence:
-        short_span = _to_sparse(span)
+        short_span = _drop_defaults(span)
         if span.quote == cut_quote(verdict.text, span.start, span.end):
             del short_span["quote"]
         evidence.append(short_span)

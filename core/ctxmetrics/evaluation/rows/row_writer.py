@@ -1,7 +1,8 @@
 """The rows of a run, written as they are finished.
 
-They go to ``OUT.part``, in input order, those of samples that are finished together in one go, so that a kill costs these at
-most: the last line may be cut off then, and a run that is resumed drops it. At the end the file is renamed to ``OUT``.
+The rows go to ``OUT.part``, in input order. The rows of samples that are finished together are written at once. If the process is
+killed, at most these are lost: the last line may be cut off, and a resumed run drops such a line. At the end the file is renamed
+to ``OUT``.
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ class OutFile:
         path: The file.
         resume: Whether to keep the rows that ``PATH.part`` already has, if `known` accepts them.
         keep_texts: Write all fields of the samples.
-        start: The facts about the run.
+        run_facts: The facts about the run, for the first line of the file.
 
     Attributes:
-        part: The file of the rows until the run ends; None for a device or a pipe.
+        part_path: The path of ``PATH.part``, the file of the rows until the run ends; None for a device or a pipe.
 
     Raises:
         InputFileError: The file cannot be opened, or another run writes it.
@@ -76,13 +77,13 @@ class OutFile:
         *,
         resume: bool = False,
         keep_texts: bool = False,
-        start: Mapping[str, Any] = EMPTY,
+        run_facts: Mapping[str, Any] = EMPTY,
     ) -> None:
         self._path = path
         self._keep_texts = keep_texts
-        self._start = start
+        self._run_facts = run_facts
         self._target = find_target(path)
-        self.part: Path | None = None if self._target is None else add_part(self._target)
+        self.part_path: Path | None = None if self._target is None else add_part(self._target)
         # The lines of an earlier run, up to the first sample that is computed anew.
         self._earlier_lines: IO[bytes] | None = None
         self._reader: LineReader
@@ -93,18 +94,18 @@ class OutFile:
         check_table(path)
         if self._target is not None:
             check_ending(path)
-        check_writable(f"{path}{PART_ENDING}", self.part)
+        check_writable(f"{path}{PART_ENDING}", self.part_path)
         try:
-            if self._target is None or self.part is None:
-                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | BINARY_FLAG)
+            if self._target is None or self.part_path is None:
+                self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | BINARY_FLAG)
                 return
-            self._file = open_locked(self.part)
-            copy_mode(self._target, self._file)
+            self._descriptor = open_locked(self.part_path)
+            copy_mode(self._target, self._descriptor)
             if resume:
-                self._earlier_lines = self.part.open("rb")
+                self._earlier_lines = self.part_path.open("rb")
                 self._reader = LineReader()
             else:
-                os.ftruncate(self._file, 0)
+                os.ftruncate(self._descriptor, 0)
         except BlockingIOError:
             raise InputFileError(
                 f"{path}: another run is writing it. Wait for its end, or choose another file."
@@ -134,7 +135,7 @@ class OutFile:
         if scores is None:
             self._earlier_lines.close()
             self._earlier_lines = None
-            os.ftruncate(self._file, begin)
+            os.ftruncate(self._descriptor, begin)
         return scores
 
     def _read_scores(
@@ -174,8 +175,8 @@ class OutFile:
                 return None
             if line.provenance_id is not None:
                 provenance_numbers[score.provenance] = line.provenance_id
-            scores.append(replace(score, usage=Usage()))  # this run pays nothing for it
-        # Only now: the provenances of lines that are dropped are written again.
+            scores.append(replace(score, usage=Usage()))  # this run pays nothing for the score
+        # Only now all lines of the sample are accepted. Provenances of dropped lines must not stand here: they are written again.
         self._provenances.update(provenance_numbers)
         return scores
 
@@ -190,14 +191,14 @@ class OutFile:
         return None
 
     def add(self, row: Row) -> None:
-        """Add a row. `flush` writes its lines. None is added to a file that could not be written."""
+        """Add a row, whose lines `flush` will write. If writing has failed before, the row is ignored."""
         if not self._is_broken:
-            lines = to_lines(row, self._provenances, self._start, keep_texts=self._keep_texts)
+            lines = to_lines(row, self._provenances, self._run_facts, keep_texts=self._keep_texts)
             self._lines.extend(map(json_line, lines))
 
     @property
     def is_full(self) -> bool:
-        """Whether as many lines wait as are written at once."""
+        """Whether so many lines wait that they should be written."""
         return len(self._lines) >= _MAX_LINES_PER_WRITE
 
     def flush(self) -> None:
@@ -211,7 +212,7 @@ class OutFile:
         if not lines:
             return
         try:
-            append(self._file, *lines)
+            append(self._descriptor, *lines)
         except OSError as error:
             self._is_broken = True
             raise self._problem(error) from None
@@ -222,47 +223,48 @@ class OutFile:
         Raises:
             OutputFileError: The file cannot be renamed, or the table cannot be written.
         """
-        if self._target is None or self.part is None:
+        if self._target is None or self.part_path is None:
             return
         try:
-            os.fsync(self._file)
+            os.fsync(self._descriptor)
             if os.name == "nt":  # an open file cannot be renamed there
                 self._close()
             if is_table(self._target):
-                # The lines have the texts that were asked for: none is added.
-                rows = read_rows(self.part) if self.part.stat().st_size else ()
+                # If the caller wants texts, the lines already have them: so none are added here.
+                rows = read_rows(self.part_path) if self.part_path.stat().st_size else ()
                 write_tables(self._target, rows, keep_texts=False)
-                self.part.unlink()
+                self.part_path.unlink()
             elif self._target.suffix.lower() == get_ending(self._target):
-                self.part.replace(self._target)
+                self.part_path.replace(self._target)
             else:  # a name such as OUT.jsonl.gz
-                with self.part.open("rb") as lines:
+                with self.part_path.open("rb") as lines:
                     write_whole(self._target, lines)
-                self.part.unlink()
+                self.part_path.unlink()
         except OSError as error:
             raise self._problem(error) from None
         self._close()
 
     def _problem(self, error: OSError) -> OutputFileError:
         reason = error.strerror or error
-        note = "" if self.part is None else f"; the rows before are in {self.part}"
+        note = "" if self.part_path is None else f"; the rows before are in {self.part_path}"
         return OutputFileError(f"{self._path} cannot be written: {reason}{note}")
 
     def close(self) -> None:
         """Close the file and its lock. An empty ``PATH.part`` is removed."""
         if self._earlier_lines is not None:
             self._earlier_lines.close()
-        if self.part is not None and self._file >= 0:
-            is_empty = not os.fstat(self._file).st_size
+        if self.part_path is not None and self._descriptor >= 0:
+            is_empty = os.fstat(self._descriptor).st_size == 0
             if is_empty:
                 with suppress(OSError):
-                    self.part.unlink()
+                    self.part_path.unlink()
         self._close()
 
     def _close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        """Close the open file, if it is not closed yet. -1 stands for a closed file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 def _is_same_run(score: Score, sample: Sample, metric: Metric) -> bool:
@@ -273,6 +275,7 @@ def _is_same_run(score: Score, sample: Sample, metric: Metric) -> bool:
         return False
     judge = getattr(metric, "judge", None)
     judge_name = getattr(judge, "name", None)
-    expected = (judge_name, metric.formula_name, metric.convention, f"ctxmetrics {__version__}")
-    origin = score.provenance
-    return (origin.judge, origin.formula, origin.convention, origin.library) == expected
+    expected_origin = (judge_name, metric.formula_name, metric.convention, f"ctxmetrics {__version__}")
+    provenance = score.provenance
+    origin = (provenance.judge, provenance.formula, provenance.convention, provenance.library)
+    return origin == expected_origin

@@ -90,7 +90,7 @@ class Line(NamedTuple):
     """One line about a sample and metric.
 
     Attributes:
-        number: Its number in the file.
+        number: The number of the line in the file.
         sample_id: The id of the sample.
         record: The facts about the sample in the file.
         provenance_id: The number of the provenance that stands in a line before it; None if it stands in this one.
@@ -151,16 +151,16 @@ class LineReader:
         Raises:
             CtxMetricsError: The lines hold an invalid sample.
         """
-        last = lines[-1]
+        last_line = lines[-1]
         sample = None
-        if last.record is not None:
-            fields = dict(last.record)
+        if last_line.record is not None:
+            fields = dict(last_line.record)
             for name in FIELDS_BESIDE_SAMPLE:
                 fields.pop(name, None)
-            fields["id"] = last.sample_id
+            fields["id"] = last_line.sample_id
             sample = Sample(**fields)
         scores = tuple(line.score for line in lines)
-        return Row(index, sample, last.sample_id, scores, last.record)
+        return Row(index, sample, last_line.sample_id, scores, last_line.record)
 
     def _parse(self, text: bytes) -> dict[str, Any] | None:
         """Read the fields of a line about a sample. Return None if it is about the run, or a provenance, which is remembered."""
@@ -230,11 +230,23 @@ def _belongs(line: Line, group: Sequence[Line]) -> bool:
 
 
 def _read_line(reader: LineReader, text: bytes, number: int, name: str) -> Line | None:
+    """Read a line of a file of results.
+
+    Args:
+        reader: Reads the line, with the shared data of the lines before.
+        text: The line.
+        number: The number of the line, from 1.
+        name: The name of the file.
+
+    Raises:
+        InputFileError: The line is no result.
+    """
     try:
         return reader.read(text, number)
     except ValueError as error:
+        # The caller wants results. If already the first line is a sample, the whole file is one of samples.
         if number == 1 and _is_sample(text):
-            raise InputFileError(_describe_samples(name)) from None
+            raise InputFileError(_describe_samples_file(name)) from None
         problem = _describe_bad_line(text, error)
     raise InputFileError(f"{name}, line {number}: {problem}")
 
@@ -268,10 +280,10 @@ def _is_sample(line: bytes) -> bool:
     return len(sample_fields) > 1
 
 
-def _describe_samples(name: str) -> str:
+def _describe_samples_file(file_name: str) -> str:
     """Say that a file holds samples in the place of results, and how they become results."""
-    out = shlex.quote(str(Path(name).with_suffix(".results.jsonl")))
+    out = shlex.quote(str(Path(file_name).with_suffix(".results.jsonl")))
     return (
-        f"{name} holds samples, not results; score it first: ctxmetrics score {shlex.quote(name)} --out {out} (in Python "
+        f"{file_name} holds samples, not results; score it first: ctxmetrics score {shlex.quote(file_name)} --out {out} (in Python "
         "evaluate(path, metrics).to_jsonl(out))."
     )

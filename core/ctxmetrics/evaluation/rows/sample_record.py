@@ -75,16 +75,19 @@ def content_hash(sample: Sample) -> str:
 
 
 def _hash_fields(sample: Sample, fields: Mapping[str, Any]) -> str:
-    scored = {name: value for name, value in fields.items() if name not in _UNSCORED_FIELDS}
-    if sample.stages:  # a hash of a mapping does not see its order
-        scored["order"] = list(sample.stages)
-    return digest(scored)
+    scored_fields = {name: value for name, value in fields.items() if name not in _UNSCORED_FIELDS}
+    if (
+        sample.stages
+    ):  # the hash of a mapping does not depend on the order of its keys, but the order of stages counts
+        scored_fields["order"] = list(sample.stages)
+    return digest(scored_fields)
 
 
 def texts_key(row: Row) -> tuple[str | None, str]:
     """Return the key that joins a row and a labelled sample: the id, and a hash of the texts that a labelling person sees.
 
-    That is a hash of the hashes of question and reference, and of each context; of a baseline, the beginning of it.
+    The hash is made from other hashes: one of question and reference together, and one of each context. A row of a baseline holds
+    only the beginning of this hash.
     """
     record = build_record(row) or {}
     if "key" in record:

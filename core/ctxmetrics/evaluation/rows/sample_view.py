@@ -20,7 +20,7 @@ def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dic
 
     Args:
         sample: The sample; None if the run did not keep it.
-        scores: Its scores by metric.
+        scores: The sample's scores by metric.
     """
     units = next((score for score in scores.values() if score.attribution and score.verdicts), None)
     rated = [score for score in scores.values() if score.counted[0] == "context"]
@@ -98,7 +98,7 @@ def _split_context(
 
     Args:
         text: The context.
-        context: Its index.
+        context: The index of the context.
         evidence: Verdicts and their keys; the evidence of one without a key is marked alone.
     """
     spans = _find_spans(text, context, evidence)

@@ -71,7 +71,7 @@ def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
     """
     from pydantic_core import ValidationError
 
-    # Validate it as JSON, so that the same rules hold as for a file.
+    # Validate the data as JSON, so that the same rules hold as for a file.
     text = json.dumps(data, default=str).encode()
     try:
         return form.validate_json(with_whole_characters(text))

@@ -84,7 +84,7 @@ def check_ending(path: str | os.PathLike[str]) -> None:
 
 
 def verdicts_beside(path: str | os.PathLike[str]) -> Path | None:
-    """Name the file of the verdicts beside a table. Return None if they stand in it."""
+    """Name the file of the verdicts beside a table. Return None if the verdicts stand in the table."""
     file_path = Path(path)
     if not is_table(file_path) or file_path.suffix.lower() == ".xlsx":
         return None

@@ -51,8 +51,10 @@ class _ValueReader(LineReader):
 
     def build_row(self, index: int, lines: Sequence[Line]) -> Row:
         """Build the row of a sample, without the sample."""
-        last = lines[-1]
-        return Row(index, None, last.sample_id, tuple(line.score for line in lines), last.record)
+        last_line = lines[-1]
+        return Row(
+            index, None, last_line.sample_id, tuple(line.score for line in lines), last_line.record
+        )
 
 
 def _find_verdict(data: dict[str, Any]) -> Verdict:

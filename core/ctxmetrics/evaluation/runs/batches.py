@@ -150,9 +150,9 @@ class BatchScorer:
                 list_metrics.setdefault(metric.requires, []).append(metric)
             else:
                 sample_metrics.append(metric)
-        scored: dict[str, list[Any]] = {name: [] for name in self.columns}
+        values_by_column: dict[str, list[Any]] = {name: [] for name in self.columns}
         for fields, metrics in list_metrics.items():
-            present_fields |= self._score_lists(frame, fields, metrics, scored, first_row)
+            present_fields |= self._score_lists(frame, fields, metrics, values_by_column, first_row)
         samples = _read_samples(frame, self.plan, first_row) if sample_metrics else []
         required_fields = {name for metric in self.metrics for name in metric.requires}
         for name in required_fields:
@@ -164,11 +164,11 @@ class BatchScorer:
         if whole and len(frame):
             check_present(self.metrics, required_fields - present_fields)
         if sample_metrics:
-            self._score_samples(samples, sample_metrics, scored, first_row)
+            self._score_samples(samples, sample_metrics, values_by_column, first_row)
         namespace = nw.get_native_namespace(frame)
         dtypes = {float: nw.Float64(), str: nw.String()}
         series = [
-            nw.new_series(name, scored[name], dtypes[value_type], native_namespace=namespace)
+            nw.new_series(name, values_by_column[name], dtypes[value_type], native_namespace=namespace)
             for name, value_type in self.columns.items()
         ]
         return frame.with_columns(*series).to_native()  # type: ignore[no-any-return]  # a table of the same kind
@@ -446,13 +446,19 @@ def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
 
 
 def _reads_two_lists(metric: ListMetric) -> bool:
-    """Tell whether two lists that are not empty are all that a metric reads, and it can score any two of them."""
+    """Tell whether a metric reads nothing but two lists, and can score any two lists that are not empty."""
     has_own_score = type(metric).score is not ListMetric.score
     has_own_lists = type(metric).lists_to_compare is not ListMetric.lists_to_compare
     if has_own_score or (has_own_lists and not metric.reads_grades):
         return False
     has_function_of_user = callable(getattr(metric, "similarity", None))  # which may fail
     return metric.top_k != 0 and not has_function_of_user
+
+
+def _read_fields(plan: Plan, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the fields of a row of a table."""
+    fields, _ = plan.apply(row)
+    return fields
 
 
 def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
@@ -463,15 +469,20 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     """
     import narwhals.stable.v1 as nw
 
-    rows = ((plan.apply(row)[0], str(row_number)) for row_number, row in enumerate(plain_rows(frame)))
+    # `group_rows` takes texts as the places of rows: here, the numbers of the rows as texts.
+    rows = (
+        (_read_fields(plan, row), str(row_number)) for row_number, row in enumerate(plain_rows(frame))
+    )
+    # One pair for each group: its joined fields, and the number of its first row.
     groups = list(group_rows(rows, key, plan.reading.mapping, plan.reading.order))
-    log_orders(values.get("metadata") or {} for values, _ in groups)
-    grouped = frame[[int(row_number) for _, row_number in groups]]
+    log_orders(fields.get("metadata") or {} for fields, _ in groups)
+    grouped = frame[[int(first_row_number) for _, first_row_number in groups]]
     namespace = nw.get_native_namespace(frame)
     for name in LIST_FIELDS:
+        # A column of its own, else the path at which the first rows have the field.
         column = plan.column_of(name, frame.columns) or plan.reading.mapping.get(name)
         if column in frame.columns:
-            lists = [values.get(name) for values, _ in groups]
+            lists = [fields.get(name) for fields, _ in groups]
             grouped = grouped.with_columns(
                 nw.new_series(str(column), lists, native_namespace=namespace)
             )

@@ -1,4 +1,4 @@
-"""Labelled samples that come with the library (``controls.json``, described in ``controls.md``): is a judge right about them?
+"""Labelled samples that come with the library (``controls.json``, described in ``controls.md``): they show whether a judge is right.
 
 `check_judge` has all of them judged, and `check_model` tries a model with one. A run that asks for controls judges some of
 them between its own samples. The judge's verdicts on texts whose truth is known show whether it says one thing to
@@ -182,9 +182,10 @@ class ControlRun:
         # By the id of a control: its half of the controls, and the ids of the verdicts that count.
         self._counted: dict[str, tuple[str, Sequence[str]]] = {}
         self._judged = 0
-        # By group of verdicts, how many there are and how many are right; by kind of sample, how many are wrong.
+        # For each group of verdicts: how many there are, and how many are right.
         self._verdicts: Counter[str] = Counter()
         self._right: Counter[str] = Counter()
+        # For each kind of sample: how many verdicts are wrong.
         self._wrong: Counter[str] = Counter()
         self._usage = Usage()
 
@@ -311,7 +312,8 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
         id_letters: The first letters of the ids that may be chosen: ``"s"``, ``"c"`` or both.
     """
     ids_by_kind: dict[str, list[str]] = {}
-    # By the first letter of the id and the right verdict: for each id the share of opposite ones beside it, and its sample.
+    # The key: the first letter of an id, and the right verdict. The values: for each such id the share of opposite verdicts in its
+    # sample, the id, and the sample.
     candidates: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
     for labelled in samples:
         sample_id = str(labelled.sample.id)

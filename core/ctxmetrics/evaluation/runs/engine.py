@@ -87,7 +87,7 @@ class _Job:
         sample: The sample.
         metrics: The metrics that score the sample.
         scores: For each metric a score, or a task if the metric waits for something. Empty if the run was stopped before.
-        known: Whether the scores were read from the file of an earlier run.
+        was_read: Whether the scores were read from the file of an earlier run.
         tasks: The tasks that the job waits for.
         control: The true verdicts of a control sample; None for a sample of the run.
         waits_for: The requests whose batches are not answered yet.
@@ -97,7 +97,7 @@ class _Job:
     sample: Sample
     metrics: Sequence[Metric]
     scores: Sequence[Score | asyncio.Future[Score]] = ()
-    known: bool = False
+    was_read: bool = False
     tasks: Sequence[asyncio.Future[Score]] = ()
     control: LabelledSample | None = None
     waits_for: list[str] = dataclasses.field(default_factory=list)
@@ -112,9 +112,9 @@ class Evaluation:
         judge: As for `evaluate`.
         controls: As for `evaluate`.
         memo: The store of finished judgements; None: the memory of the process.
-        keep: Whether the results keep whole rows. None: they do unless there is ``out``.
+        keep: Whether the results keep whole rows. None: they keep whole rows if there is no ``out``.
         resume: Whether to take over the rows that a stopped run left in ``OUT.part``. It has no effect with ``keep``.
-        stores: Whether new judgements go into the cache. Else only this run uses them.
+        stores: Whether new judgements are stored in the cache. If not, only this run uses these judgements.
         in_caller: Whether the calling thread reads the samples, if they are no list (`run_in_caller`).
         first: The position of the first sample, for messages about samples without an id.
         again: A function that opens the samples once more, for a run in batches. None: samples that are no iterator are read
@@ -138,7 +138,7 @@ class Evaluation:
         again: Callable[[], Any] | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
-        checked = check_options(options)
+        checked_options = check_options(options)
         if again is None and not isinstance(samples, Iterator):
             again = partial(_return, samples)
         if isinstance(samples, (str, os.PathLike)):
@@ -146,52 +146,54 @@ class Evaluation:
             samples = read_samples(samples)
         judge = coerce_text(judge)
         path = getattr(samples, "path", None)
-        out = checked["out"]
+        out = checked_options["out"]
         if out is not None:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
-        batch: Batch | None = checked["batch"]
+        batch: Batch | None = checked_options["batch"]
         in_caller = in_caller and batch is None and not isinstance(samples, (list, tuple))
         source_class = CallerSource if in_caller else Source
         self.source: Source = source_class(samples, self.metrics)
         self._controls: ControlRun | None = None
         self._control_count = controls
-        self._joined = {} if checked["one_context"] else self.source.joined
-        self._options: Mapping[str, Any] = checked
+        self._separators_of_joined_lists = {} if checked_options["one_context"] else self.source.joined
+        self._options: Mapping[str, Any] = checked_options
         self._telemetry: Telemetry | None = None
-        if checked["telemetry"]:
-            self._telemetry = open_telemetry(checked["telemetry"], keep_texts=checked["keep_texts"])
+        if checked_options["telemetry"]:
+            self._telemetry = open_telemetry(
+                checked_options["telemetry"], keep_texts=checked_options["keep_texts"]
+            )
         self._memo = memo
         self._again = again
-        self._rounds: BatchRounds | None = None
+        self._batch_rounds: BatchRounds | None = None
         if batch is not None:
             if again is None and batch.mode == "wait":
                 raise ParameterError(
                     "evaluate: an iterator can be read once, and a run in batches reads its samples again. Give a list or a "
                     "path, or Batch(mode='submit')."
                 )
-            if checked["telemetry"]:
+            if checked_options["telemetry"]:
                 raise ParameterError(
                     "evaluate: a run in batches scores several times, and sends no events. Leave telemetry (--otel) out."
                 )
             # Imported here: it loads the clients of providers, which other runs do not need.
             from ctxmetrics.evaluation.batching.rounds import BatchRounds
 
-            self._rounds = BatchRounds(batch, self.metrics, out)
+            self._batch_rounds = BatchRounds(batch, self.metrics, out)
         self._run = self._build_run()
         self._file: str | None = None if path is None else str(path)
         self._keep = out is None if keep is None else keep
         self._resume = resume and not self._keep
         self._stores = stores
-        self._first = first
+        self._first_index = first
         self._stopped: str | None = None
         self._out_of_time = False
         self._jobs: deque[_Job] = deque()
-        self._running = 0
+        self._running_count = 0
         # The time at which other tasks last had a turn.
-        self._paused = 0.0
+        self._last_pause_time = 0.0
         # This event is set when a sample is read, finished or collected, or when the run is stopped.
-        self._changed = asyncio.Event()
+        self._change_event = asyncio.Event()
 
     def _build_run(self) -> Run:
         """Build the state of the requests, and restart the controls."""
@@ -227,12 +229,12 @@ class Evaluation:
                     task.cancel()
             self.source.stop()
             asyncio.get_running_loop().call_later(GRACE_SECONDS, self._leave_behind)
-            self._changed.set()
+            self._change_event.set()
 
     def _leave_behind(self) -> None:
         """Stop waiting for jobs that do not end in time."""
         self._out_of_time = True
-        self._changed.set()
+        self._change_event.set()
 
     async def go(self) -> Results:
         """Score all samples within the deadline."""
@@ -243,14 +245,14 @@ class Evaluation:
                 stack.callback(
                     asyncio.get_running_loop().call_later(deadline, self.stop, reason).cancel
                 )
-            if self._rounds is None:
+            if self._batch_rounds is None:
                 return await self._score_all()
-            return await self._go_in_rounds(self._rounds)
+            return await self._go_in_rounds(self._batch_rounds)
 
     async def _go_in_rounds(self, rounds: BatchRounds) -> Results:
         """Score with the replies that exist, and repeat it with new replies until no reply is missing."""
         if not await rounds.open(self._sleep):
-            self._rounds = None  # it was stopped: nothing is asked
+            self._batch_rounds = None  # it was stopped: nothing is asked
             return await self._score_all()
         try:
             while True:
@@ -269,10 +271,10 @@ class Evaluation:
 
     async def _sleep(self, seconds: float) -> bool:
         """Sleep until the time is over or the run is stopped. Return whether the run goes on."""
-        self._changed.clear()
+        self._change_event.clear()
         if self._stopped is None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), seconds)
+                await asyncio.wait_for(self._change_event.wait(), seconds)
         return self._stopped is None
 
     async def _score_all(self) -> Results:
@@ -299,7 +301,7 @@ class Evaluation:
                     counting_progress(options["progress"], self.source.count(), run)
                 )
             reader = asyncio.create_task(self._read(file, advance))
-            reader.add_done_callback(lambda _: self._changed.set())
+            reader.add_done_callback(lambda _: self._change_event.set())
             try:
                 failed = await self._collect(reader, file, results)
             except CtxMetricsError as error:
@@ -309,11 +311,11 @@ class Evaluation:
                 await self._cancel_tasks(reader)
                 judge_is_down = self._find_breaker_message()
                 self._describe_end(results, judge_is_down)
-            if self._rounds is not None:
+            if self._batch_rounds is not None:
                 run_is_whole = judge_is_down is None and self._stopped is None
-                problem = await self._rounds.submit(run_is_whole=run_is_whole)
+                problem = await self._batch_rounds.submit(run_is_whole=run_is_whole)
                 results.stopped = problem or results.stopped
-                results.batches = self._rounds.report
+                results.batches = self._batch_rounds.report
             if file is not None:
                 self._finish(file, results)
         if results.stopped is None and failed:
@@ -329,7 +331,7 @@ class Evaluation:
         if options["out"] is None:
             return None
         return OutFile(
-            options["out"], resume=self._resume, keep_texts=options["keep_texts"], start=start
+            options["out"], resume=self._resume, keep_texts=options["keep_texts"], run_facts=start
         )
 
     async def _cancel_tasks(self, reader: asyncio.Future[Any]) -> None:
@@ -368,13 +370,15 @@ class Evaluation:
         if results.stopped is None and not results.unanswered:
             try:
                 file.finish()
-                if self._rounds is not None and self._run.cache is not None:
-                    self._rounds.journal.drop_replies()
+                if self._batch_rounds is not None and self._run.cache is not None:
+                    self._batch_rounds.journal.drop_replies()
             except OutputFileError as error:
                 results.stopped = str(error)
-        elif file.part is not None and not results.waits_for_batches:
+        elif file.part_path is not None and not results.waits_for_batches:
             _log.warning(
-                "%s was not written: the rows of this run are in %s", self._options["out"], file.part
+                "%s was not written: the rows of this run are in %s",
+                self._options["out"],
+                file.part_path,
             )
 
     def _warn_of_samples(self) -> None:
@@ -385,7 +389,7 @@ class Evaluation:
                 "samples: %r says which of several retrievals of a question a sample is (%s): a mean over all is that of none",
                 name, join_first(values),
             )  # fmt: skip
-        for field, separator in self._joined.items():
+        for field, separator in self._separators_of_joined_lists.items():
             if any(reads_unsplit_passages(metric, field) for metric in self.metrics):
                 _log.warning("samples: %s", describe_unsplit_passages(field, separator))
 
@@ -397,13 +401,13 @@ class Evaluation:
             advance: Called when a sample is finished, to move the progress bar; None if there is no bar.
         """
         self._warn_of_samples()
-        index = self._first
+        index = self._first_index
         is_context_dropped = False
         while (
             sample := await self.source.next(SAMPLES_PER_REQUEST * self._run.max_concurrency)
         ) is not None:
             if self._controls:
-                await self._start_controls(self._controls, index - self._first, sample)
+                await self._start_controls(self._controls, index - self._first_index, sample)
             if self._options["drop_self"]:
                 sample = drop_self(sample)
                 is_context_dropped = is_context_dropped or DROPPED in sample.metadata
@@ -411,7 +415,7 @@ class Evaluation:
             scores = None if file is None else file.known(sample, self.metrics)
             if scores is not None:
                 job.scores = scores
-                job.known = True
+                job.was_read = True
             await self._start(job, advance)
             index += 1
         if self._controls:
@@ -428,41 +432,43 @@ class Evaluation:
     ) -> None:
         """Start the controls that are due before a sample."""
         for control in controls.due(before, sample):
-            # A control is no sample of the run: it has no index and does not move the progress bar.
+            # A control is no sample of the run: so its index is -1, and it does not move the progress bar.
             await self._start(_Job(-1, control.sample, controls.metrics, control=control), None)
 
     async def _start(self, job: _Job, advance: Callable[[bool], None] | None) -> None:
         """Start a sample, and wait until there is room for the next one."""
         max_concurrency = self._run.max_concurrency
-        if not job.known and self._stopped is None:
-            # Without batches no request is put off.
-            scope = nullcontext() if self._rounds is None else setting(waits_for, job.waits_for)
+        if not job.was_read and self._stopped is None:
+            # Only a run in batches puts requests off, and remembers which.
+            scope = nullcontext() if self._batch_rounds is None else setting(waits_for, job.waits_for)
             with scope:
                 job.scores = [self._score(metric, job.sample) for metric in job.metrics]
             job.tasks = [score for score in job.scores if asyncio.isfuture(score)]
         self._jobs.append(job)
-        self._changed.set()
+        self._change_event.set()
         if job.tasks:
-            self._running += 1
+            self._running_count += 1
             asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
-                partial(self._scored, job, advance)
+                partial(self._finish_job, job, advance)
             )
         elif job.scores:
-            self._scored(job, advance)
+            self._finish_job(job, advance)
             now = asyncio.get_running_loop().time()
-            if now - self._paused > PAUSE_SECONDS:  # where nothing waits, nothing else gets a turn
+            if (
+                now - self._last_pause_time > PAUSE_SECONDS
+            ):  # if no metric waits, other tasks get no turn
                 await asyncio.sleep(0)
-                self._paused = asyncio.get_running_loop().time()
+                self._last_pause_time = asyncio.get_running_loop().time()
         while self._stopped is None and (
-            self._running >= SAMPLES_PER_REQUEST * max_concurrency
+            self._running_count >= SAMPLES_PER_REQUEST * max_concurrency
             or len(self._jobs) >= BUFFERED_SAMPLES_PER_REQUEST * max_concurrency
         ):
-            self._changed.clear()
-            await self._changed.wait()
+            self._change_event.clear()
+            await self._change_event.wait()
 
     def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
         """Score a sample. If the metric waits for something, only begin to score it."""
-        for field, separator in self._joined.items():
+        for field, separator in self._separators_of_joined_lists.items():
             if reads_unsplit_passages(metric, field) and len(getattr(sample, field) or ()) == 1:
                 message = describe_unsplit_passages(field, separator)
                 return metric.make_score(sample, None, reason_code="joined_contexts", message=message)
@@ -470,7 +476,7 @@ class Evaluation:
             return asyncio.create_task(score_sample(metric, sample))
         return score_now(metric, sample)
 
-    def _scored(
+    def _finish_job(
         self,
         job: _Job,
         advance: Callable[[bool], None] | None,
@@ -478,17 +484,17 @@ class Evaluation:
     ) -> None:
         """Count a sample that has scores, or errors in their place. Scores that are still tasks are no failures."""
         if job.tasks:
-            self._running -= 1
+            self._running_count -= 1
         if advance is not None:
             scores: list[Any] = list(job.scores)
             if gathered is not None:
                 scores += gathered.result()
-            advance(not job.known and any(map(is_failure, scores)))
-        self._changed.set()
+            advance(not job.was_read and any(map(is_failure, scores)))
+        self._change_event.set()
 
     def _send(self, job: _Job, scores: Iterable[Score]) -> None:
         """Send the scores of a sample as events, if the run sends events. Scores of an earlier run were sent then."""
-        if self._telemetry is not None and not job.known:
+        if self._telemetry is not None and not job.was_read:
             for score in scores:
                 self._telemetry.send(score, job.sample.metadata)
 
@@ -531,24 +537,24 @@ class Evaluation:
     ) -> None:
         """Pass the rows on. Rows that are finished together are written together."""
         while self._jobs or not reader.done():
-            self._changed.clear()
+            self._change_event.clear()
             waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
             if not self._jobs or (waiting and not self._out_of_time):
                 self._flush(file)
-                await self._changed.wait()
+                await self._change_event.wait()
                 continue
             job = self._jobs[0]
             scores = self._finish_scores(job)
             row = Row(job.index, job.sample, job.sample.id, tuple(scores))
             self._jobs.popleft()
-            self._changed.set()
+            self._change_event.set()
             if self._controls and job.control:
                 if not has_pending(scores):
                     self._controls.add(job.control, scores)
                 continue
             results.add(row)
             self._send(job, scores)
-            if file is not None and not job.known:
+            if file is not None and not job.was_read:
                 file.add(row)
                 if file.is_full:
                     self._flush(file)

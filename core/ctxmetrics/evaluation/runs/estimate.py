@@ -250,7 +250,7 @@ def samples_for(results: Results, difference: float, *, changed: float | None = 
             Needed(
                 metric=name,
                 difference=difference,
-                part=run.part,
+                part=run.part_noun,
                 fewest=find_sample_count(by_parts, scale=run.scale),
                 samples=find_sample_count(by_samples, scale=run.scale),
                 fewest_changed=by_parts.changed,
@@ -308,8 +308,10 @@ class _DecisionCounter:
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
         """Return probabilities of 0, and count the cost of the request."""
-        read = len(state) + sum(_QUESTION_CHARACTERS + len(text) for text in questions.values())
-        usage = Usage(calls=1, prompt_tokens=_count_tokens(read))
+        character_count = len(state) + sum(
+            _QUESTION_CHARACTERS + len(text) for text in questions.values()
+        )
+        usage = Usage(calls=1, prompt_tokens=_count_tokens(character_count))
         return Decisions(probabilities=dict.fromkeys(questions, 0.0), usage=usage)
 
 

@@ -107,8 +107,8 @@ async def aevaluate(
 ) -> Results:
     """Score many samples, inside a running loop. Arguments, result and errors are those of `evaluate`.
 
-    Iterables are read in the loop's thread. When it is cancelled, no results are returned; give ``deadline=`` or
-    ``out=`` to have them.
+    Iterables are read in the loop's thread. If the task is cancelled, no results are returned. To keep the partial results,
+    give ``deadline=`` or ``out=``.
     """
     try:
         asyncio.get_running_loop()

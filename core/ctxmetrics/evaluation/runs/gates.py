@@ -114,8 +114,12 @@ def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | C
 
 def describe_overruled(item: Difference, margin: float) -> str | None:
     """Describe why a loss that the judge shows does not fail the gate: the labels speak against it. Return None otherwise."""
-    alone = decide_loss(item.interval, None, margin)
-    if item.corrected is None or not alone or decide_loss(item.interval, item.corrected, margin):
+    judge_shows_loss = decide_loss(item.interval, None, margin)
+    if (
+        item.corrected is None
+        or not judge_shows_loss
+        or decide_loss(item.interval, item.corrected, margin)
+    ):
         return None
     corrected, correction = item.corrected.names
     return (
@@ -126,9 +130,9 @@ def describe_overruled(item: Difference, margin: float) -> str | None:
 
 def find_worse(before: Results, after: Results) -> str | None:
     """Return why a run must not replace a baseline: a mean fell, or something is missing. Return None if it may replace it."""
-    missing = [name for name in before.metrics if name not in after.metrics]
-    if missing:
-        return f"this run has no {missing[0]}"
+    missing_metrics = [name for name in before.metrics if name not in after.metrics]
+    if missing_metrics:
+        return f"this run has no {missing_metrics[0]}"
     try:
         comparison = compare(before, after)
     except ParameterError as error:
@@ -145,10 +149,10 @@ def _find_problem(
     comparison: Comparison, item: Difference, problem: str | None, basis: Difference | Corrected
 ) -> str | None:
     """Return why a gate fails: values are missing, there is one sample only, or it fell. Return None otherwise."""
-    missing = len(comparison.only_before)
-    if missing:
+    missing_count = len(comparison.only_before)
+    if missing_count:
         return (
-            f"{plural(missing, 'sample')} of the first run {'is' if missing == 1 else 'are'} not in the second; "
+            f"{plural(missing_count, 'sample')} of the first run {'is' if missing_count == 1 else 'are'} not in the second; "
             "score both on the same samples"
         )
     if item.values_lost:

@@ -199,7 +199,7 @@ class _RunSamples:
 def _list_changes(before: _RunSamples, after: _RunSamples) -> Iterable[str]:
     """Yield which samples differ between two runs, and whether the index does."""
     if before.keys != after.keys:
-        new = plural(len(after.keys - before.keys), "new sample")
-        yield f"{new}, {len(before.keys - after.keys)} gone"
+        new_samples = plural(len(after.keys - before.keys), "new sample")
+        yield f"{new_samples}, {len(before.keys - after.keys)} gone"
     notes, _ = index_notes(before.index, after.index)
     yield from notes

@@ -56,77 +56,83 @@ class LabelledGate:
     def simulate(self, changes: Changes, judge: Judge) -> tuple[float, float]:
         """Simulate how often the gate is red, or passes, without labels and with them.
 
-        For ``--max-drop`` that is how often it is red, for ``--not-worse`` how often it passes.
+        Returns:
+            Two shares of the simulated comparisons: without labels, and with labels. In these comparisons ``--max-drop`` is red,
+            or ``--not-worse`` passes.
 
         Args:
             changes: The true changes. For an ``inventing`` judge: the changes that the judge invents, while nothing truly changes.
             judge: ``good`` sees 80 % of the changes and invents some in 5 % of the other samples; ``blind`` sees none.
         """
         source = np.random.default_rng(_RANDOM_SEED)
-        decided_without = 0
+        decided_without_labels = 0
         decided_with_labels = 0
         for _ in range(_SIMULATION_COUNT):
-            people_differences, values = _draw_differences(source, changes, judge, self.samples)
+            people_differences, values = _simulate_differences(source, changes, judge, self.samples)
             judged = paired_mean(values.tolist(), scale=self.scale)
             labels = self._label(source, people_differences, values)
             if self.option == "--max-drop":
-                alone = judged.p <= SIGNIFICANCE_LEVEL and decide_loss(
+                decides_without_labels = judged.p <= SIGNIFICANCE_LEVEL and decide_loss(
                     judged.interval, None, self.margin
                 )
                 deciding_p = choose_p(judged.mean, judged.p, labels)
-                decision = deciding_p <= SIGNIFICANCE_LEVEL and decide_loss(
+                decides_with_labels = deciding_p <= SIGNIFICANCE_LEVEL and decide_loss(
                     judged.interval, labels, self.margin
                 )
             else:
-                alone = decide_no_loss(judged.interval, None, self.margin)
-                decision = decide_no_loss(judged.interval, labels, self.margin)
-            if alone:
-                decided_without += 1
-            if decision:
+                decides_without_labels = decide_no_loss(judged.interval, None, self.margin)
+                decides_with_labels = decide_no_loss(judged.interval, labels, self.margin)
+            if decides_without_labels:
+                decided_without_labels += 1
+            if decides_with_labels:
                 decided_with_labels += 1
-        return decided_without / _SIMULATION_COUNT, decided_with_labels / _SIMULATION_COUNT
+        return decided_without_labels / _SIMULATION_COUNT, decided_with_labels / _SIMULATION_COUNT
 
     def _label(
         self, source: np.random.Generator, people: _Numbers, judge: _Numbers
     ) -> LabelledDifference:
-        """Label some samples, drawn from those that changed by the judge and those that did not."""
+        """Label random samples: some of those that changed by the judge, and some of those that did not."""
         order = source.permutation(len(judge))
         has_changed = np.abs(judge[order]) > ROUNDING_ERROR
         strata = order[has_changed], order[~has_changed]
         counts = share_out_labels(self.labels, *map(len, strata))
-        drawn: list[int] = []
+        labelled: list[int] = []
         unlabelled: list[int] = []
         weights: list[float] = []
         for members, count in zip(strata, counts, strict=True):
-            drawn += members[:count].tolist()
+            labelled += members[:count].tolist()
             unlabelled += members[count:].tolist()
             weights += [len(members) / max(count, 1)] * count
         return labelled_difference(
-            people[drawn].tolist(),
-            judge[drawn].tolist(),
+            people[labelled].tolist(),
+            judge[labelled].tolist(),
             judge[unlabelled].tolist(),
             weights=weights,
             scale=self.scale,
         )
 
 
-def _draw_differences(
+def _simulate_differences(
     source: np.random.Generator, changes: Changes, judge: Judge, samples: int
 ) -> tuple[_Numbers, _Numbers]:
-    """Draw the differences of a comparison by people and by the judge."""
+    """Simulate the differences of a comparison at random: those by people, and those by the judge."""
     sizes = np.append(changes.sizes, 0.0)
     shares = np.append(changes.shares, max(1 - changes.changed, 0.0))
-    drawn = source.choice(sizes, samples, p=shares / shares.sum())
-    nothing = np.zeros(samples)
+    true_differences = source.choice(sizes, samples, p=shares / shares.sum())
+    no_differences = np.zeros(samples)
     if judge == "inventing":
-        return nothing, drawn
+        return no_differences, true_differences
     if judge == "blind" or not len(changes.sizes):
-        return drawn, nothing
-    invented = source.choice(np.abs(changes.sizes), samples) * source.choice([-1.0, 1.0], samples)
-    invents = source.random(samples) < _INVENTED_SHARE
-    sees = source.random(samples) < _SEEN_SHARE
-    by_judge = np.where(drawn != 0, np.where(sees, drawn, 0.0), np.where(invents, invented, 0.0))
-    return drawn, by_judge
+        return true_differences, no_differences
+    invented_differences = source.choice(np.abs(changes.sizes), samples) * source.choice(
+        [-1.0, 1.0], samples
+    )
+    is_invented = source.random(samples) < _INVENTED_SHARE
+    is_seen = source.random(samples) < _SEEN_SHARE
+    judged_changes = np.where(is_seen, true_differences, 0.0)
+    judged_others = np.where(is_invented, invented_differences, 0.0)
+    by_judge = np.where(true_differences != 0, judged_changes, judged_others)
+    return true_differences, by_judge
 
 
 def describe_labels(
@@ -150,13 +156,13 @@ def describe_labels(
     good_judge = f"a judge that sees {100 * _SEEN_SHARE:g} % of the changes and invents {100 * _INVENTED_SHARE:g} %"
     if option == "--max-drop":
         losses = find_losses(run, margin, changed)
-        if losses is None or losses.samples is None:
+        if losses is None or losses.by_samples is None:
             return f"{head}: so few samples show no loss, with labels or without"
-        changes = model.build(losses.samples, changed, whole=True)
+        changes = model.build(losses.by_samples, changed, whole=True)
         red_for_true = gate.simulate(changes, "good")
         red_for_invented = gate.simulate(changes, "inventing")
         return (
-            f"{head}: a true loss of {losses.samples:.3g} is red in {_percent(red_for_true)} with {good_judge}; "
+            f"{head}: a true loss of {losses.by_samples:.3g} is red in {_percent(red_for_true)} with {good_judge}; "
             f"such a loss that the judge invents, in {_percent(red_for_invented)}"
         )
     loss = max(_LOSS_IN_MARGINS * margin, _MIN_LOSS_SHARE * run.scale)

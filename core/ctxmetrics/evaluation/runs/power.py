@@ -36,13 +36,13 @@ class RunValues:
         metric: The metric's name.
         scale: The highest value of the metric.
         samples: The parts of its value that each sample can lose and win.
-        part: The noun for a part of a value, such as ``sentence``.
+        part_noun: The noun for a part of a value, such as ``sentence``.
     """
 
     metric: str
     scale: float
     samples: tuple[ValueParts, ...]
-    part: str
+    part_noun: str
 
     @property
     def values(self) -> list[float]:
@@ -60,16 +60,20 @@ class RunValues:
             ValueParts(self.scale - sample.value, sample.to_win, sample.to_lose)
             for sample in self.samples
         ]
-        return RunValues(self.metric, self.scale, tuple(samples), self.part)
+        return RunValues(self.metric, self.scale, tuple(samples), self.part_noun)
 
 
 def read_values(results: Results, name: str) -> RunValues:
-    """Read the values of a metric of a run, and of how many parts each consists."""
+    """Read the values of a metric of a run, and the number of parts of each value."""
     scores = [row[name] for row in results]
-    unit_name = next((score.counted[0] for score in scores if score.verdicts), "part")
+    part_noun = "part"
+    for score in scores:
+        if score.verdicts:
+            part_noun, _ = score.counted  # such as "sentence" and "supported"
+            break
     scale = results.by_metric[name].scale
     samples = [_read_parts(score, scale) for score in scores if score.value is not None]
-    return RunValues(name, scale, tuple(samples), unit_name)
+    return RunValues(name, scale, tuple(samples), part_noun)
 
 
 def _read_parts(score: Score, scale: float) -> ValueParts:
@@ -113,31 +117,36 @@ def _average_change(metric: Metric, hits: list[bool], value: float, *, changed: 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A figure for losses of single parts, and for losses of whole samples.
+    """A loss or a margin in two cases: each change takes a single part of a value, or each takes the whole value.
 
     Attributes:
-        parts: The figure if samples lose single parts; None if there is none.
-        samples: The figure if samples lose their whole values; None if there is none.
-        part: The noun for a part.
+        by_parts: The number if a change takes a single part; None if there is none.
+        by_samples: The number if a change takes the whole value of a sample; None if there is none.
+        part_noun: The noun for a part, such as ``sentence``.
     """
 
-    parts: float | None
-    samples: float | None
-    part: str
+    by_parts: float | None
+    by_samples: float | None
+    part_noun: str
 
     def __str__(self) -> str:
-        losses = sorted(loss for loss in (self.parts, self.samples) if loss is not None)
-        texts = [f"{loss:.3g}" for loss in losses]
+        ends = sorted(end for end in (self.by_parts, self.by_samples) if end is not None)
+        texts = [f"{end:.3g}" for end in ends]
         all_equal = len(set(texts)) == 1
         return texts[0] if all_equal else " to ".join(texts)
 
-    def explain(self, verb: str, short: str) -> str:
-        """Explain the two ends. The result is empty if both are equal."""
-        loss_of_parts = "none" if self.parts is None else f"{self.parts:.3g}"
-        samples = "none" if self.samples is None else f"{self.samples:.3g}"
-        if loss_of_parts == samples:
+    def explain(self, verb: str, short_verb: str) -> str:
+        """Explain the two ends. The result is empty if both are equal.
+
+        Args:
+            verb: The verb after the parts, such as "are lost".
+            short_verb: The verb after the samples, such as "are": the first verb completes its meaning.
+        """
+        by_parts = "none" if self.by_parts is None else f"{self.by_parts:.3g}"
+        by_samples = "none" if self.by_samples is None else f"{self.by_samples:.3g}"
+        if by_parts == by_samples:
             return ""
-        return f": {loss_of_parts} if single {self.part}s {verb}, {samples} if whole samples {short}"
+        return f": {by_parts} if single {self.part_noun}s {verb}, {by_samples} if whole samples {short_verb}"
 
 
 def describe_gate(
@@ -218,11 +227,11 @@ def find_losses(run: RunValues, margin: float, changed: float | None = None) -> 
             return None
         return find_first(is_seen, margin, largest_loss, halvings=_BISECTION_STEPS)
 
-    loss_of_parts = find(False)
-    samples = find(True)
-    return (
-        None if loss_of_parts is None and samples is None else Range(loss_of_parts, samples, run.part)
-    )
+    loss_by_parts = find(False)
+    loss_by_samples = find(True)
+    if loss_by_parts is None and loss_by_samples is None:
+        return None
+    return Range(loss_by_parts, loss_by_samples, run.part_noun)
 
 
 def find_margins(run: RunValues, changed: float) -> Range:
@@ -235,4 +244,4 @@ def find_margins(run: RunValues, changed: float) -> Range:
         compared = simulate(changes, len(run.samples), scale=run.scale)
         return max(0.0, -float(np.quantile(compared.low, 1 - TEST_POWER)))
 
-    return Range(find(False), find(True), run.part)
+    return Range(find(False), find(True), run.part_noun)

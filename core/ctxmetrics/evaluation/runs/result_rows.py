@@ -112,15 +112,15 @@ class ResultRows(Sequence[Row]):
             )
         if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
             raise ParameterError(f"worst: number={number!r} must be a whole number from 0.")
-        failed = []
-        scored = []
+        failed_rows = []
+        scored_rows = []
         for row in self:
             if row[metric].reason_code in NOT_FINAL:
-                failed.append(row)
+                failed_rows.append(row)
             elif row[metric].value is not None:
-                scored.append(row)
-        scored.sort(key=lambda row: row[metric].value or 0.0)
-        return [*failed, *scored][:number]
+                scored_rows.append(row)
+        scored_rows.sort(key=lambda row: row[metric].value or 0.0)
+        return [*failed_rows, *scored_rows][:number]
 
     @property
     def waits_for_batches(self) -> bool:

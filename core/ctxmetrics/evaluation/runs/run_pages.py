@@ -126,11 +126,11 @@ class RunPages:
         if first is not None:
             obstacle = "this run" if run.id == first.id else find_obstacle(first, run)
             return [(obstacle, None) if obstacle else ("compare", self.link_comparison(first, run))]
-        others = {"with the one before": find_before(runs, run), "with the newest": runs[-1]}
+        other_runs = {"with the one before": find_before(runs, run), "with the newest": runs[-1]}
         links: list[tuple[str, str | None]] = []
-        for text, other in others.items():
-            if other is not None and other is not run and find_obstacle(other, run) is None:
-                links.append((text, self.link_comparison(other, run)))
+        for text, other_run in other_runs.items():
+            if other_run is not None and other_run is not run and find_obstacle(other_run, run) is None:
+                links.append((text, self.link_comparison(other_run, run)))
         if self._compares_all:
             links.append(("with another", self._link("index", run.id)))
         return links
@@ -275,6 +275,7 @@ class ViewHandler(LocalHandler):
         if path == "question" and len(ids) == 1:
             return partial(pages.find_question, ids[0])
         runs = [run for run in map(pages.folder.find, ids) if run is not None]
+        # The functions that make a page, by its path and the number of runs in the address.
         makers: dict[tuple[str, int], Callable[..., str]] = {
             ("index", 0): pages.list_runs,
             ("index", 1): pages.list_runs,

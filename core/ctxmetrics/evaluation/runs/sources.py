@@ -62,12 +62,12 @@ _MAX_REST_SECONDS = 0.02
 class Source:
     """Returns the samples in order, each checked, in the event loop's own thread. No two have the same id.
 
-    Of a list, every sample is checked at once, before anything is paid. Any other iterable is read as the run goes
-    on, so it may be of any length.
+    Every sample of a list is checked at once, before anything is paid. Any other iterable is read during the run, so it may
+    be of any length.
 
     Args:
         samples: Samples, or mappings of their fields.
-        metrics: The metrics, for the fields they need.
+        metrics: The metrics. They say which fields the samples need.
 
     Attributes:
         total: How many samples there are, or None when that is not known.
@@ -126,7 +126,7 @@ class Source:
             for sample in checked[:LOOKAHEAD_ROWS]
             if sample.stages is None
         ]
-        # A list that repeats a question for each passage is refused. At least two samples are needed to see it.
+        # A list that repeats a question for each passage is refused. A single sample cannot show such a repetition.
         refusal = explain_refusal(records, {}) if len(records) > 1 else None
         self.setting = _find_setting_key(checked)
         if refusal is not None and self.setting is None:
@@ -211,7 +211,10 @@ class Source:
         )
 
     def _may_be_text(self, column: str) -> bool:
-        """Tell whether a column may hold texts of several words. The first values of a list of mappings are not known."""
+        """Tell whether a column may hold texts of several words.
+
+        Only a file remembers its first rows. Without a file, any column may hold such texts.
+        """
         if self._source is None:
             return True
         value = self._source.first_value(column)
@@ -221,7 +224,7 @@ class Source:
         """Return the next sample, or None at the end. For a stream, return None also if it was stopped.
 
         Args:
-            ahead: How many may be read at most before they are asked for.
+            ahead: The maximum number of samples that may be read before the caller asks for them.
 
         Raises:
             SampleError, MissingFieldError: As `read` raises.
@@ -340,17 +343,18 @@ def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
     Raises:
         MissingFieldError: Names all fields, and the metrics that need them.
     """
+    # The names of the metrics by the missing fields that they need.
     metrics_by_fields: dict[tuple[str, ...], list[str]] = {}
     for metric in metrics:
-        missing = tuple(name for name in metric.requires if name in lacking)
-        if missing:
-            metrics_by_fields.setdefault(missing, []).append(metric.name)
+        missing_fields = tuple(name for name in metric.requires if name in lacking)
+        if missing_fields:
+            metrics_by_fields.setdefault(missing_fields, []).append(metric.name)
     if not metrics_by_fields:
         return
     clauses = []
-    for missing, names in metrics_by_fields.items():
+    for missing_fields, names in metrics_by_fields.items():
         verb = "needs" if len(names) == 1 else "need"
-        clauses.append(f"{' or '.join(missing)}, which {' and '.join(names)} {verb}")
+        clauses.append(f"{' or '.join(missing_fields)}, which {' and '.join(names)} {verb}")
     raise MissingFieldError(
         f"No sample has {'; or '.join(clauses)}. Fill the field, name its column (columns=, on the command line --map), or "
         "leave the metric out."
@@ -391,12 +395,15 @@ class CallerSource(Source):
         # How many samples the loop asks for: each request puts a number.
         self._requested_counts: SimpleQueue[int] = SimpleQueue()
         self._has_ended = False
-        self._asked = 0
-        self._any_waits = any(metric.waits for metric in metrics)
-        self._arrived: deque[Sample | CtxMetricsError | None] = deque()
-        self._waits = False
-        self._woken = asyncio.Event()
-        self._woken_at = 0.0
+        # How many samples were asked for and not yet returned.
+        self._pending_count = 0
+        # Whether some metric waits for an answer, such as a judge's.
+        self._any_metric_waits = any(metric.waits for metric in metrics)
+        # The samples that were read and not yet returned. None is the end, an error is raised in the loop.
+        self._read_samples: deque[Sample | CtxMetricsError | None] = deque()
+        self._loop_waits = False
+        self._wake_event = asyncio.Event()
+        self._last_wake_time = 0.0
 
     def serve(self, until: Future[Any], before: int) -> None:
         """Read as many samples as `next` asks for, until a future is done. `run_sync` calls it in the caller's thread.
@@ -431,40 +438,40 @@ class CallerSource(Source):
             sample = self.read()
         except CtxMetricsError as error:
             sample = error
-        self._arrived.append(sample)
+        self._read_samples.append(sample)
         if not isinstance(sample, Sample):
             self._has_ended = True
-        if self._waits and (self._has_ended or self._is_due()):
-            self._waits = False
-            self._woken_at = time.monotonic()
-            background_loop().call_soon_threadsafe(self._woken.set)
+        if self._loop_waits and (self._has_ended or self._is_due()):
+            self._loop_waits = False
+            self._last_wake_time = time.monotonic()
+            background_loop().call_soon_threadsafe(self._wake_event.set)
 
     def _is_due(self) -> bool:
-        """Tell whether to wake the loop, which costs as much as to read a row: where nothing is judged, once for several rows."""
-        if self._any_waits or len(self._arrived) >= self._asked:
+        """Tell whether to wake the loop. To wake it costs as much as to read a row: if nothing is judged, it is woken once for several rows."""
+        if self._any_metric_waits or len(self._read_samples) >= self._pending_count:
             return True
-        return time.monotonic() - self._woken_at > _MAX_REST_SECONDS
+        return time.monotonic() - self._last_wake_time > _MAX_REST_SECONDS
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         # If nothing is judged, both threads would only wait for each other. So they take turns, and each handles a group of samples.
-        if not self._any_waits:
+        if not self._any_metric_waits:
             ahead = max(ahead, _SAMPLES_PER_GROUP)
-        if ahead > self._asked and (self._any_waits or not self._asked):
-            self._requested_counts.put(ahead - self._asked)
-            self._asked = ahead
-        while not self._arrived:
-            # The reader sets the event only while `_waits` is set. So check once more for samples that arrived before that.
-            self._woken.clear()
-            self._waits = True
-            if not self._arrived:
-                await self._woken.wait()
-        self._waits = False
-        sample_or_error = self._arrived.popleft()
-        self._asked -= 1
+        if ahead > self._pending_count and (self._any_metric_waits or not self._pending_count):
+            self._requested_counts.put(ahead - self._pending_count)
+            self._pending_count = ahead
+        while not self._read_samples:
+            # The reader sets the event only while `_loop_waits` is set. So check once more for samples that arrived before that.
+            self._wake_event.clear()
+            self._loop_waits = True
+            if not self._read_samples:
+                await self._wake_event.wait()
+        self._loop_waits = False
+        sample_or_error = self._read_samples.popleft()
+        self._pending_count -= 1
         if isinstance(sample_or_error, CtxMetricsError):
             raise sample_or_error
         return sample_or_error
 
     def stop(self) -> None:  # noqa: D102 - see `Source`
-        self._arrived.append(None)
-        self._woken.set()
+        self._read_samples.append(None)
+        self._wake_event.set()

@@ -77,11 +77,11 @@ def score_dataset(
         )
     if only:
         dataset = dataset.select(_find_rows(dataset, only))
-    before = dataset.with_format("arrow")[:]
-    scored = score_table(before, metrics, **options)
-    for name in scored.column_names:
-        if name not in before.column_names:
-            dataset = dataset.add_column(name, scored[name].to_pylist())
+    arrow_table = dataset.with_format("arrow")[:]
+    scored_table = score_table(arrow_table, metrics, **options)
+    for name in scored_table.column_names:
+        if name not in arrow_table.column_names:
+            dataset = dataset.add_column(name, scored_table[name].to_pylist())
     return dataset
 
 
@@ -155,8 +155,10 @@ def score_table(
     }
     if type(table).__module__.partition(".")[0] == "datasets":
         selection: dict[str, Any] = {"only": only, "by": by}
-        scored = score_dataset(table, metrics, judge=judge, **selection, **reading_options, **options)
-        return cast("Table", scored)
+        scored_table = score_dataset(
+            table, metrics, judge=judge, **selection, **reading_options, **options
+        )
+        return cast("Table", scored_table)
     if hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow"):
         if group_by is not None or only or by is not None:
             raise ParameterError(
@@ -171,8 +173,8 @@ def score_table(
     if only:
         frame = frame[_find_rows(plain_rows(frame), only)]
     if by is not None:
-        scored = _score_by(frame, by, metrics, judge=judge, **reading_options, **options)
-        return cast("Table", scored)
+        scored_table = _score_by(frame, by, metrics, judge=judge, **reading_options, **options)
+        return cast("Table", scored_table)
     first_rows = list(plain_rows(frame.head(LOOKAHEAD_ROWS)))
     plan = _recognise_rows(first_rows, **reading_options)
     if group_by is None:
@@ -182,7 +184,7 @@ def score_table(
     else:
         _note_texts(plan.reading, first_rows)
         table = group_table(frame, plan, group_by)
-        plan = Plan(replace(plan.reading, single=frozenset(), split=None, order="given"))
+        plan = Plan(replace(plan.reading, single_text_fields=frozenset(), split=None, order="given"))
         frame = frame_of(table)
     scorer = _build_scorer(metrics, plan, judge, options)
     with naming_huge_integers(plain_rows(frame), "row"):
@@ -217,10 +219,14 @@ def _check_one_setting(frame: Any, plan: Plan) -> None:
     if not may_hold_setting(frame.columns):
         return
     excluded = {column for column, name in plan.reading.columns.items() if name == "metadata"}
-    check_setting(
-        read_retrieval(plan.apply(row, f"row {number}")[0], excluded)
-        for number, row in enumerate(plain_rows(frame), 1)
-    )
+
+    def read_retrievals() -> Iterator[Any]:
+        """Yield the retrieval that each row names."""
+        for number, row in enumerate(plain_rows(frame), 1):
+            fields, _ = plan.apply(row, f"row {number}")
+            yield read_retrieval(fields, excluded)
+
+    check_setting(read_retrievals())
 
 
 def _build_scorer(
@@ -237,8 +243,9 @@ def _find_rows(rows: Iterable[Mapping[str, Any]], only: Mapping[str, Any]) -> li
         ParameterError: No row has one of them.
     """
     names = {column: name_value(value) for column, value in only.items()}
-    numbered = ((str(number), row) for number, row in enumerate(rows))
-    return [int(number) for number, _ in keep_rows(numbered, names)]
+    # `keep_rows` takes texts as the names of rows.
+    numbered_rows = ((str(number), row) for number, row in enumerate(rows))
+    return [int(number) for number, _ in keep_rows(numbered_rows, names)]
 
 
 def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: Any) -> Any:
@@ -259,48 +266,45 @@ def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: A
     if not rows_by_value:
         return score_table(frame.to_native(), metrics, **options)
     scored_frames = []
-    for numbers in rows_by_value.values():
-        scored = score_table(frame[numbers].to_native(), metrics, **options)
-        scored_frames.append(frame_of(scored))
-    joined = nw.concat(scored_frames)
+    for row_numbers in rows_by_value.values():
+        scored_table = score_table(frame[row_numbers].to_native(), metrics, **options)
+        scored_frames.append(frame_of(scored_table))
+    joined_frame = nw.concat(scored_frames)
     if options["group_by"] is None:
         # Back to the order of the rows: each has its number at the same place of the joined frame.
-        numbers = list(chain.from_iterable(rows_by_value.values()))
-        joined = joined[sorted(range(len(numbers)), key=numbers.__getitem__)]
-    return joined.to_native()
+        row_numbers = list(chain.from_iterable(rows_by_value.values()))
+        joined_frame = joined_frame[sorted(range(len(row_numbers)), key=row_numbers.__getitem__)]
+    return joined_frame.to_native()
 
 
 def _note_texts(reading: Reading, rows: Iterable[Mapping[str, Any]]) -> None:
     """Log notes on the texts of the first rows: a possible separator of passages, or texts that are no such texts."""
-    signs = TextSigns()
+    text_signs = TextSigns()
     for row in rows:
-        question, *texts_of_fields = (
-            list_texts(look_up(row, reading.mapping.get(name, name)))
-            for name in (
-                "user_input",
-                "reference",
-                "references",
-                "retrieved_contexts",
-                "reference_contexts",
-            )
+        texts_by_field: dict[str, list[str]] = {}
+        for name in ("reference", "references", "retrieved_contexts", "reference_contexts"):
+            values = list_texts(look_up(row, reading.mapping.get(name, name)))
+            texts_by_field[name] = [value for value in values if isinstance(value, str)]
+        questions = list_texts(look_up(row, reading.mapping.get("user_input", "user_input")))
+        text_signs.add(
+            questions[0] if questions else None,
+            texts_by_field["reference"] + texts_by_field["references"],
+            texts_by_field["retrieved_contexts"],
+            texts_by_field["reference_contexts"],
         )
-        references, acceptable, retrieved, expected = (
-            [text for text in texts if isinstance(text, str)] for texts in texts_of_fields
-        )
-        signs.add(question[0] if question else None, references + acceptable, retrieved, expected)
-    for note in signs.describe():
+    for note in text_signs.describe():
         _log.warning("score_table: %s", note)
     if reading.split is not None:
         return
-    lists: dict[str, list[list[str]]] = {}
+    lists_by_field: dict[str, list[list[str]]] = {}
     for name in ("retrieved_contexts", "reference_contexts"):
-        lists[name] = []
+        lists_by_field[name] = []
         column = reading.mapping.get(name, name)
         for row in rows:
             texts = list_texts(look_up(row, column))
             if all(isinstance(text, str) for text in texts):
-                lists[name].append(texts)
-    for note in describe_doubtful(*lists.values()):
+                lists_by_field[name].append(texts)
+    for note in describe_doubtful(*lists_by_field.values()):
         _log.warning("score_table: %s", note)
 
 
@@ -317,20 +321,20 @@ def read_types(table: Any) -> dict[str, Any]:
 
 def _find_missing(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     """Find the fields that metrics need and no column holds. The result is empty if fields may stand in JSON inside a text."""
-    absent = scorer.plan.reading.absent
-    if absent is None or not scorer.plan.reading.schema.heads.isdisjoint(columns):
+    absent_fields = scorer.plan.reading.absent
+    if absent_fields is None or not scorer.plan.reading.schema.heads.isdisjoint(columns):
         return set()
-    required = set(chain.from_iterable(metric.requires for metric in scorer.metrics))
-    missing = required.intersection(absent)
-    if "references" not in absent:
-        missing.discard("reference")
-    has_stages_or_searches = "stages" not in absent or "searches" not in absent
+    required_fields = set(chain.from_iterable(metric.requires for metric in scorer.metrics))
+    missing_fields = required_fields.intersection(absent_fields)
+    if "references" not in absent_fields:
+        missing_fields.discard("reference")
+    has_stages_or_searches = "stages" not in absent_fields or "searches" not in absent_fields
     if has_stages_or_searches:
-        missing -= {"retrieved_contexts", "retrieved_context_ids"}
+        missing_fields -= {"retrieved_contexts", "retrieved_context_ids"}
     for ids, texts in TEXTS_OF.items():
-        if texts not in absent:  # texts may stand in documents, which may have ids
-            missing.discard(ids)
-    return missing
+        if texts not in absent_fields:  # texts may stand in documents, which may have ids
+            missing_fields.discard(ids)
+    return missing_fields
 
 
 def _warn(scorer: BatchScorer, rows: int | None) -> None:

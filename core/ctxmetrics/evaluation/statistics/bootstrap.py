@@ -21,7 +21,7 @@ def draw_samples(times: Sequence[int], draws: int = BOOTSTRAP_DRAWS) -> Iterator
 
     Args:
         times: For each distinct sample how often it is there.
-        draws: How many draws; a multiple of 100.
+        draws: The number of draws; a multiple of 100.
 
     Yields:
         A hundred draws: one row each, with how often it has each distinct sample.
@@ -47,7 +47,7 @@ def draw_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
         counts: How often each kind was counted.
 
     Returns:
-        One row a draw: the share of each kind.
+        One row for each draw: the share of each kind.
 
     Source: L. D. Brown, T. T. Cai, A. DasGupta, Statistical Science 16 (2001) 101.
     """

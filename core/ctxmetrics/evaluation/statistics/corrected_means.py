@@ -34,7 +34,7 @@ class CorrectedMean(NamedTuple):
     Attributes:
         mean: The mean.
         error: The standard error of the mean.
-        size: How many independent labels it rests on: samples, clusters, or Kish's effective number of samples.
+        size: The number of independent labels behind the mean: samples, clusters, or Kish's effective number of samples.
         trust: How much the judge counts, from 0 to 1.
     """
 
@@ -137,10 +137,10 @@ def corrected(
         pool_variance = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
         variance = float(errors.var(ddof=1)) / label_count + trust**2 * pool_variance
     else:
-        labelled = label_count if clusters is None else len(set(clusters[:label_count]))
-        effective_labels = min(effective_labels, float(labelled))
+        labelled_units = label_count if clusters is None else len(set(clusters[:label_count]))
+        effective_labels = min(effective_labels, float(labelled_units))
         squares = (people_terms - trust * judge_terms) ** 2
-        variance = float(squares.sum()) * labelled / max(labelled - 1, 1)
+        variance = float(squares.sum()) * labelled_units / max(labelled_units - 1, 1)
     return CorrectedMean(mean, math.sqrt(variance), round(effective_labels, 9), trust)
 
 
@@ -287,7 +287,7 @@ def audited_mean(
 
     Args:
         people: The scores of the audited samples by people's gold, two at least.
-        gold: Their scores by the gold as it is.
+        gold: The scores of the same samples by the gold as it is.
         others: The scores of the other samples by the gold as it is.
         scale: The highest possible score.
 

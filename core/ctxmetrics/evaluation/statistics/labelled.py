@@ -62,7 +62,7 @@ class LabelledDifference:
 
     Attributes:
         difference: The mean difference.
-        interval: Its 95 % interval, inside the scale; None if all samples are labelled and none changed.
+        interval: The 95 % interval of the difference, inside the scale; None if all samples are labelled and none changed.
         p: p value of "no difference", from the same distribution.
         labelled: The number of samples with labels.
         size: The number of independent labels: samples, clusters, or Kish's effective number in each stratum.
@@ -360,7 +360,7 @@ class _Samples:
     Attributes:
         people: The differences of the labelled samples by people's labels.
         judge: The differences of all samples by the judge.
-        sizes: How many samples each labelled sample stands for.
+        sizes: The number of samples that each labelled sample stands for.
         cluster_numbers: The number of the cluster of each sample.
         scale: The largest possible difference.
     """
@@ -581,10 +581,10 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
         return judge.detectable
     if labels.complete or labels.contradict(judge.mean):
         return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
-    alone = judge.detectable or 0.0
+    judge_detectable = judge.detectable or 0.0
     power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
-    needed = alone * (labels.quantile + power) / power_multiple(labels.degrees)
+    combined_detectable = judge_detectable * (labels.quantile + power) / power_multiple(labels.degrees)
     labels_detectable = (
         student_quantile(TEST_POWER, labels.degrees) + MIN_HALF_INTERVAL_PART * labels.quantile
     ) * labels.error
-    return max(alone, min(needed, labels_detectable))
+    return max(judge_detectable, min(combined_detectable, labels_detectable))

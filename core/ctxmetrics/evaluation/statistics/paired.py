@@ -128,7 +128,7 @@ def reach_unseen_changes(
 
 
 def mean_p(mean: float, error: float, degrees: int) -> float:
-    """Return the p value of "the mean is 0", from Student's distribution. If the error is 0, it is 0 or 1."""
+    """Return the p value of "the mean is 0", from Student's distribution. If the standard error is 0, the p value is 0 or 1."""
     if error:
         return student_p(mean / error, degrees)
     return float(not mean)
@@ -166,18 +166,21 @@ def power_multiple(degrees: int) -> float:
     return student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) + student_quantile(TEST_POWER, degrees)
 
 
-def holm(values: Sequence[float]) -> list[float]:
-    """Return p values adjusted for how many there are, in the same order.
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for the number of tests, in the same order.
 
     Source: S. Holm, Scandinavian Journal of Statistics 6 (1979) 65.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    adjusted = [0.0] * len(values)
+    adjusted = [0.0] * len(p_values)
+    # The highest adjusted p value so far: a larger p value must not become smaller than it.
     highest = 0.0
-    for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
+    indexes_by_p = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, index in enumerate(indexes_by_p):
+        remaining_tests = len(p_values) - rank
+        highest = max(highest, min(1.0, remaining_tests * p_values[index]))
         adjusted[index] = highest
     return adjusted
 

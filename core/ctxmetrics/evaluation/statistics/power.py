@@ -335,6 +335,7 @@ def find_sample_count(changes: Changes, *, scale: float = 1.0) -> int:
     """
 
     def suffices(samples: int) -> bool:
+        """Tell whether so many samples find the difference often enough."""
         return float(simulate(changes, samples, scale=scale).shown.mean()) >= _TARGET_POWER
 
     high = samples_needed(abs(changes.mean), changes.deviation)

@@ -47,9 +47,9 @@ def lose(source, whole, loss, samples):
 @pytest.mark.parametrize("margin", [0.0, 0.05])
 def test_loss_gate_finds_what_is_said_in_four_of_five(margin):
     losses = find_losses(read_values(score(VALUES), NAME), margin)
-    assert losses.parts < losses.samples
+    assert losses.by_parts < losses.by_samples
     source = np.random.default_rng(5)
-    for whole, loss in ((False, losses.parts), (True, losses.samples)):
+    for whole, loss in ((False, losses.by_parts), (True, losses.by_samples)):
         red = 0
         for _ in range(2000):
             mean = paired_mean(lose(source, whole, loss, 36).tolist())

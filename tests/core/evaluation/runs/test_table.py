@@ -263,7 +263,7 @@ def test_columns_are_recognised_by_type_without_rows(caplog):
     rows = [{"inputs": {"question": "q"}, "outputs": {"documents": [{"page_content": "c"}]}}]
     by_type = recognise(build_rows(nested, ())).reading
     by_rows = recognise(rows).reading
-    assert replace(by_type, usable=by_rows.usable) == by_rows
+    assert replace(by_type, fields_with_usable_values=by_rows.fields_with_usable_values) == by_rows
     given = {"vars.question": "user_input"}
     assert (
         recognise(build_rows({"vars": text, "contexts": texts}, given), columns=given).reading.columns

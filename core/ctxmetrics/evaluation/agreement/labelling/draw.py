@@ -46,18 +46,18 @@ def samples_by_key(samples: Iterable[Sample]) -> dict[QuestionKey, Sample]:
         SampleError: Two samples have one id.
         MissingFieldError: No sample can be labelled.
     """
-    numbers: dict[str, int] = {}
-    usable: dict[QuestionKey, Sample] = {}
+    numbers_by_id: dict[str, int] = {}
+    labellable_samples: dict[QuestionKey, Sample] = {}
     for number, sample in enumerate(samples, 1):
-        check_id(sample, number, numbers)
+        check_id(sample, number, numbers_by_id)
         if can_be_labelled(sample):
-            usable[key_of(sample)] = sample
-    if not usable:
+            labellable_samples[key_of(sample)] = sample
+    if not labellable_samples:
         raise MissingFieldError(
             "No sample can be labelled: each needs a reference and retrieved_contexts. "
             "Fill the fields, or map them with --schema."
         )
-    return usable
+    return labellable_samples
 
 
 def can_be_labelled(sample: Sample) -> bool:
@@ -76,11 +76,11 @@ def draw(
 ) -> Draw:
     """Draw ``n`` samples at random without replacement, in random order.
 
-    With ``by``, each value of the field (a stratum) gets the same number of samples, as far as it has so many, so that
-    rare ones are seen too. A mean over the file is then the mean of the samples' scores with their weights.
+    With ``by``, the same number of samples is drawn for each value of the field (a stratum), if it has so many: so rare values are
+    labelled too. A mean over the file is then the mean of the samples' scores with their weights.
 
     Args:
-        samples: All that can be drawn; see `samples_by_key`.
+        samples: All samples that can be drawn; see `samples_by_key`.
         n: The number of samples to draw. If there are fewer, all are drawn.
         seed: The seed of the random numbers. The same samples and seed give the same draw.
         by: A key of the metadata, such as ``"metadata.topic"``; None: one stratum.
@@ -100,8 +100,8 @@ def draw(
         )
     counts = _count_per_stratum(n, Counter(strata.values()))
     earlier_keys = [item.key for item in earlier.drawn] if earlier else []
-    drawn = choose_samples(strata, counts, seed=seed, earlier=earlier_keys)
-    return Draw(seed, by, len(samples), tuple(drawn))
+    drawn_samples = choose_samples(strata, counts, seed=seed, earlier=earlier_keys)
+    return Draw(seed, by, len(samples), tuple(drawn_samples))
 
 
 def choose_samples(
@@ -117,32 +117,32 @@ def choose_samples(
         strata: The stratum of each sample.
         counts: How many samples of each stratum to choose.
         seed: The seed of the random numbers.
-        earlier: Samples that are chosen already.
+        earlier: The keys of samples that are already chosen.
     """
-    chosen = list(dict.fromkeys(earlier))  # each once
-    random_source = random.Random(f"{seed}/{len(chosen)}")  # noqa: S311 - a draw that can be repeated
-    ordered = sorted(strata, key=lambda key: (key[0] or "", key[1]))
-    already_chosen = set(chosen)
-    candidates = [key for key in ordered if key not in already_chosen]
+    chosen_keys = list(dict.fromkeys(earlier))  # each once
+    random_source = random.Random(f"{seed}/{len(chosen_keys)}")  # noqa: S311 - a draw that can be repeated
+    ordered_keys = sorted(strata, key=lambda key: (key[0] or "", key[1]))
+    already_chosen = set(chosen_keys)
+    candidates = [key for key in ordered_keys if key not in already_chosen]
     random_source.shuffle(candidates)
-    missing_counts = counts - Counter(strata[key] for key in chosen)
+    missing_counts = counts - Counter(strata[key] for key in chosen_keys)
     for key in candidates:
         if missing_counts[strata[key]] > 0:
             missing_counts[strata[key]] -= 1
-            chosen.append(key)
+            chosen_keys.append(key)
     stratum_sizes = Counter(strata.values())
-    chosen_counts = Counter(strata[key] for key in chosen)
-    drawn: list[Drawn] = []
-    for key in chosen:
+    chosen_counts = Counter(strata[key] for key in chosen_keys)
+    drawn_samples: list[Drawn] = []
+    for key in chosen_keys:
         stratum = strata[key]
         stratum_size = stratum_sizes[stratum]
         weight = stratum_size / chosen_counts[stratum]
-        drawn.append(Drawn(key, stratum, weight, None if stratum is None else stratum_size))
-    return drawn
+        drawn_samples.append(Drawn(key, stratum, weight, None if stratum is None else stratum_size))
+    return drawn_samples
 
 
 def _count_per_stratum(n: int, sizes: Mapping[str | None, int]) -> Counter[str | None]:
-    """Return how many samples each stratum gets: one after the other gets one more, until n are given out."""
+    """Return how many samples each stratum gets. In turns, each stratum gets one more sample, until n samples are given out."""
     counts: Counter[str | None] = Counter()
     names = sorted(sizes, key=str)
     remaining = min(n, sum(sizes.values()))
@@ -187,7 +187,7 @@ def read_labelled(
 
     Args:
         samples: All samples of the file that was labelled.
-        file: What the file of labels holds; see `ctxmetrics.evaluation.rows.people_answers.labels_by_key`.
+        file: The content of the file of labels; see `ctxmetrics.evaluation.rows.people_answers.labels_by_key`.
         annotator: The person whose answers are read; None: all people's.
 
     Raises:

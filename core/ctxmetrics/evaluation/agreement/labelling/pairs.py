@@ -65,14 +65,14 @@ def read_pairs(
         InputFileError: A file holds no results, or texts are missing.
         ParameterError: No sample is in both runs, or no metric of both can be corrected by labels.
     """
-    scored: dict[QuestionKey, Sample] = {}
+    samples_by_key: dict[QuestionKey, Sample] = {}
     for sample in samples:
         id_, texts = key_of(sample)
-        scored[id_, texts] = sample
-        scored[id_, shorten(texts, KEY_HASH_LENGTH)] = sample  # results may hold the short key
-    first_texts = _RunTexts(first, scored)
-    second_texts = _RunTexts(second, scored)
-    labelled: dict[QuestionKey, Sample] = {}
+        samples_by_key[id_, texts] = sample
+        samples_by_key[id_, shorten(texts, KEY_HASH_LENGTH)] = sample  # results may hold the short key
+    first_texts = _RunTexts(first, samples_by_key)
+    second_texts = _RunTexts(second, samples_by_key)
+    samples_to_label: dict[QuestionKey, Sample] = {}
     partners: dict[QuestionKey, QuestionKey] = {}
     strata: dict[QuestionKey, str] = {}
     rows: list[Row] = []
@@ -86,8 +86,8 @@ def read_pairs(
             continue
         first_key = key_of(first_sample)
         second_key = key_of(second_sample)
-        labelled[first_key] = first_sample
-        labelled[second_key] = second_sample
+        samples_to_label[first_key] = first_sample
+        samples_to_label[second_key] = second_sample
         partners[first_key] = second_key
         strata[first_key] = CHANGED if has_changed else UNCHANGED
         rows += [first_row, second_row]
@@ -96,7 +96,7 @@ def read_pairs(
             "label: no sample can be labelled: each needs a reference, retrieved_contexts and a value of one metric in "
             "both runs."
         )
-    return RunPairs(labelled, partners, strata, tuple(rows))
+    return RunPairs(samples_to_label, partners, strata, tuple(rows))
 
 
 def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = None) -> Draw:
@@ -120,15 +120,15 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
     changed, unchanged = share_out_labels(n, stratum_sizes[CHANGED], stratum_sizes[UNCHANGED])
     counts: Counter[str | None] = Counter({CHANGED: changed, UNCHANGED: unchanged})
     earlier_keys = [] if earlier is None else list_first_keys(earlier, pairs)
-    drawn: list[Drawn] = []
+    drawn_samples: list[Drawn] = []
     for item in choose_samples(pairs.strata, counts, seed=seed, earlier=earlier_keys):
         # One key if the texts are equal in both runs.
         keys = {item.key, pairs.partners[item.key]}
         shuffled_keys = sorted(keys, key=lambda key: (key[0] or "", key[1]))
         random_source = random.Random(f"{seed}/{item.key}")  # noqa: S311 - a draw that can be repeated
         random_source.shuffle(shuffled_keys)
-        drawn += [replace(item, key=key) for key in shuffled_keys]
-    return Draw(seed, BY_CHANGE, len(pairs.partners), tuple(drawn))
+        drawn_samples += [replace(item, key=key) for key in shuffled_keys]
+    return Draw(seed, BY_CHANGE, len(pairs.partners), tuple(drawn_samples))
 
 
 def list_first_keys(draw: Draw, pairs: RunPairs) -> list[QuestionKey]:
@@ -147,11 +147,13 @@ def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) ->
     """Join the samples of two runs as `compare` does."""
     for by_id in (True, False):
         try:
-            joined = list(join_runs(read_rows(first), read_rows(second), by_id=by_id))
+            joined_rows = list(join_runs(read_rows(first), read_rows(second), by_id=by_id))
         except MissingIdError:
             continue
         pairs = [
-            (before, after) for _, before, after in joined if before is not None and after is not None
+            (before, after)
+            for _, before, after in joined_rows
+            if before is not None and after is not None
         ]
         if pairs:
             return pairs
@@ -230,10 +232,10 @@ def _row_holds_texts(row: Row) -> bool:
 def describe_draw(draw: Draw, pairs: RunPairs) -> str:
     """Describe how many samples changed and how many of each stratum are drawn."""
     stratum_sizes = Counter(pairs.strata.values())
-    drawn = Counter(pairs.strata[key] for key in list_first_keys(draw, pairs))
+    drawn_counts = Counter(pairs.strata[key] for key in list_first_keys(draw, pairs))
     text = (
-        f"{stratum_sizes[CHANGED]} of {plural(stratum_sizes.total(), 'sample')} changed; {drawn[CHANGED]} of these and "
-        f"{drawn[UNCHANGED]} of the others are drawn"
+        f"{stratum_sizes[CHANGED]} of {plural(stratum_sizes.total(), 'sample')} changed; {drawn_counts[CHANGED]} of these and "
+        f"{drawn_counts[UNCHANGED]} of the others are drawn"
     )
     if not stratum_sizes[CHANGED]:
         text += ": labels can only show what the judge missed"

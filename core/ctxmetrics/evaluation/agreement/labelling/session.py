@@ -76,12 +76,12 @@ class Session:
     Args:
         samples: The samples that can be labelled.
         file: The file of answers, with a draw.
-        annotator: Who answers.
-        run: Rows of a run over the samples, whose verdicts are shown where the person asks for them; None: the embedded
-            judge judges a sample when it is asked for.
-        labels: Which labels are asked for.
-        partners: Samples of which two runs retrieved different contexts: what the other run has. What an answer about one
-            says about the other is not asked again.
+        annotator: The name of the person who answers.
+        run: Rows of a run over the samples. Their verdicts are shown if the person asks for them. None: the embedded judge
+            judges a sample when the person asks.
+        labels: The kinds of labels to ask for.
+        partners: If two runs retrieved different contexts for a sample: the key of the other run's sample, by the key of the
+            first run's sample. A question about a context of both is asked once.
         next_command: The command that reads the answers, to be shown at the end.
 
     Raises:
@@ -217,8 +217,8 @@ class Session:
             raise ParameterError(
                 f"label: contexts belong to a yes about a sentence, and this sample has {len(names)} of them."
             )
-        chosen = tuple(name for name in names if name in contexts)
-        contexts_with_spans = chosen
+        chosen_contexts = tuple(name for name in names if name in contexts)
+        contexts_with_spans = chosen_contexts
         if question.label == CONTEXTS and answer == YES:
             contexts_with_spans = (question.item,)
         new_answer = PersonAnswer(
@@ -226,7 +226,7 @@ class Session:
             answer=answer,
             annotator=self.annotator,
             weight=self._drawn[question.key].weight,
-            contexts=chosen,
+            contexts=chosen_contexts,
             verdict_shown=number in self._revealed,
             spans=_find_spans(sample, names, contexts_with_spans),
         )
@@ -238,7 +238,7 @@ class Session:
             for implied_answer in implied_now.values():
                 self.file.add(implied_answer)
             for other_question, implied_answer in implied_before.items():
-                # The earlier answer settled this question and the new one does not: it is asked again.
+                # The earlier answer settled this question and the new answer does not: so the question is asked again.
                 is_unchanged = self._get_saved_answer(other_question) == implied_answer
                 if other_question not in implied_now and is_unchanged:
                     self.file.add(replace(implied_answer, answer=SKIPPED, contexts=(), spans=()))
@@ -254,7 +254,7 @@ class Session:
         if other_key == question.key:
             return {}
         other_sample = self._samples[other_key]
-        # The texts of the contexts by their names, in the answer's version of the sample and in the other one.
+        # The texts of the contexts by their names: in the version of the sample that the answer is about, and in the other version.
         own_contexts = _name_contexts(self._samples[question.key])
         other_contexts = _name_contexts(other_sample)
         other_names = [*other_contexts]
@@ -295,7 +295,7 @@ def _split_reference(reference: str, question: LabelQuestion) -> list[str]:
     start = 0
     end = 0
     if question.label == UNITS:
-        number = int(question.item[1:])  # of "s2" 2
+        number = int(question.item[1:])  # "s2" is the second sentence
         start, end = sentence_spans(reference)[number - 1]
     parts = (reference[:start], reference[start:end], reference[end:])
     return [visible_on_page(sentence) for sentence in parts]
@@ -318,7 +318,9 @@ def _is_settled(
         other_contexts: The other contexts.
     """
     if answer.answer == YES:
-        stating = named_contexts or own_contexts  # without names, any of them may state the sentence
+        stating = (
+            named_contexts or own_contexts
+        )  # if the person named no context, any context of the answer may state the sentence
         return stating <= other_contexts
     if answer.answer == NO:
         return other_contexts <= own_contexts
