@@ -413,8 +413,9 @@ class PeopleAgreement(Plain):
         annotators: The number of people who answered.
         questions: The number of questions that at least two people answered with yes or no.
         alpha: Krippendorff's alpha; None if it is not defined.
-        kappa: Mean of Cohen's kappa over the pairs of people who have one; None without such a pair.
-        balanced_accuracy: Mean of their balanced accuracy, each of a pair once against the other; None if there is none.
+        kappa: Mean of Cohen's kappa over the pairs of people for whom it is defined; None without such a pair.
+        balanced_accuracy: Mean of the balanced accuracy over these pairs. Each person of a pair is compared once with the other. None
+            if there is no such pair.
     """
 
     label: str
@@ -474,7 +475,8 @@ def among_people(file: PeopleAnswers) -> list[PeopleAgreement]:
 
 
 def _list_shared(file: PeopleAnswers, label: str) -> list[dict[str, bool]]:
-    """Return the answers by annotator, of each question that two people or more answered with yes or no."""
+    """Return the answers to each question that at least two people answered with yes or no: by the name of the person."""
+    # For each question, the answers by person.
     questions: dict[object, dict[str, bool]] = {}
     for (name, question), answer in file.answers.items():
         if question.label == label and answer.answer in {YES, NO}:

@@ -197,8 +197,8 @@ def metric_in(results: Results, label: str) -> Metric:
             f"{', '.join(results.metrics)}. Score it with this metric too."
         )
     for metric in matches:
-        counts_facts = metric.counted_words[0] == "fact"
-        if label_of(metric) and metric.top_k is None and not counts_facts:
+        unit_noun, _ = metric.counted_words
+        if label_of(metric) and metric.top_k is None and unit_noun != "fact":
             return metric
     return matches[0]
 

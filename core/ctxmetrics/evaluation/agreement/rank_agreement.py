@@ -44,10 +44,10 @@ class RankAgreement(Plain):
     Attributes:
         kendall: Kendall's tau-b of the systems' means; None if all means of one side are equal.
         spearman: Spearman's rank correlation of the same.
-        tau_ap: tau-AP of the same, by people's ranking.
-        topics: How many topics rank systems: two or more that are not all equal to one side.
+        tau_ap: tau-AP of the systems' means, by people's ranking.
+        topics: The number of topics that rank systems: topics with two or more systems, not all of them equal to the judge or to people.
         topic_kendall: Mean of Kendall's tau-b over these topics; None if there is none.
-        topic_tau_ap: Mean of tau-AP over them.
+        topic_tau_ap: Mean of tau-AP over these topics.
     """
 
     kendall: float | None

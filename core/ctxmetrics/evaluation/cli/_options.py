@@ -231,7 +231,7 @@ class SampleFile(Columns):
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionFile(Columns):
-    """The questions with what is expected, and how their file is read."""
+    """The questions with their expected items, and how the file of questions is read."""
 
     questions: Annotated[
         Path,

@@ -61,8 +61,10 @@ class PairedColumn:
         """
         self.before.append(before.value)
         self.after.append(after.value)
-        self.passed[0].append(before.passed)
-        self.passed[1].append(after.passed)
+        passed_before, passed_after = self.passed
+        passed_before.append(before.passed)
+        passed_after.append(after.passed)
+        # Whether the retrieval is the same, the number of compared verdicts, and how many of them differ.
         verdicts: tuple[bool, int, int] | None = None
         if is_same_retrieval:
             verdicts = (is_same_retrieval, *compare_verdicts(before.verdicts, after.verdicts))

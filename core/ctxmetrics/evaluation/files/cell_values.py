@@ -36,14 +36,14 @@ _PRINTED_DOCUMENT = re.compile(
 _PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
 
 
-def is_text(cell: Any, value: Any, name: str, *, literal: bool = False) -> bool:
+def is_text(cell: Any, value: Any, name: str, *, has_text_cells: bool = False) -> bool:
     """Tell whether a cell counts as a text, although a list or an object can be read from it.
 
     Args:
         cell: The cell.
         value: The value that can be read from the cell.
         name: The field.
-        literal: Whether cells of other rows are texts, so that a list of words is one, too: what code prints.
+        has_text_cells: Whether cells of other rows are texts, so that a list of words is one, too: what code prints.
     """
     if name not in TEXTS or not isinstance(cell, str) or isinstance(value, str):
         return False
@@ -51,7 +51,7 @@ def is_text(cell: Any, value: Any, name: str, *, literal: bool = False) -> bool:
         return True
     if not all(isinstance(item, str) for item in value):
         return True
-    return literal and not any(map(_has_words, value))  # a list of references is no text
+    return has_text_cells and not any(map(_has_words, value))  # a list of references is no text
 
 
 def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:

@@ -61,6 +61,7 @@ def cell_rows(
         reader = csv.reader(chain([first_line], text), delimiter=delimiter, strict=True)
         try:
             numbered_rows = ((reader.line_num + lines_before, cells) for cells in reader)
+            # Pairs of a line number and the cells. The first row may be a title above the header.
             first_rows = [*islice(numbered_rows, 1)]
             if header is None and first_rows and not count_known(first_rows[0][1]):
                 first_rows = drop_title([*first_rows, *islice(numbered_rows, MAX_TITLE_ROWS)], file)

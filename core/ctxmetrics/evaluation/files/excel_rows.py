@@ -121,10 +121,11 @@ def _has_header(sheet: Any) -> bool:
 def _list_filled_rows(sheet: Any, file: Path, header: Header) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the cells of each row that is not empty, from the header on."""
     rows = _filled_rows(sheet)
-    above = [*islice(rows, 1)]
-    if header is None and above and not count_known(above[0][1]):
-        above = drop_title([*above, *islice(rows, MAX_TITLE_ROWS)], file)
-    yield from chain(above, rows)
+    # Pairs of a row's number and its cells. The first row may be a title above the header.
+    first_rows = [*islice(rows, 1)]
+    if header is None and first_rows and not count_known(first_rows[0][1]):
+        first_rows = drop_title([*first_rows, *islice(rows, MAX_TITLE_ROWS)], file)
+    yield from chain(first_rows, rows)
 
 
 def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:

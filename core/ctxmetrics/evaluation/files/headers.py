@@ -118,9 +118,10 @@ def find_numbered_columns(
     Args:
         row: The first rows as one.
         columns: The columns that are a field already.
-        has_expected_ids: Whether the rows have expected ids: then the passages may be ids, too.
+        has_expected_ids: Whether the rows have expected ids. If so, the single passages may also be ids.
     """
-    numbers: dict[str, dict[int, str]] = {}
+    # For each name, such as "chunk": its columns by their numbers.
+    columns_by_name: dict[str, dict[int, str]] = {}
     for column, value in row.items():
         match = None
         if len(column) <= _MAX_HEADER_CHARACTERS:
@@ -136,10 +137,10 @@ def find_numbered_columns(
         match_groups = match.groupdict()
         name = normalized_key(match["name"])
         number = ord(match["letter"]) if "letter" in match_groups else int(match["number"])
-        if name in _letters_of_passages() and number not in numbers.get(name, ()):
-            numbers.setdefault(name, {})[number] = column
+        if name in _letters_of_passages() and number not in columns_by_name.get(name, ()):
+            columns_by_name.setdefault(name, {})[number] = column
     named_runs: list[tuple[str, dict[int, str]]] = []
-    for name, run in numbers.items():
+    for name, run in columns_by_name.items():
         min_columns = _MIN_LETTERED_COLUMNS if min(run) >= ord("A") else _MIN_NUMBERED_COLUMNS
         if len(run) >= min_columns and (
             _are_prose(row, run) or (has_expected_ids and _are_ids(row, run))

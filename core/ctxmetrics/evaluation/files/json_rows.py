@@ -66,10 +66,10 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
     """Find the rows in the content of a JSON file: a list, one sample, columns, or a list somewhere in an export.
 
     Returns:
-        The rows, and where they stand, if that is not the top level.
+        The rows, and the path at which they stand; empty if they stand at the top level.
 
     Raises:
-        InputFileError: There are none.
+        InputFileError: There are no rows.
     """
     if isinstance(data, list):
         return _open_conversations(data), ""
@@ -96,7 +96,7 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
 
 
 def _open_conversations(rows: list[Any]) -> list[Any]:
-    """Replace rows that hold the questions about one conversation each, as in LoCoMo, by these questions."""
+    """Replace rows by the questions in them, if each row holds the questions about one conversation, as in LoCoMo."""
     for row in rows:
         if not isinstance(row, dict) or not _is_list_of_objects(row.get(_QUESTIONS_KEY)):
             return rows

@@ -160,8 +160,8 @@ def _flatten_items(reading: Reading, value: Any, name: str) -> Any:
     """Flatten inner lists, and replace objects in a list of ids by their ids.
 
     Raises:
-        SampleError: An inner list has several ids or texts of what was expected: one of them is enough, as AutoRAG
-            counts, and each would count here.
+        SampleError: An inner list of expected items has several ids or texts. AutoRAG takes them as alternatives, of which one is
+            enough. Here each of them would count.
     """
     items = unwrap_inner_list(value)
     if name.startswith("reference") and items is not value and len(items) > len(value):

@@ -142,7 +142,10 @@ def _read_values(
         for path, parsed_value in field_locations:
             value = as_list(parsed_value)
             if is_text(
-                raw_row.get(path), parsed_value, name, literal=name in reading.fields_with_text_cells
+                raw_row.get(path),
+                parsed_value,
+                name,
+                has_text_cells=name in reading.fields_with_text_cells,
             ):
                 value = raw_row[path]
             if is_one_of_several_rows and is_missing(value):

@@ -173,7 +173,7 @@ def _has_different_lists(group: _Group) -> bool:
 
 
 def _looks_like_setting(groups: Sequence[_Group]) -> bool:
-    """Tell whether a column looks like a setting: all questions have the same values of it, as if each retriever got each question.
+    """Tell whether a column looks like a setting: it has the same values for all questions, as if each retriever got each question.
 
     A passage or a rank must also repeat under some different values, and never under the same value of one question.
     """

@@ -49,15 +49,15 @@ class Audit:
 
 
 def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed: int) -> Audit:
-    """Draw n questions at random, and add at most as many of the others with a finding.
+    """Draw n questions at random. Add at most n of the other questions that have a finding.
 
     Only questions that can be labelled are drawn: their reference is an answer, and they have passages.
     """
     random_source = random.Random(seed)  # noqa: S311 - a random choice that can be repeated
     random_indexes = random_source.sample(range(len(pools)), min(n, len(pools)))
-    drawn_numbers = {pools[index].question.number for index in random_indexes}
-    drawn_names = frozenset(pools[index].question.name for index in random_indexes)
-    doubtful_numbers = {finding.number for finding in findings} - drawn_numbers
+    random_numbers = {pools[index].question.number for index in random_indexes}
+    random_names = frozenset(pools[index].question.name for index in random_indexes)
+    doubtful_numbers = {finding.number for finding in findings} - random_numbers
     doubtful_indexes = [
         index for index, pool in enumerate(pools) if pool.question.number in doubtful_numbers
     ]
@@ -65,7 +65,7 @@ def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed:
     audited_indexes = [*random_indexes, *doubtful_indexes[:n]]
     random_source.shuffle(audited_indexes)
     samples = tuple(_hide_gold(pools[index], random_source) for index in audited_indexes)
-    return Audit(samples, drawn_names, seed)
+    return Audit(samples, random_names, seed)
 
 
 def _hide_gold(pool: Pool, random_source: random.Random) -> Sample:
@@ -380,8 +380,10 @@ def _correct_difference(
         first: The recalls of the run that is subtracted, by the numbers of the questions.
         second: The recalls of the other run.
     """
+    # The differences of the audited questions, by people's gold and by the gold as it is.
     by_people: list[float] = []
-    by_gold: list[float] = []  # of the same questions
+    by_gold: list[float] = []
+    # The differences of the other questions, by the gold as it is.
     unaudited: list[float] = []
     for number, first_recall in first.items():
         second_recall = second.get(number)
@@ -397,7 +399,8 @@ def _correct_difference(
         return
     uncorrected = paired_mean([*by_gold, *unaudited])
     corrected = labelled_difference(by_people, by_gold, unaudited)
-    survives = None  # the gold as it is shows no difference
+    # None: the gold as it is shows no difference.
+    survives = None
     if _excludes_zero(uncorrected.interval):
         sign = 1 if uncorrected.mean > 0 else -1
         survives = corrected.allow_change(0.0, sign)

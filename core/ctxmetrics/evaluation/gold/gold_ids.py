@@ -199,7 +199,7 @@ class IdForms:
         return self._group(_find_source)
 
     def _group(self, make_key: Callable[[str], str]) -> Mapping[str, Sequence[str]]:
-        """Group the ids by a key that is made of each."""
+        """Group the ids by the key that a function makes of each id."""
         groups: dict[str, list[str]] = {}
         for id_ in self._ids:
             key = make_key(id_)

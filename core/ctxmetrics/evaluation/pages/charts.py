@@ -75,9 +75,9 @@ class Chart:
     @property
     def height(self) -> float:
         """The height of the picture."""
-        below = _NUMBERS_HEIGHT if self.numbers else _HALF_LETTER_HEIGHT
+        space_below = _NUMBERS_HEIGHT if self.numbers else _HALF_LETTER_HEIGHT
         lowest_name = max(self.place_names().values(), default=0.0)
-        return max(_BOTTOM_EDGE + below, lowest_name + _TEXT_HEIGHT)
+        return max(_BOTTOM_EDGE + space_below, lowest_name + _TEXT_HEIGHT)
 
     def find_x(self, share: float) -> float:
         """Find the place of a share from left to right."""

@@ -21,7 +21,7 @@ class Bar:
 
     Attributes:
         share: The share; None if there is none.
-        interval: The ends of its interval, which a page draws as a line on the bar.
+        interval: The ends of the share's interval, which a page draws as a line on the bar.
     """
 
     share: float | None

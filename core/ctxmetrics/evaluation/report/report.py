@@ -189,9 +189,9 @@ def _explain_lowest(report: Report, number: int, width: int, *, color: bool) -> 
 
 
 def _format_missed(score: Score, language: str, width: int, *, color: bool) -> Iterator[str]:
-    """Yield the verdicts to look at, each with why: in its line where it is short, else in the next."""
+    """Yield the verdicts to look at, each with the reason. A short reason stands in the line of the verdict, a long one in the next line."""
     missed = [verdict for verdict in score.verdicts if is_missed(verdict, score)]
-    # Before a name stand four blanks, a mark and a blank.
+    # Four blanks, a mark and a blank stand before a name.
     name_width = width - 6
     for verdict in missed[:_MAX_VERDICTS_AS_TEXT]:
         has_text = verdict.text != verdict.id

@@ -100,12 +100,12 @@ class Searches(Plain):
 
     @property
     def complete_after(self) -> dict[int | None, int]:
-        """How many samples had every unit after one search, after two, and so on. Under None: how many never had."""
+        """The number of samples that had every unit after one search, after two searches, and so on. None: samples that never had all."""
         counts = Counter(sample.complete_after for sample in self.samples)
         return dict(sorted(counts.items(), key=lambda item: (item[0] is None, item[0])))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON-ready data."""
+        """Return all figures as plain JSON-ready data."""
         return {**Plain.to_dict(self), "complete_after": plain(self.complete_after)}
 
     def __str__(self) -> str:

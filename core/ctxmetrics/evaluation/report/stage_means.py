@@ -111,7 +111,7 @@ class Stages(Plain):
         return {cause: counts[cause] for cause in order if counts[cause]}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain JSON-ready data."""
+        """Return all figures as plain JSON-ready data."""
         return {**Plain.to_dict(self), "causes": self.causes}
 
     def build_table(self, language: str = "en") -> Table:

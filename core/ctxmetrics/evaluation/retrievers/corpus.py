@@ -53,7 +53,7 @@ class Corpus:
 
     Attributes:
         chunks: The chunks.
-        digest: A hash of their texts, for the provenance.
+        digest: A hash of the chunks' texts, for the provenance.
     """
 
     chunks: tuple[Chunk, ...]

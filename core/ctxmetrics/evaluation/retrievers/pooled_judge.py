@@ -134,7 +134,7 @@ class PooledJudge:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Those of the judge."""
+        """The warnings of the judge."""
         return self.judge.warnings
 
     @property

@@ -86,9 +86,9 @@ def read_retrieved(value: Any) -> Retrieved:
     """
     value = as_list(value)
     if value is None or isinstance(value, str):
-        described = "nothing: None" if value is None else "one text"
+        answer = "nothing: None" if value is None else "one text"
         raise SampleError(
-            f"The retriever returned {described}. Return a list of texts or documents, an empty one for nothing."
+            f"The retriever returned {answer}. Return a list of texts or documents, an empty one for nothing."
         )
     if isinstance(value, Mapping) and value and all(_is_score(score) for score in value.values()):
         ranked_ids = sorted(value, key=lambda id_: -float(value[id_]))

@@ -545,7 +545,7 @@ def file_name(setting: str) -> str:
 
 
 def _is_free(metric: Metric) -> bool:
-    """Tell whether a metric asks a judge nothing, or nothing new, about the contexts of all settings together."""
+    """Tell whether scoring the contexts of all settings together costs nothing: the metric asks no judge, or asks nothing new."""
     if not isinstance(metric, JudgedMetric) or metric.judge is None:
         return True
     has_judged_pool = isinstance(metric.judge, PooledJudge)

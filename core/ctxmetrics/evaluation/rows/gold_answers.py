@@ -179,7 +179,7 @@ def counts_gold(metric: Metric | None) -> bool:
 def score_by_people(metric: Metric, row: Row, gold: PeopleGold) -> float | None:
     """Score the sample of a row by people's gold. Return None if there is no value.
 
-    None, too, if the row does not hold what the metric reads: results hold texts with keep_texts=True only.
+    Return None also if the row lacks a field that the metric reads: results hold texts with keep_texts=True only.
     """
     sample = gold.replace_gold(row.fields)
     if not gold.passages or not all(map(sample.has, metric.requires)):

@@ -57,13 +57,23 @@ def _build_context(
     attribution: Attribution | None,
     evidence: Sequence[tuple[Verdict, str]],
 ) -> dict[str, Any]:
+    """Build the data of one context for the page.
+
+    Args:
+        text: The text of the context.
+        index: The index of the context.
+        rated: The scores that have a verdict about each context.
+        attribution: The attribution of the units to the contexts; None if there is none.
+        evidence: The verdicts with the keys of their units.
+    """
     tags = []
     reasons = []
     for score in rated:
         for verdict in score.verdicts:
             if verdict.id != f"c{index + 1}":
                 continue
-            tags.append(_name_state(verdict, score.counted[1]))
+            _, word_for_yes = score.counted  # such as "context" and "useful"
+            tags.append(_name_state(verdict, word_for_yes))
             if verdict.reason:
                 reasons.append(verdict.reason)
     if attribution and index in (attribution.redundant or ()):

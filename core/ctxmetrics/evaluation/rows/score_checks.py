@@ -120,7 +120,8 @@ def check_value(score: Score) -> None:
 
 def _can_compute(score: Score) -> bool:
     """Tell whether the verdicts of a line are enough to compute its value."""
-    if not score.verdicts or score.counted[0] not in _CHECKED_KINDS:
+    counted_noun, _ = score.counted  # such as "sentence"
+    if not score.verdicts or counted_noun not in _CHECKED_KINDS:
         return False
     # A baseline does not say which contexts are counted once.
     is_baseline = score.verdicts[0].text.startswith(HASH_PREFIX)

@@ -179,25 +179,25 @@ class ControlRun:
         self._number = number
         self._total = total
         self._open_controls: deque[LabelledSample] | None = None
-        # By the id of a control: its half of the controls, and the ids of the verdicts that count.
-        self._counted: dict[str, tuple[str, Sequence[str]]] = {}
-        self._judged = 0
+        # For each control, by its id: its half of the controls ("first half"), and the ids of the verdicts that count.
+        self._counted_verdicts: dict[str, tuple[str, Sequence[str]]] = {}
+        self._judged_count = 0
         # For each group of verdicts: how many there are, and how many are right.
-        self._verdicts: Counter[str] = Counter()
-        self._right: Counter[str] = Counter()
+        self._verdict_counts: Counter[str] = Counter()
+        self._right_counts: Counter[str] = Counter()
         # For each kind of sample: how many verdicts are wrong.
-        self._wrong: Counter[str] = Counter()
+        self._wrong_counts: Counter[str] = Counter()
         self._usage = Usage()
 
     def due(self, index: float, sample: Sample | None = None) -> Iterator[LabelledSample]:
         """Yield the controls that are judged before a sample. After the last sample, yield the remaining controls.
 
-        They are spread evenly over a run of known length. If the length is not known, the distances
+        Controls are spread evenly over a run of known length. If the length is not known, the distances
         between them grow.
 
         Args:
-            index: The sample's position from 0; ``math.inf`` after the last one, for all controls that are left.
-            sample: The sample; the language of the first one decides about that of the controls.
+            index: The sample's position from 0; ``math.inf`` after the last sample, for all remaining controls.
+            sample: The sample. The language of the first sample becomes the language of the controls.
         """
         if self._open_controls is None and sample is not None and self._number:
             self._choose_controls(sample)
@@ -219,22 +219,22 @@ class ControlRun:
         self._open_controls = deque(controls)
         middle = self._number // 2
         for name, ids in _choose_ids(controls[:middle], self._id_letters).items():
-            self._counted[name] = ("first half", ids)
+            self._counted_verdicts[name] = ("first half", ids)
         for name, ids in _choose_ids(controls[middle:], self._id_letters).items():
-            self._counted[name] = ("second half", ids)
+            self._counted_verdicts[name] = ("second half", ids)
 
     def add(self, labelled: LabelledSample, scores: Sequence[Score]) -> None:
         """Count a control's right and wrong verdicts. A cancelled control is not counted."""
         if any(score.reason_code == "cancelled" for score in scores):
             return
         verdicts = read_verdicts(labelled, scores)
-        self._judged += 1
-        half, counted_ids = self._counted[str(labelled.sample.id)]
+        self._judged_count += 1
+        half, counted_ids = self._counted_verdicts[str(labelled.sample.id)]
         for id_ in counted_ids:
             subject = _SUBJECT_BY_LETTER[id_[0]]
             is_right = _is_right(labelled, verdicts[id_])
             if not is_right:
-                self._wrong[labelled.kind] += 1
+                self._wrong_counts[labelled.kind] += 1
             self._count(subject, is_right=is_right)
             self._count(f"{subject}, {half}", is_right=is_right)
         for verdict in verdicts.values():
@@ -243,12 +243,12 @@ class ControlRun:
 
     def _count(self, group: str, *, is_right: bool) -> None:
         """Count a verdict in a group."""
-        self._verdicts[group] += 1
+        self._verdict_counts[group] += 1
         if is_right:
-            self._right[group] += 1
+            self._right_counts[group] += 1
 
     def _count_groups(self, labelled: LabelledSample, verdict: Verdict) -> None:
-        """Count a verdict in the groups that show how a judge goes wrong."""
+        """Count a verdict in the groups that show in which way a judge errs."""
         if verdict.id[0] not in self._id_letters:
             return
         subject = _SUBJECT_BY_LETTER[verdict.id[0]]
@@ -262,19 +262,24 @@ class ControlRun:
     @property
     def result(self) -> Controls | None:
         """How many verdicts about the controls are right; None if none was judged."""
-        verdicts = sum(self._verdicts[subject] for subject in _SUBJECT_BY_LETTER.values())
+        verdicts = sum(self._verdict_counts[subject] for subject in _SUBJECT_BY_LETTER.values())
         if not verdicts:
             return None
-        right_count = verdicts - self._wrong.total()
+        right_count = verdicts - self._wrong_counts.total()
         return Controls(
-            samples=self._judged,
+            samples=self._judged_count,
             verdicts=verdicts,
             right=right_count,
-            interval=wilson(right_count / verdicts, self._judged),
-            wrong=FrozenDict({kind: count for kind, count in self._wrong.most_common() if count}),
+            interval=wilson(right_count / verdicts, self._judged_count),
+            wrong=FrozenDict(
+                {kind: count for kind, count in self._wrong_counts.most_common() if count}
+            ),
             usage=self._usage,
             parts=FrozenDict(
-                {group: (self._right[group], total) for group, total in sorted(self._verdicts.items())}
+                {
+                    group: (self._right_counts[group], total)
+                    for group, total in sorted(self._verdict_counts.items())
+                }
             ),
         )
 

@@ -54,15 +54,15 @@ class LabelledGate:
     scale: float
 
     def simulate(self, changes: Changes, judge: Judge) -> tuple[float, float]:
-        """Simulate how often the gate is red, or passes, without labels and with them.
-
-        Returns:
-            Two shares of the simulated comparisons: without labels, and with labels. In these comparisons ``--max-drop`` is red,
-            or ``--not-worse`` passes.
+        """Simulate how often the gate is red, or passes, without labels and with labels.
 
         Args:
             changes: The true changes. For an ``inventing`` judge: the changes that the judge invents, while nothing truly changes.
             judge: ``good`` sees 80 % of the changes and invents some in 5 % of the other samples; ``blind`` sees none.
+
+        Returns:
+            Two shares of the simulated comparisons: without labels, and with labels. In these comparisons ``--max-drop`` is red,
+            or ``--not-worse`` passes.
         """
         source = np.random.default_rng(_RANDOM_SEED)
         decided_without_labels = 0

@@ -67,31 +67,32 @@ def counting_progress(
     """Show the progress while the block runs. Yield a function that counts one sample. Its argument says whether it failed.
 
     Args:
-        wanted: True for a bar, or a function.
-        total: Samples in all, or None if it is not known.
+        wanted: True for a bar, or a function that shows the progress.
+        total: The number of all samples, or None if it is not known.
         run: The state that counts calls and tokens.
-        what: The word for the work.
+        what: The word for the work, such as "scoring".
         finished: The word for a sample that is finished and did not fail.
     """
     began = time.monotonic()
-    done = 0
-    failures = 0
+    done_count = 0
+    failure_count = 0
     show: Callable[[Progress], None] | None
 
     def advance(failed: bool) -> None:
         """Note a sample that is done, and show the progress."""
-        nonlocal done, failures, show
-        done = done + 1
-        failures = failures + failed
+        nonlocal done_count, failure_count, show
+        done_count += 1
+        if failed:
+            failure_count += 1
         if show is None:
             return
         try:
             usage = run.usage
             show(
                 Progress(
-                    done,
+                    done_count,
                     total,
-                    failures,
+                    failure_count,
                     usage.calls,
                     time.monotonic() - began,
                     usage.total_tokens,

@@ -93,12 +93,12 @@ class RunFile:
 
     @property
     def gates(self) -> list[tuple[str, str | None]]:
-        """Each gate, and why it failed; None if it passed."""
+        """The name of each gate, and why the gate failed; None if it passed."""
         return [(outcome.label, outcome.problem) for outcome in self.outcomes]
 
     @property
     def state(self) -> str:
-        """``failed`` where a gate did, ``passed`` where all passed; empty if there is none."""
+        """``failed`` if a gate failed, ``passed`` if all gates passed; empty if there is no gate."""
         if not self.outcomes:
             return ""
         return "passed" if all(outcome.passed for outcome in self.outcomes) else "failed"

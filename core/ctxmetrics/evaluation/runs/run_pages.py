@@ -238,7 +238,7 @@ class RunPages:
         return comparison.html(title=title, gates=second.gates)
 
     def history(self) -> str:
-        """Return the history. Each point leads to the comparison with the one before it."""
+        """Return the page of the history. Each point leads to the comparison of its run with the run before."""
         runs = self.folder.list_runs()
         links = {}
         for run in runs:

@@ -160,8 +160,8 @@ class LabelledDifference:
         label_error = math.hypot(self.unchanged_error, kept_share * math.sqrt(changed_variance))
         difference = self.difference - self.correction + correction
         weight = min(1.0, MIN_PASS_PART + self.labelled / LABELS_PER_PASS_PART)
-        half = weight * self.quantile * math.hypot(label_error, self.sample_error)
-        return correction >= -ROUNDING_ERROR or difference - half >= -margin - ROUNDING_ERROR
+        half_width = weight * self.quantile * math.hypot(label_error, self.sample_error)
+        return correction >= -ROUNDING_ERROR or difference - half_width >= -margin - ROUNDING_ERROR
 
     def contradict(self, judge: float) -> bool:
         """Tell whether the judge's difference is outside the interval."""
