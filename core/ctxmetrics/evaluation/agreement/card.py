@@ -215,7 +215,7 @@ def _join_names(names: Iterable[str]) -> str:
 def _read_origin(results: Results, metrics: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the models that answered, and the versions of the prompts.
 
-    A judge without prompts has the version of its model, else that of the library.
+    A judge without prompts has the version of its model. Without a model, it has the version of the library.
     """
     models: set[str] = set()
     prompts: set[str] = set()

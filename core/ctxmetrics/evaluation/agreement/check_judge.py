@@ -255,7 +255,7 @@ def _count_agreements(
     Args:
         label: `UNITS` or `CONTEXTS`.
         judged: The samples with their verdicts.
-        group: Returns the name of the group of a sentence or context: of a sample and an id.
+        group: A function of a sample and an id. It returns the name of the group to which the sentence or context belongs.
     """
     compared_by_group: dict[str, list[Compared]] = {}
     for labelled, verdicts in judged:

@@ -43,7 +43,7 @@ class RankAgreement(Plain):
 
     Attributes:
         kendall: Kendall's tau-b of the systems' means; None if all means of one side are equal.
-        spearman: Spearman's rank correlation of the same.
+        spearman: Spearman's rank correlation of the systems' means.
         tau_ap: tau-AP of the systems' means, by people's ranking.
         topics: The number of topics that rank systems: topics with two or more systems, not all of them equal to the judge or to people.
         topic_kendall: Mean of Kendall's tau-b over these topics; None if there is none.
@@ -75,7 +75,7 @@ class Ranking(Plain):
         metric: The metric's name.
         systems: How many systems have two labelled samples or more.
         kendall: Kendall's tau-b of the means by the judge and by people; None if all means of one are equal.
-        spearman: Spearman's rank correlation of the same.
+        spearman: Spearman's rank correlation of the systems' means.
         lowest: The system with the lowest difference of the judge's mean minus people's mean, and this difference.
         highest: The system with the highest such difference, and this difference.
         agreement: The same rank correlations with tau-AP, and topic by topic.

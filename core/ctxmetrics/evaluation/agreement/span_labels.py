@@ -445,7 +445,7 @@ def _fold_text(text: str) -> str:
 def _find_long(
     source: _SourceText, folded: Sequence[str], indexes_by_piece: dict[str, list[tuple[int, int]]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the index of each long chunk and where it begins in a source's folded text.
+    """Yield the index of each long chunk and the places where it begins in a source's folded text.
 
     The source is cut into pieces of equal length. A chunk may begin between two cuts, so ``indexes_by_piece`` has its pieces at each offset
     below that length; one that is equal to a piece of the source shows where the chunk may begin.
@@ -469,7 +469,7 @@ def _find_short(
     short_indexes: Sequence[int],
     exact_counts: Mapping[int, int],
 ) -> Iterator[tuple[int, int]]:
-    """Yield the index of each short chunk and where it begins in a source's folded text, until enough exact spans are found."""
+    """Yield the index of each short chunk and the places where it begins in a source's folded text, until enough exact spans are found."""
     for index in short_indexes:
         begin = source.folded.find(folded[index])
         while begin >= 0 and exact_counts[index] < _MAX_EXACT_SPANS:

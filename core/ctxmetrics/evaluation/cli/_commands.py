@@ -46,6 +46,7 @@ class _Commands(Mapping[str, Callable[..., None]]):
     """The commands in the form that typer takes. A command is brought into this form when it is first used, since all its options are read."""
 
     def __init__(self) -> None:
+        # The commands that were used so far.
         self._commands: dict[str, Callable[..., None]] = {}
 
     def __getitem__(self, name: str) -> Callable[..., None]:

@@ -221,7 +221,7 @@ def _list_options(source: SampleFile) -> dict[str, Any]:
 
 
 def _list_plan(source: SampleFile, file: RowFile[Sample]) -> dict[str, Any]:
-    """List the options that read a file as its plan does, so that nothing is recognised anew. The result is empty if they cannot.
+    """List the options that read a file as its plan does, so that nothing is recognised anew. The result is empty if no options can.
 
     The columns of a file of references have no options of their own, and a schema that the user names stays.
     """

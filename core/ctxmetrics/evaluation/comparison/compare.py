@@ -211,6 +211,7 @@ class _RunReader:
         self._run = run
         self._rows = rows
         self._shorten = shorten
+        # The provenances of the scores, by their identity: rows share them.
         self._provenances: dict[int, Provenance] = {}
         self._samples = 0
         self.index = IndexSketch()
@@ -263,6 +264,7 @@ class _SharedSamples:
         self.primary = _choose_primary(options.metrics, names, before)
         self.comparability = Comparability(names, options.accept)
         self.changes = Changes(names)
+        # Pairs of rows by the position of their sample.
         self.labelled: dict[int, RowPair] = {}
         self.audited: dict[int, AuditedPair] = {}
         self.with_stages: dict[int, RowPair] = {}

@@ -408,11 +408,14 @@ def _build_named_table(title: str, parts: Mapping[str, Sequence[Difference]]) ->
 
 
 def build_table(items: Sequence[Difference]) -> Table:
-    """Build a table of differences, with the column of the verdicts if the p value of a row is adjusted."""
-    adjusted = any(item.p_adjusted is not None and item.p_adjusted > item.basis.p for item in items)
-    return Table.build(
-        (*_DIFFERENCE_COLUMNS, _DECISION_COLUMN) if adjusted else _DIFFERENCE_COLUMNS, items
+    """Build a table of differences, with the column of the verdicts by adjusted p values if a row has one."""
+    has_adjusted_p = any(
+        item.p_adjusted is not None and item.p_adjusted > item.basis.p for item in items
     )
+    columns = _DIFFERENCE_COLUMNS
+    if has_adjusted_p:
+        columns = (*_DIFFERENCE_COLUMNS, _DECISION_COLUMN)
+    return Table.build(columns, items)
 
 
 def _describe_decision(item: Difference) -> str:

@@ -22,6 +22,7 @@ class ParsedRows:
     def __init__(self, reading: Reading, rows: Sequence[Mapping[str, Any]]) -> None:
         self._reading = reading
         self._rows = rows
+        # The rows that were parsed so far: for each row, the pair that `parse_cells` returns.
         self._parsed: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

@@ -139,6 +139,7 @@ def find_numbered_columns(
         number = ord(match["letter"]) if "letter" in match_groups else int(match["number"])
         if name in _letters_of_passages() and number not in columns_by_name.get(name, ()):
             columns_by_name.setdefault(name, {})[number] = column
+    # A name, and its columns by their numbers.
     named_runs: list[tuple[str, dict[int, str]]] = []
     for name, run in columns_by_name.items():
         min_columns = _MIN_LETTERED_COLUMNS if min(run) >= ord("A") else _MIN_NUMBERED_COLUMNS

@@ -147,6 +147,7 @@ def read_numbers_of_hits(hits: Sequence[Any], *, is_milvus_reply: bool = False) 
         hits: The hits.
         is_milvus_reply: Whether they are a reply of Milvus, which may call a similarity a distance.
     """
+    # The numbers by their name in the hits.
     columns: dict[str, _NumberCells] = {}
     if all(map(_has_no_order_key, hits)):  # nearly always
         return []
@@ -243,6 +244,7 @@ def _find_order_keys(
         keys: The keys.
         is_score: Whether the keys belong to an object of scores: ``{"scores": {"rerank": .9}}``.
     """
+    # Each key, and the kind of its numbers.
     kinds: list[tuple[Any, str | None]] = []
     for key in keys:
         if isinstance(key, str):
@@ -352,6 +354,7 @@ def _find_numbered_columns(keys: tuple[Any, ...]) -> tuple[tuple[str, str, tuple
         match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None
         if match is not None and find_list_kind(match["name"]) is not None:
             columns.setdefault(match["name"], {})[int(match["number"])] = key
+    # The name of the columns, the kind of their numbers, and the columns in the order of their numbers.
     numbered_columns: list[tuple[str, str, tuple[str, ...]]] = []
     for name, columns_by_number in columns.items():
         kind = find_list_kind(name)

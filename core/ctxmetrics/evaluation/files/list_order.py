@@ -33,6 +33,7 @@ def arrange_retrieved(
     """
     if reading.order == "given":
         return HitOrder()
+    # The list of each field or stage.
     lists: dict[str, Any] = {}
     orders: list[HitOrder] = []
     for name in RETRIEVED:
@@ -77,6 +78,7 @@ def _arrange_stages(
     reading: Reading, stages: Mapping[str, Any], orders: list[HitOrder]
 ) -> dict[str, Any] | None:
     """Sort the documents of each stage, without empty stages. Append each decided order to `orders`."""
+    # The list of each field or stage.
     lists: dict[str, Any] = {}
     earlier_documents: list[Any] = []
     for name, cell in stages.items():

@@ -426,6 +426,7 @@ def group_rows(
         ParameterError: A row has no such key.
         SampleError: The rows of a question have different references, or come from several retrievals.
     """
+    # The rows of each question, each with its place.
     groups: defaultdict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
     fields = {column: field for field, column in columns.items()}
     field = fields.get(key, key)

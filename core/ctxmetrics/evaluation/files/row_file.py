@@ -359,8 +359,9 @@ class RowFile(Iterator[T], Generic[T]):
 
     def _read_by(self, by: str) -> Iterator[T]:
         """Read the rows of each value of a column separately, if the column differs within a question. Otherwise read them as `_read` does."""
+        # The values of the column: for each question, and all values in the order of the rows.
         values_by_question: dict[str, set[str]] = {}
-        values: dict[str, None] = {}  # in the order of the rows
+        values: dict[str, None] = {}
         # The rows of one run may be readable although all rows together are refused.
         plan = replace(self.plan, refusal=None)
         for fields, _ in self._read_fields(plan):

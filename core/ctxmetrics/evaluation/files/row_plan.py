@@ -426,7 +426,7 @@ class Plan:
     def _decide_held(self, name: str, value: dict[Any, Any]) -> HeldFields | None:
         """Ask the careful reader for the fields of an object.
 
-        Return None if they depend on more than the keys and the types of the values.
+        Return None if these fields depend on more than the keys and the types of the values.
         """
         if self._is_list_of_path(name):
             return None

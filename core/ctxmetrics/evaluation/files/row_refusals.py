@@ -73,6 +73,7 @@ def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Rec
     """
     if reading.split:
         return {}
+    # For each row, the retrieved texts and the expected texts.
     lists: list[tuple[list[Any], list[Any]]] = []
     for (_, row), record in zip(parsed_rows, records, strict=True):
         retrieved = record.retrieved

@@ -78,6 +78,7 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
     highest_score = max(fit.score for fit in fits)
     best_fit, *equal_fits = [fit for fit in fits if fit.score == highest_score]
     fields = {path: field for field, path in best_fit.paths.items()}
+    # The options among which the user must choose: ``COLUMN=FIELD`` for each possible field.
     unsure: list[tuple[str, ...]] = []
     for fit in equal_fits:
         for field, path in fit.paths.items():

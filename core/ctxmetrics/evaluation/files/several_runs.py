@@ -214,6 +214,7 @@ class SettingCheck:
 
     def __init__(self, excluded: Collection[str] = ()) -> None:
         self._excluded = excluded
+        # The first retrieval of each question, by the hash of the question.
         self._first: dict[int, RetrievalRow] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
 

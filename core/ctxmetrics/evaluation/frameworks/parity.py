@@ -75,7 +75,7 @@ class Parity:
         metrics: The names of the metrics.
         compared: The number of values that were compared with the core's.
         differences: The values that are not equal under ``==``. A runner that failed differs in every sample.
-        absent: By the name of an adapter that did not run: why not.
+        absent: Why an adapter did not run, by the name of the adapter.
         values: The core's values, by metric and sample.
     """
 
@@ -138,6 +138,7 @@ def compare(
     compared, absent = installed_runners() if runners is None else (list(runners), {})
     other_runners = [runner for runner in compared if runner != CORE]
     differences: list[RunnerDifference] = []
+    # The name of a metric, the name of a sample, and the value.
     values: list[tuple[str, str, float | None]] = []
     for group, usable_samples in _group_by_samples(metrics, samples):
         names = [sample.id or str(number) for number, sample in enumerate(usable_samples, 1)]
@@ -188,7 +189,8 @@ def _score_with_runner(
     runner: Runner, metrics: list[Metric], samples: list[Sample]
 ) -> list[Sequence[object]]:
     """Return the runner's values of each metric. If a runner fails, the error as text stands in the place of each value."""
-    values: list[Sequence[object]] = []
+    # The values of each metric, in the order of the samples.
+    values_of_metrics: list[Sequence[object]] = []
     groups = [[metric] for metric in metrics]
     if runner.score_all is not None:
         groups = [metrics]
@@ -199,7 +201,9 @@ def _score_with_runner(
                 columns: Sequence[Sequence[object]] = [runner.score(group[0], samples)]
             else:
                 columns = runner.score_all(group, samples)
-            values += [[*column, *padding][: len(samples)] for column in columns]
+            values_of_metrics += [[*column, *padding][: len(samples)] for column in columns]
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
-            values += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(group)
-    return values
+            values_of_metrics += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(
+                group
+            )
+    return values_of_metrics

@@ -248,10 +248,10 @@ class GoldTexts:
         for place, number in enumerate(words):
             if number.kind != "number":
                 continue
-            missing = list_missing(number, known_values)
-            if not missing:
+            missing_values = list_missing(number, known_values)
+            if not missing_values:
                 continue
-            rival = find_rival_of_missing(number, missing, nearest_words, own_values)
+            rival = find_rival_of_missing(number, missing_values, nearest_words, own_values)
             if rival is not None and not may_be_rounded(words, place, rival):
                 return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
@@ -276,9 +276,9 @@ class GoldTexts:
 
 
 def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
-    """Tell whether a denial is one of the same statement: the sentence has nearly all other words of the text.
+    """Tell whether a denial is about the same statement: the sentence has nearly all other words of the text.
 
-    A denial by a number alone is none: numbers are compared on their own.
+    A denial by a number alone does not count here: numbers are compared separately.
     """
     denied_words = read_words(denial.unit)
     denied_keys = frozenset(word.key for word in denied_words)

@@ -165,10 +165,13 @@ def count_deciding(
             by_words += 1
     if not recalls_by_question:
         return None
+    # For each pair of runs: how many questions have different recalls.
     pairs: dict[str, int] = {}
     for first, second in combinations(runs, 2):
-        different = [recalls for recalls in recalls_by_question if recalls[first] != recalls[second]]
-        pairs[f"{first} and {second}"] = len(different)
+        different_recalls = [
+            recalls for recalls in recalls_by_question if recalls[first] != recalls[second]
+        ]
+        pairs[f"{first} and {second}"] = len(different_recalls)
     return Deciding(
         questions=len(recalls_by_question),
         all_right=sum(1 for recalls in recalls_by_question if min(recalls.values()) == 1.0),

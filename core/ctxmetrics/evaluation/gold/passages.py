@@ -61,6 +61,7 @@ class Passages:
         self.is_corpus: bool = corpus is not None
         chunks = collect_chunks(samples) if corpus is None else corpus.chunks
         self.chunks: Sequence[Chunk] = chunks
+        # The indexes of the passages with each id.
         self.places_by_id: dict[str, list[int]] = {}
         for place, chunk in enumerate(chunks):
             if chunk.id is not None:
@@ -173,6 +174,7 @@ class Passages:
 
 def collect_chunks(samples: Iterable[Sample]) -> list[Chunk]:
     """Collect the contexts of samples, retrieved and expected, each once."""
+    # The key: the id of a context and its text.
     chunks: dict[tuple[str | None, str], Chunk] = {}
     for sample in samples:
         for texts, ids in (

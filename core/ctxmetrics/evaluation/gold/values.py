@@ -115,7 +115,7 @@ def find_rival_of_missing(
 
 
 def has_other_number(words: Sequence[Token], others: Sequence[Token]) -> bool:
-    """Tell whether a text has a number that another one lacks, which has another one of its kind in its place."""
+    """Tell whether a text has a number that another text lacks, and the other text has a different number of the same kind in its place."""
     own_values = list_values(words)
     other_values = list_values(others)
     missing_numbers = [word for word in words if word.kind == "number" and word.key not in other_values]
@@ -123,7 +123,7 @@ def has_other_number(words: Sequence[Token], others: Sequence[Token]) -> bool:
 
 
 def has_more_numbers(words: Sequence[Token], others: Sequence[Token]) -> bool:
-    """Tell whether one of two texts has a number that the other one lacks."""
+    """Tell whether one of two texts has a number that the other text lacks."""
     return list_values(words) != list_values(others)
 
 
@@ -172,7 +172,7 @@ def _read_words(name: str) -> frozenset[str]:
 
 
 def may_be_rounded(words: Sequence[Token], place: int, other: Token) -> bool:
-    """Tell whether a number is about another one: a word such as "about" or "over" stands before it, and both are near."""
+    """Tell whether a number is rounded from another number: a word such as "about" stands before it, and both numbers are near."""
     before = {word.folded for word in words[max(0, place - 2) : place]}
     if before.isdisjoint(_read_words("rounding")):
         return False
@@ -238,12 +238,13 @@ def find_listed_opposites(
     # A word that both texts have is no difference.
     only_first = words_by_spelling.keys() - others_by_spelling.keys()
     only_second = others_by_spelling.keys() - words_by_spelling.keys()
-    pairs: list[tuple[Token, Token]] = []
+    # A word of the text, and its opposite in the other text.
+    opposite_pairs: list[tuple[Token, Token]] = []
     for spelling in only_first:
         word = words_by_spelling[spelling]
         opposite_spellings = only_second.intersection(opposites.get(spelling, ()))
-        pairs += [(word, others_by_spelling[opposite]) for opposite in opposite_spellings]
-    return pairs[0] if len(pairs) == 1 else None
+        opposite_pairs += [(word, others_by_spelling[opposite]) for opposite in opposite_spellings]
+    return opposite_pairs[0] if len(opposite_pairs) == 1 else None
 
 
 def find_alternatives(

@@ -123,6 +123,7 @@ def compute_page_curves(
     rows: Sequence[Row], metrics: Iterable[str]
 ) -> dict[str, tuple[tuple[int, float, float], ...]]:
     """Compute the points that a page shows of each metric that counts units: k, recall, precision."""
+    # The points of each metric: k, recall and precision.
     curves: dict[str, tuple[tuple[int, float, float], ...]] = {}
     for name in metrics:
         scores = [row[name] for row in rows if row[name].value is not None]

@@ -226,6 +226,7 @@ class _Curve:
         self._answerable = answerable
         self._metric = metric
         self.sign = -1 if _are_distances(scores) else 1
+        # The scores of each question's contexts, by the question's index. A higher score is better.
         self._scores: dict[int, list[float]] = {}
         for index in (*unanswerable, *answerable):
             self._scores[index] = [self.sign * score for score in scores[index] or ()]

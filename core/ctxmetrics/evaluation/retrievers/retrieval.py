@@ -343,6 +343,7 @@ class Retrieving:
         self._advance = advance
         self._workers: list[asyncio.Task[None]] = []
         self._stopped = False
+        # For each setting: the retrieval of each question; None while the question is not answered.
         self.retrieved: dict[str, list[Retrieval | None]] = {
             name: [None] * len(questions) for name in retrievers
         }

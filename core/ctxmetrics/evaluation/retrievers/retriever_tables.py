@@ -50,6 +50,7 @@ def build_means(comparison: RetrieverFigures) -> Table:
         summary = _get_summary(comparison, item)
         return Bar(summary.share, summary.interval_shares)
 
+    # An item is a pair: the name of a metric, and the name of a setting.
     columns: list[Column[tuple[str, str]]] = [
         Column("metric", lambda item: item[0]),
         Column("setting", lambda item: clean(item[1], _MAX_TEXT_CHARACTERS)),

@@ -87,6 +87,7 @@ class OutFile:
         # The lines of an earlier run, up to the first sample that is computed anew.
         self._earlier_lines: IO[bytes] | None = None
         self._reader: LineReader
+        # The number of each provenance in the file.
         self._provenances: dict[Provenance, int] = {}
         # The lines of rows that were added and are not written yet.
         self._lines: list[bytes] = []

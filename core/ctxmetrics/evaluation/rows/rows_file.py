@@ -117,6 +117,7 @@ class LineReader:
         self.form: TypeAdapter[dict[str, Any]] = line_forms.LINE
         self._provenance_form = line_forms.PROVENANCE
         self._run_form = line_forms.RUN
+        # The provenances of the lines so far, by their ids in the file.
         self._provenances: dict[str, Provenance] = {}
         # The sample of the line before: its id, and its record.
         self._sample_id: str | None = None

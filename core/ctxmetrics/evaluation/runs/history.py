@@ -30,7 +30,7 @@ class RunPoint(Plain):
     """One run of a history.
 
     Attributes:
-        origin: The file, the judge, when and on which commit it began.
+        origin: The file and the judge of the run, the time when it began, and the commit.
         metrics: The summary of each metric by its name.
         changes: Differences from the run before that forbid to compare the means: judge, prompt, splitter, samples
             or index.

@@ -54,9 +54,9 @@ class RunValues:
         return ChangeModel(self.samples, self.scale)
 
     def mirror(self) -> RunValues:
-        """Return the values with gains in the place of losses."""
+        """Return the values mirrored at the middle of the scale: gains of the values are losses of the mirrored values."""
         samples = [
-            # A value can win what its mirror image can lose.
+            # The mirrored value has lost what the value has, so winning and losing change places.
             ValueParts(self.scale - sample.value, sample.to_win, sample.to_lose)
             for sample in self.samples
         ]
@@ -77,7 +77,7 @@ def read_values(results: Results, name: str) -> RunValues:
 
 
 def _read_parts(score: Score, scale: float) -> ValueParts:
-    """Read of how many parts a value consists: one verdict more or less changes it by one.
+    """Read the number of parts of which a value consists: a changed verdict changes the value by one part.
 
     If a single verdict does not change a value, such as a second hit of a hit rate, the value has one part.
     """

@@ -49,6 +49,7 @@ class ResultRows(Sequence[Row]):
         self.by_metric: Mapping[str, MetricValues] = {
             name: MetricValues(name, scale) for name, scale in scales.items()
         }
+        # The ids of the rows' samples.
         self._ids: list[str | None] = []
         self._labels = Labels()
         self._samples = array("q")  # a hash of each row's sample

@@ -188,14 +188,14 @@ def corrected_mean(
 ) -> tuple[float, tuple[float, float]]:
     """Mean of scores from 0 to ``scale``, and its interval, inside that range.
 
-    Formula: the mean is that of `corrected`; below 25 labels people's scores alone, since how much the judge is worth
-    cannot be estimated there. The interval is Wilson's with an effective number of samples, as in
+    Formula: the mean is the mean of `corrected`. Below 25 labels it is the mean of people's scores alone, since so few labels do not
+    show how much the judge is worth. The interval is Wilson's with an effective number of samples, as in
     `ctxmetrics.evaluation.statistics.intervals.mean_interval`: ``max(size, p * (1 - p) / error**2 * (z / t)**2)``, where p is the mean on the
     0-1 scale and t Student's quantile with the number of independent labels less 1 as degrees of freedom. With clusters, ``size``
     is multiplied by ``(z / t)**2``, too, since few clusters say little about their spread. Where the judge counts, or labels
-    have weights or belong to clusters, ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: what one label
-    more would add that lies so much of the scale off. Near the ends of the scale few labels seldom show the samples on which
-    the judge is wrong. With others of another run, this size is that of the labels, the judge counts in full, and the mean
+    have weights or belong to clusters, ``error**2`` also grows by ``(0.4 / size)**2``, with weights or others of another run by ``(0.8 / size)**2``: the variance
+    that one more label would add if it were so far from the mean. Near the ends of the scale few labels seldom show the samples on which
+    the judge is wrong. With others of another run, ``size`` is the number of labels, the judge counts in full, and the mean
     may lie beyond an end of the scale: there the interval also reaches to ``mean +- t * error``. The shares were chosen by
     simulation.
 

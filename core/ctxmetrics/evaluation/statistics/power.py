@@ -200,6 +200,7 @@ class _Table:
 
     def __init__(self, scale: float) -> None:
         self._step = scale / _SCALE_STEPS
+        # By the number of a step of the scale: the sum of the sizes, weighted by their shares; and the sum of the shares.
         self._sums: dict[int, float] = {}
         self._shares: dict[int, float] = {}
 
@@ -309,6 +310,7 @@ def compare_counts(
     changed = better + worse
     is_shown = (np.abs(mean) >= half_width) & (changed > 0)
     # As `reach_unseen_changes`, for all comparisons with the same counts at once.
+    # The comparisons by their numbers of better and worse samples.
     rows_by_counts: dict[tuple[int, int], list[int]] = {}
     for row in np.flatnonzero(changed < MIN_CHANGED_SAMPLES).tolist():
         rows_by_counts.setdefault((int(better[row]), int(worse[row])), []).append(row)

@@ -202,20 +202,20 @@ class _RunTexts:
 
     def __init__(self, path: str | os.PathLike[str], scored: Mapping[QuestionKey, Sample]) -> None:
         self._path = path
-        self._scored = scored
+        self._scored_samples = scored
         self._keeps_texts = any(_row_holds_texts(row) for row in read_rows(path))
 
     def find(self, row: Row) -> Sample | None:
         """Find the sample of a row. Return None if it has no texts at all.
 
         Raises:
-            InputFileError: Its texts are not there.
+            InputFileError: The texts of the sample are in no file.
         """
         if _row_holds_texts(row):
             return row.sample
-        sample = self._scored.get(texts_key(row))
+        sample = self._scored_samples.get(texts_key(row))
         if sample is None and not self._keeps_texts:
-            problem = "is not in the files of samples" if self._scored else "has no texts there"
+            problem = "is not in the files of samples" if self._scored_samples else "has no texts there"
             raise InputFileError(
                 f"{self._path}: sample {visible(row.name)[:80]!r} {problem}. Score with --keep-texts, or give the files of "
                 "samples that were scored: ctxmetrics label --compare FIRST SECOND FIRST_SAMPLES SECOND_SAMPLES"
