@@ -470,7 +470,7 @@ def _list_ranked(items: Sequence[Compared], systems: Sequence[str]) -> list[Rank
 def _pair_persons(
     label: str, persons: Sequence[LabelColumns], systems: Sequence[str]
 ) -> Iterator[list[RankedScore]]:
-    """Yield for each pair of persons the samples that both labelled. Each pair comes twice, since tau-AP depends on who is first."""
+    """Yield for each pair of persons the samples that both labelled. Each pair comes twice, since tau-AP depends on the order of the two persons."""
     labels_by_person = [columns[label] for columns in persons if label in columns]
     for first_person, second_person in permutations(labels_by_person, 2):
         scores = []

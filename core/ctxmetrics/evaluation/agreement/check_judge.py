@@ -130,7 +130,7 @@ def check_judge(
         judge: The judge: the embedded one, an `NLIJudge`, an `LLMJudge` with any model, or one of your own; or its name as
             ``--judge`` takes it.
         repetitions: How often each sample is judged.
-        samples: The number of samples to judge, from the top of the file. None: all. A slow judge can be tried with few.
+        samples: The number of samples to judge, from the top of the file. None: all samples. For a slow judge, a few samples may be enough.
         announce: Called with one line about the cost before anything is judged; None: it is logged.
         **options: As for `ctxmetrics.evaluate`, except ``cache`` and ``out``.
 

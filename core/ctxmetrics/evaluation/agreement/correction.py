@@ -43,7 +43,7 @@ class Correction(Plain):
 
     @property
     def conclusion(self) -> str:
-        """How wide the corrected mean's interval is, and how many more labels halve it (it falls with their square root)."""
+        """The width of the corrected mean's interval, and how many more labels halve the width. It falls with the square root of the labels."""
         half_width = (self.interval[1] - self.interval[0]) / 2
         text = f"its corrected mean is known to +-{half_width:.2g}"
         more_labels = 3 * self.labelled  # four times as many labels halve the width
@@ -59,7 +59,7 @@ def correct_mean(
     scale: float = 1.0,
     apart: bool = False,
 ) -> Correction | None:
-    """Correct a mean by people's labels. Return None if fewer than two samples are labelled, or all of them are of one cluster.
+    """Correct a mean by people's labels. Return None if fewer than two samples are labelled, or all labelled samples are of one cluster.
 
     Args:
         name: The metric, or the label.

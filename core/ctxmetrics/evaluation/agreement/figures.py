@@ -291,7 +291,7 @@ _MAX_NAME_CHARACTERS = 20
 
 @dataclass(frozen=True, slots=True)
 class JudgeDifference(Plain):
-    """How much more often one judge agrees with people than the first one, on the answers that both judged.
+    """How much more often a judge agrees with people than the first judge, on the answers that both judged.
 
     Attributes:
         label: The kind of label.

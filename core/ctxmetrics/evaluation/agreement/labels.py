@@ -42,7 +42,7 @@ KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One sample's labels of one kind, and the verdicts on the same things, in the same order.
+    """The labels of one kind for a sample, and the verdicts on the same sentences or contexts, in the same order.
 
     Attributes:
         label: The kind of label.

@@ -226,7 +226,7 @@ def tau_ap(judge: Sequence[float], people: Sequence[float]) -> float | None:
         return None
     terms = []
     for judge_score, people_score in zip(judge, people, strict=True):
-        # People's scores of the items that the judge puts above this one.
+        # People's scores of the items that the judge puts above this item.
         people_scores_above = [
             other_people
             for other_people, other_judge in zip(people, judge, strict=True)

@@ -155,7 +155,8 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
         InputFileError: The file is no file of labels, or has no yes or no.
     """
     file = PeopleAnswers(path)
-    answers_by_sample: dict[Any, list[PersonAnswer]] = {}  # by the sample's id, else by its texts
+    # The key of a sample: its id, else its texts.
+    answers_by_sample: dict[Any, list[PersonAnswer]] = {}
     for answer in file.answers.values():
         if answer.answer in {YES, NO}:
             sample_id, _ = answer.question.key

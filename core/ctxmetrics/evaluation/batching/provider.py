@@ -188,7 +188,7 @@ class BatchProvider(ABC):
     def read_results(self, file: IO[bytes]) -> Iterator[tuple[str, Outcome]]:
         """Yield the key of each line of the results and the outcome of its request. A line without a key has an empty key."""
         file.seek(0)
-        # The rest of a line that is too long is read as a line without a key.
+        # If a line is too long, its rest is read as a line without a key.
         for line in iter(partial(file.readline, _MAX_LINE_BYTES), b""):
             match = _KEY_IN_LINE.search(line)
             key = match[1].decode() if match else ""

@@ -37,7 +37,7 @@ class ComparedStage(Plain):
         interval: 95 % interval of the difference, second minus first (`ctxmetrics.evaluation.statistics.paired.paired_mean`).
         pools: The number of samples with an earlier stage in both runs from whose contexts this stage selects.
         different: The number of these samples for which the stage before handed on different contexts in the two runs.
-        lost: Units that are lost at this stage in the second run alone: the contexts before it support them in both runs, the
+        lost: The units that are lost at this stage in the second run alone: the contexts before it support them in both runs, the
             contexts after it in the first run only. They have the stage, context and rank of the second run.
     """
 

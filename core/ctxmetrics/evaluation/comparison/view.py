@@ -91,7 +91,7 @@ class Difference(Plain):
         difference: ``after - before``.
         interval: The 95 % interval of the difference (`ctxmetrics.evaluation.statistics.paired.paired_mean`). None below two
             samples or clusters, and if no sample changed.
-        p: p value of "no difference", from the same distribution.
+        p: p value of "no difference", from the distribution of the interval.
         p_adjusted: The p value of `basis`, adjusted for the number of primary metrics by Holm's method; None for a secondary
             metric.
         better: Samples with a higher value in the second run.
@@ -145,7 +145,7 @@ class Difference(Plain):
 
     @property
     def changed(self) -> int:
-        """How many samples have a difference."""
+        """The number of samples with a difference."""
         return self.better + self.worse
 
     @property

@@ -84,8 +84,8 @@ class Numbers(NamedTuple):
         name: The name.
         kind: The kind of the numbers.
         values: The numbers; None if a hit has none.
-        depth: In how many objects of the hit they stand.
-        are_numbers: Whether all of them are numbers.
+        depth: The number of objects in the hit inside which the numbers stand.
+        are_numbers: Whether all values are numbers.
     """
 
     name: str

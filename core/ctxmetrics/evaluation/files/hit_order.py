@@ -76,7 +76,7 @@ class HitOrder(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How much the numbers say about the order, from 0 to 3. Of two lists that are pairs, the higher one counts."""
+        """How much the numbers say about the order, from 0 to 3. Of two lists whose items belong together, the list with the higher weight decides."""
         if self.decided_by:  # another order than the list's
             return 3
         if self.scores:  # the order of the list

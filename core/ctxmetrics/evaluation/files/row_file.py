@@ -343,7 +343,7 @@ class RowFile(Iterator[T], Generic[T]):
         for values, where in rows:
             try:
                 fields = values if partners is None else partners.join(values, where)
-                if fields is None:  # `partners.unanswered` yields it at the end
+                if fields is None:  # `partners.references_without_row` yields it at the end
                     continue
                 item = self._build(fields, where)
             except CtxMetricsError as error:

@@ -98,7 +98,7 @@ def _read_parsed(
     if has_no_answer and hasattr(labels, "items"):
         values["labels"] = {LABEL: True, **labels}
     metadata = values.get("metadata") or {}
-    if unread and hasattr(metadata, "items"):  # a `Sample` refuses metadata that is no object
+    if unread and hasattr(metadata, "items"):  # else the `Sample` refuses the metadata
         values["metadata"] = {**metadata, **unread}
     return values, unknown_names
 
@@ -173,7 +173,7 @@ def drop_unusable(reading: Reading, values: dict[str, Any], id_: Any, where: str
         if fault:
             value = values.pop(name)
             metadata = values.get("metadata") or {}
-            if hasattr(metadata, "items"):  # a `Sample` refuses metadata that is no object
+            if hasattr(metadata, "items"):  # else the `Sample` refuses the metadata
                 values["metadata"] = {name: value, **metadata}
             logging.getLogger("ctxmetrics").warning(
                 "%s: field '%s' %s, unlike in other rows: the sample has no %s",

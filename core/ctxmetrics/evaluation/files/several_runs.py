@@ -206,7 +206,7 @@ def explain_setting(column: str, values: Sequence[str]) -> str:
 
 
 class SettingCheck:
-    """Notes the retrievals of a stream of rows, and says when a question has another one of another setting.
+    """Remembers the retrievals of a stream of rows, and finds a question with a second retrieval of another setting.
 
     Args:
         excluded: Columns that are no setting.

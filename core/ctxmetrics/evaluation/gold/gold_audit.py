@@ -289,7 +289,7 @@ def _list_changes(
 
 
 def _make_change(question: Question, passage: GoldPassage, change: str) -> GoldChange:
-    """Make the change of one gold passage, named by its id or by its text."""
+    """Describe the change of one gold passage, which is named by its id or by its text."""
     name = (passage.text or "") if passage.id is None else passage.id
     return GoldChange(sample=question.name, passage=name, change=change)
 

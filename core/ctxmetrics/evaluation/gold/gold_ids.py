@@ -326,7 +326,7 @@ def _check_text(question: Question, passage: GoldPassage, passages: Passages) ->
 
 
 def _measure_held(words: Sequence[Token], others: Sequence[Token]) -> float:
-    """Measure the share of the words of a text that another one holds."""
+    """Measure the share of the words of a text that another text holds."""
     word_counts = Counter(word.key for word in words)
     held_counts = word_counts & Counter(word.key for word in others)
     return held_counts.total() / max(1, word_counts.total())

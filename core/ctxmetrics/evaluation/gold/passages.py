@@ -173,7 +173,7 @@ class Passages:
 
 
 def collect_chunks(samples: Iterable[Sample]) -> list[Chunk]:
-    """Collect the contexts of samples, retrieved and expected, each once."""
+    """Collect the retrieved and the expected contexts of samples. Equal contexts are collected once."""
     # The key: the id of a context and its text.
     chunks: dict[tuple[str | None, str], Chunk] = {}
     for sample in samples:

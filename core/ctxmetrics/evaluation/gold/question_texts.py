@@ -193,7 +193,7 @@ def is_answer(text: str) -> bool:
 
 
 def _asks(text: str) -> bool:
-    """Tell whether each sentence of a text is a question, with its mark or, of one sentence, without."""
+    """Tell whether each sentence of a text is a question and ends with a question mark. A single sentence needs no mark."""
     return all(map(_QUESTION_END.search, split_sentences(text))) or _begins_as_question(text)
 
 
@@ -466,7 +466,7 @@ def _measure_share(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _check_repeated_references(questions: Sequence[Question]) -> Iterator[Finding]:
-    """Find a reference that several questions have, though their gold is another one."""
+    """Find a reference that several questions have although their gold differs."""
     groups: dict[str, list[Question]] = {}
     for question in questions:
         groups.setdefault(_fold_words(question.reference), []).append(question)

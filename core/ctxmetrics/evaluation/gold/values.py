@@ -218,7 +218,7 @@ def spell(words: Iterable[Token], keys: frozenset[str]) -> str:
 
 
 def have_opposites(words: Iterable[Token], others: Iterable[Token]) -> bool:
-    """Tell whether one of some words is the opposite of one of others."""
+    """Tell whether a word of one text is the opposite of a word of another text."""
     other_names = {word.measures for word in others}
     return any(OPPOSITES.get(word.measures) in other_names for word in words)
 
@@ -306,7 +306,7 @@ def _read_opposites() -> Mapping[str, Sequence[str]]:
 
 
 def has_initials(name: str, other: str) -> bool:
-    """Tell whether one of two names is made of the first letters of the other one, as USA of United States, or is it in other words."""
+    """Tell whether one of two names is made of the first letters of the other name, as USA of United States, or is the same name in other words."""
     if name.replace(" ", "").casefold() == other.replace(" ", "").casefold():
         return True
     if min(len(name), len(other)) == 1 and name[0] == other[0]:

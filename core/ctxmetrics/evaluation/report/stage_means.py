@@ -105,7 +105,7 @@ class Stages(Plain):
 
     @property
     def causes(self) -> dict[str, int]:
-        """How many units were never found, and how many each stage dropped."""
+        """The number of units that were never found, and the numbers of units that each stage dropped."""
         counts = Counter(lost_unit.cause for lost_unit in self.lost)
         order = [NEVER_FOUND, *(f"dropped by {stage.name}" for stage in self.stages)]
         return {cause: counts[cause] for cause in order if counts[cause]}

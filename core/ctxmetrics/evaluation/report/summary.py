@@ -35,7 +35,7 @@ _JSON_FIELDS = ("metrics", "usage", "stopped", "controls", "notes", "answered", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controls(Plain):
-    """The verdicts of the judge about control samples, whose labels are known. They are judged among the run's own samples.
+    """The verdicts of the judge about control samples, whose labels are known. Control samples are judged among the run's own samples.
 
     Attributes:
         samples: The number of judged control samples.

@@ -22,8 +22,8 @@ _QUESTION_INPUTS = ("query", "text", "question")
 def build_call(retriever: object, name: str) -> Call:
     """Return a coroutine function that asks a retriever.
 
-    A sync function or method is called in a worker thread. Of an object with a sync and an async method, the library's own
-    loop takes the sync one, and a loop of the caller the async one.
+    A sync function or method is called in a worker thread. If an object has a sync and an async method, the library's own
+    loop calls the sync method, and a loop of the caller calls the async method.
 
     Args:
         retriever: A function or coroutine function of a question, or an object with ``invoke`` or ``ainvoke`` (LangChain),

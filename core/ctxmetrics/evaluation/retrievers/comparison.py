@@ -153,7 +153,7 @@ class QuestionAcross(Plain):
 
     @property
     def lost(self) -> int:
-        """How many units settings lost that another one supports, over all settings."""
+        """The number of units that a setting lost and another setting supports, over all settings."""
         return sum(len(unit.lost_by) for unit in self.units)
 
     def to_dict(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class RetrieverFigures:
 
     @property
     def questions(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return len(self._first_setting.results)
 
     @property

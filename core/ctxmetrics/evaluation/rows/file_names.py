@@ -1,4 +1,4 @@
-"""The names of files that stand beside another one."""
+"""The names of files that stand beside another file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values of one metric over a run, compactly: what a run of any length keeps."""
+"""The values of one metric over a run, stored compactly, so that a run of any length can keep them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_CONTRADICTIONS = 2
 
 @dataclass(slots=True)
 class MetricValues:
-    """The values of one metric, one a row.
+    """The values of one metric, one for each row.
 
     Attributes:
         metric: The name of the metric.

@@ -45,6 +45,6 @@ class Outcome(Plain):
         return f"{text} ({known_values})" if known_values else text
 
     def in_setting(self, name: str) -> Outcome:
-        """Return it as the outcome of one of several retrievers."""
+        """Return the outcome with the name of one of several retrievers."""
         problem = None if self.problem is None else f"{name}: {self.problem}"
         return replace(self, gate=f"{name}: {self.gate}", problem=problem)

@@ -474,7 +474,7 @@ def weight_in(labels: Mapping[str, object], who: str) -> float:
 
 
 def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | None] | None:
-    """Return the labels of one kind, or None if there are none that say yes or no."""
+    """Return the labels of one kind. Return None if no label says yes or no."""
     values = labels.get(name)
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
         return None

@@ -88,7 +88,7 @@ class Finding(Plain):
 
     @property
     def fix(self) -> str | None:
-        """What to change; None if there is no fault."""
+        """The advice what to change; None if there is no fault."""
         return str(_CHECK_TEXTS["fixes"][self.cause]) if self.cause else None
 
 

@@ -261,7 +261,7 @@ class ControlRun:
 
     @property
     def result(self) -> Controls | None:
-        """How many verdicts about the controls are right; None if none was judged."""
+        """The counts of right and wrong verdicts about the controls; None if no control was judged."""
         verdicts = sum(self._verdict_counts[subject] for subject in _SUBJECT_BY_LETTER.values())
         if not verdicts:
             return None
