@@ -279,7 +279,7 @@ def _signs(values: Sequence[float]) -> NDArray[np.float64]:
 
 def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the ranks of values, minus the mean rank. Equal values have the mean of their ranks."""
-    # The distinct values in order: for each value the index of its equal, and how often each occurs.
+    # For each value, its index among the sorted distinct values. For each distinct value, how often it occurs.
     _, index_of_equal, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
     last_ranks = np.cumsum(counts)
     mean_ranks = last_ranks - (counts - 1) / 2

@@ -95,7 +95,7 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     """Return the span of each chunk by its id.
 
     Raises:
-        SampleError: A chunk has no id, or does not say where it stands, or two have one id.
+        SampleError: A chunk has no id, or does not say where it stands; or two chunks have the same id.
     """
     if isinstance(chunks, str):
         raise ParameterError(
@@ -429,7 +429,8 @@ class _SourceText:
         block = bisect_right(self._block_starts, folded_place) - 1
         block_start = block * _FOLDED_BLOCK_LENGTH
         position = block_start
-        folded_end = self._block_starts[block]  # where the folded text ends of what was read so far
+        # The end of the folded text of all characters so far.
+        folded_end = self._block_starts[block]
         for character in self.text[block_start : block_start + _FOLDED_BLOCK_LENGTH]:
             folded_end += len(_fold_text(character))  # 0 for white space, 2 for some letters
             if folded_end > folded_place:

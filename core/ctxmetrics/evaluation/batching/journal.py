@@ -1,8 +1,8 @@
 """The journal of a run's batches, and the replies that came: two SQLite files in one folder.
 
-The journal holds ids, statuses and hashes. What is about to be submitted is written before it is submitted, and what a batch
-brought is written whole or not at all, so that a process that is killed at any point pays for no batch twice. The replies
-stand in a file of their own, which can be deleted. A lock keeps a second process away.
+The journal holds ids, statuses and hashes. A batch is written to the journal before it is submitted, and its results are written
+all together or not at all: so a process that is killed at any point pays for no batch twice. The replies stand in a file of their
+own, which can be deleted. A lock keeps a second process away.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Intent:
 
     Attributes:
         name: The name of the batch at the provider, if the provider stores a name.
-        requests: How many requests it has.
+        requests: The number of its requests.
         tokens: The estimated tokens of its requests and replies.
-        made: When it was about to be submitted, in seconds since 1970.
+        made: The time just before the batch was submitted, in seconds since 1970.
         file: The id of its input file at the provider, if there is such a file.
         batch: The id of the batch at the provider; None until it is submitted.
-        expires: When it ends at the latest, in seconds since 1970; None if that is not known.
-        ended: How it ended; None until then.
+        expires: The latest time at which the batch ends, in seconds since 1970; None if it is not known.
+        ended: The status with which the batch ended; None until it has ended.
         deleted: Whether its input is deleted at the provider.
     """
 
@@ -61,8 +61,8 @@ class Outcome(NamedTuple):
         body: A chat completion as JSON text; None if the request failed.
         code: The verdict code of the failure.
         message: A description of the outcome.
-        again: Whether the request is to be asked once more.
-        paid: The cost of the request. It is empty if the outcome was read from the journal, which holds only the sum.
+        again: Whether the request must be sent once more.
+        paid: The cost of the request. It is empty if the outcome was read from the journal, which holds only the sum of all costs.
     """
 
     body: str | None = None
@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
     paid: Usage = Usage()
 
 
-# Values are JSON. A request stands in `requests` from before its batch is submitted until it is answered, before that in `drafts`.
+# Values are JSON. A request stands in `drafts` until its batch is planned; then in `requests` until it is answered.
 _CREATE_TABLES = """
 BEGIN EXCLUSIVE;
 CREATE TABLE IF NOT EXISTS facts (name PRIMARY KEY, value);
@@ -99,7 +99,7 @@ class Journal:
         facts: Other known facts: the settings that the ``server`` accepts, the tokens that its ``queue`` holds, and the cost so far.
 
     Raises:
-        BlockingIOError: Another process has it open.
+        BlockingIOError: Another process has the journal open.
         InputFileError: The journal cannot be opened, or it belongs to another model.
     """
 
@@ -176,7 +176,7 @@ class Journal:
         return [intent for intent in self.intents if intent.ended is None]
 
     def add_draft(self, key: str, intent: Intent) -> None:
-        """Note the request that was last added to a batch that is not planned yet. This is gone when the process ends."""
+        """Note the request that was last added to a batch that is not planned yet. The note is lost when the process ends."""
         self._execute("INSERT INTO drafts VALUES (?, ?, ?)", key, intent.name, intent.requests)
 
     def drop_drafts(self) -> None:
@@ -223,7 +223,7 @@ class Journal:
         self.set_fact(how, (self.get_paid(how) + usage).to_dict())
 
     def is_waiting(self, key: str) -> bool:
-        """Tell whether a request is in a batch that has not ended, or is to be submitted."""
+        """Tell whether a request is in a batch that has not ended, or that will be submitted."""
         rows = self._execute("SELECT 1 FROM waiting WHERE key = ?", key)
         return rows.fetchone() is not None
 

@@ -485,7 +485,7 @@ class AnthropicBatches(BatchProvider):
         return keep_error(status, error)
 
     def delete(self, intent: Intent) -> None:
-        """Delete the batch, whose requests stand in it."""
+        """Delete the batch: its requests stand in the batch itself."""
         if intent.batch is not None:
             self.batches.delete(intent.batch)
 

@@ -97,7 +97,7 @@ class BatchRounds:
         self._folder = Path(folder)
 
     async def open(self, sleep: Sleep) -> bool:
-        """Open the journal. Wait while another process has it. Return False if the run was stopped meanwhile."""
+        """Open the journal. Wait while another process has the journal open. Return False if the run was stopped meanwhile."""
         waits = False
         while True:
             with suppress(BlockingIOError):
@@ -128,7 +128,7 @@ class BatchRounds:
     async def submit(self, *, run_is_whole: bool) -> str | None:
         """Submit the new requests of the round, unless the run ended early.
 
-        Return why the run does not have all its values, or None if it has them.
+        Return the reason if the run lacks some values. Return None if it has all values.
         """
         try:
             if run_is_whole and self.problem is None:
@@ -213,9 +213,11 @@ class BatchRounds:
                     problems = ["a file of results is not there any more"]
             with self.journal.writing():
                 failures = self._keep_results(intent, file)
-                if state.queue_full and intent.requests > 1:  # the same again in smaller batches
-                    queued = sum(other.tokens for other in self.journal.unfinished)
-                    self.journal.set_fact("queue", max(1, queued // 2))
+                if (
+                    state.queue_full and intent.requests > 1
+                ):  # the requests are sent again, in smaller batches
+                    queued_tokens = sum(other.tokens for other in self.journal.unfinished)
+                    self.journal.set_fact("queue", max(1, queued_tokens // 2))
                 else:
                     message = "; ".join((f"the batch ended as {state.status}", *problems))
                     for key, line in self.journal.read_open(intent):
@@ -242,7 +244,9 @@ class BatchRounds:
             if outcome.code:
                 failures[outcome.code] += 1
         self.journal.add_paid("batched", paid)
-        if failures["truncated"]:  # the model thinks: its replies may not be bounded any more
+        if failures[
+            "truncated"
+        ]:  # the model thinks before it replies: so the length of its replies is no longer bounded
             self.journal.set_fact("server", {**self.journal.facts["server"], "bounded": False})
         return failures
 
@@ -264,8 +268,8 @@ class BatchRounds:
     def _submit(self) -> None:
         """Submit batches while the queue of the provider has room."""
         for intent, lines in self._asking.drafts:
-            queued = sum(other.tokens for other in self.journal.unfinished)
-            if queued and queued + intent.tokens > self._asking.most_queued:
+            queued_tokens = sum(other.tokens for other in self.journal.unfinished)
+            if queued_tokens and queued_tokens + intent.tokens > self._asking.most_queued:
                 self._asking.held_back += intent.requests
             else:
                 self._submit_batch(intent, lines)
@@ -311,7 +315,7 @@ def _find_model(metrics: Iterable[Metric]) -> OpenAIModel:
 
 
 def _give_model(metric: Metric, model: BatchModel) -> Metric:
-    """Return the metric with a judge that asks the same of another model."""
+    """Return the metric with a judge that sends the same requests to another model."""
     if isinstance(metric, JudgedMetric) and isinstance(metric.own_judge, LLMJudge):
         return replace(metric, judge=metric.own_judge.asking(model))
     return metric

@@ -378,7 +378,7 @@ class Prices:
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a command the form that typer takes: with the options of a group in the place of the group."""
-    # By the parameter of a command that takes a group: the class of the group, and the names of its options.
+    # For each parameter of a command that takes a group of options: the class of the group, and the names of its options.
     groups: dict[str, tuple[Any, list[str]]] = {}
     # Options that only this command has come first in its help.
     own_options: list[Parameter] = []
@@ -475,7 +475,7 @@ class GroupedCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the required arguments, then the options of each group under its title. Options of every command come last."""
         required: list[tuple[str, str]] = []
-        # By the title of a section, its lines: the option, and its purpose.
+        # The lines of each section, by its title. A line has the option and its purpose.
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": required, "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)

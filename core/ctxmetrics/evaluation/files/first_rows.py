@@ -37,24 +37,26 @@ def merge_rows(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 
     Under a name that means a text, a list is preferred only if more rows have a list there than a text.
     """
-    text_counts: Counter[str] = Counter()
-    other_counts: Counter[str] = Counter()
+    text_counts_by_key: Counter[str] = Counter()
+    other_counts_by_key: Counter[str] = Counter()
     for row in rows:
         for key, value in row.items():
             if key in TEXT_NAMES:
-                counts = text_counts if isinstance(value, str) else other_counts
+                counts = text_counts_by_key if isinstance(value, str) else other_counts_by_key
                 counts[str(key)] += 1
-    text_keys = {key for key in text_counts if text_counts[key] >= other_counts[key]}
-    merged: dict[str, Any] = {}
+    text_keys = {
+        key for key in text_counts_by_key if text_counts_by_key[key] >= other_counts_by_key[key]
+    }
+    merged_row: dict[str, Any] = {}
     for row in rows:
         for name, value in row.items():
             key = str(name)
-            before: Any = merged.get(key)
-            if hasattr(before, "items") and hasattr(value, "items"):
-                merged[key] = _merge_objects(before, value)
-            elif _tells_more(value, before, prefers_text=key in text_keys):
-                merged[key] = value
-    return merged
+            value_so_far: Any = merged_row.get(key)
+            if hasattr(value_so_far, "items") and hasattr(value, "items"):
+                merged_row[key] = _merge_objects(value_so_far, value)
+            elif _tells_more(value, value_so_far, prefers_text=key in text_keys):
+                merged_row[key] = value
+    return merged_row
 
 
 def _merge_objects(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

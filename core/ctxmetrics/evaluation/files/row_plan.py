@@ -81,8 +81,8 @@ class KeyContent:
         is_unknown: Whether no schema knows the key.
         is_unread: Whether no value of this key holds a field.
         is_holder: Whether an object under this key may hold fields.
-        excluded: Another key. If a row has both keys, the careful reader reads the row. It is the key of the object into which a
-            path leads, or the name for which this key stands.
+        excluded: Another key: the key of the object into which a path leads, or the name for which this key stands. If a row has both
+            keys, the careful reader reads the row.
         may_order: Whether a value may decide the order of the retrieved items.
     """
 
@@ -497,7 +497,7 @@ class Plan:
 
     @cached_property
     def _searched_keys(self) -> frozenset[str]:
-        """The keys of a row at which the careful reader looks, and the empty one, with which a key such as ``.a`` begins."""
+        """The keys of a row at which the careful reader looks, and the empty key: the part before the point of a key such as ``.a``."""
         return frozenset({"", *self.reading.schema.known_keys, *first_keys(self._paths)})
 
     @cached_property

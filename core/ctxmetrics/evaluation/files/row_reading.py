@@ -33,7 +33,7 @@ from ctxmetrics.samples.unanswerable import LABEL, has_mark
 def read_row(
     reading: Reading, row: Mapping[str, Any], where: str | None = None
 ) -> tuple[dict[str, Any], list[str]]:
-    """Read the fields of a row. The rest of it becomes metadata.
+    """Read the fields of a row. The rest of the row becomes metadata.
 
     Args:
         reading: How the rows are read.

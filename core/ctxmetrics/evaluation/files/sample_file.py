@@ -46,13 +46,13 @@ def read_samples(
             these two).
         schema: The system whose names the keys are (`ctxmetrics.samples.systems.SCHEMAS`); ``"auto"`` recognises
             it. With ``"aegis"``, a request to Aegis with its ``evaluations`` is read too.
-        columns: Which column holds which field, if no schema is right; or which path, such as ``vars.question`` or
+        columns: The column of each field, if no schema is right; or a path, such as ``vars.question`` or
             ``hits[].payload.text`` (of each item of a list).
         references: A file with the expected items, where ``path`` holds the retrieved items: answers, facts, contexts or ids
-            of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. What has no
-            partner is logged; a sample without one stays.
-        missing: What becomes of a question of the references that the file does not answer. ``"zero"``: it is a sample,
-            after the others, for which nothing was retrieved. ``"drop"``: the same without a value.
+            of each question, qrels in TREC's form, or a folder in BEIR's. Its rows are joined to the samples. Samples
+            and references without a partner are logged. Such a sample stays.
+        missing: The treatment of a question of the references that the file does not answer. ``"zero"``: it is a sample, after the
+            other samples, for which nothing was retrieved. ``"drop"``: it is a sample without a value.
         group_by: A field or column, if each row is one passage: the rows with one value of it are one sample, and the
             order of the rows is the rank.
         split: What separates the passages, if a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number

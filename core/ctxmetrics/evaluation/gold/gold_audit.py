@@ -182,8 +182,8 @@ class AuditResult(Plain):
 
     Attributes:
         random: The number of questions of the random part with answers, and the number of them whose gold was overturned.
-        doubtful: The same of the questions in doubt.
-        interval: The 95 % interval of the share of wrong gold by the random part, of all questions that can be labelled.
+        doubtful: The same two numbers for the questions in doubt.
+        interval: The 95 % interval of the share of wrong gold among all questions that can be labelled, from the random part.
         changes: The changes, in the order of the samples.
         means: The recall of each run, and the differences of runs.
         emptied: The random questions whose gold people removed entirely: without gold there is no recall.

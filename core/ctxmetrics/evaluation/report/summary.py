@@ -49,7 +49,7 @@ class Controls(Plain):
             - ``sentences``: the verdicts about sentences;
             - ``contexts``: the verdicts about contexts.
 
-            After a comma, each of them is also given for groups:
+            Each of these is also given for groups, whose name follows after a comma:
 
             - ``first half``, ``second half``: the verdicts in one half of the run;
             - ``later contexts``, ``earlier contexts``, ``behind the first useful context``: the verdicts that a judge gets wrong

@@ -113,9 +113,9 @@ def read_retrieved(value: Any) -> Retrieved:
 
 
 def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
-    """Return the sample of a question with the first k of what was retrieved for it.
+    """Return the sample of a question with the first k items that were retrieved for the question.
 
-    A list of strings are texts, unless the question is about ids alone.
+    Strings are texts. But if the question has only ids, they are ids.
 
     Raises:
         SampleError: An item is neither a text, a document nor an id.

@@ -332,14 +332,14 @@ class RetrieverRun:
             metrics = (*metrics, relevance)
         results = await self._score(iter(samples_in_order), metrics, self._controls)
         # A run that was stopped has fewer rows.
-        row_of = dict(zip(judging_order, results, strict=False))
+        rows_by_question_and_setting = dict(zip(judging_order, results, strict=False))
         judged = _Judged(results, self._pools.apart)
         scales = {metric.name: metric.convention_data.scale for metric in self._metrics}
         for name in samples:
             setting = Results(scales, keep=True, source=name, start=start)
             judged.relevance[name] = []
             for index, question in enumerate(self._questions):
-                row = row_of.get((index, name))
+                row = rows_by_question_and_setting.get((index, name))
                 sample = samples[name][index] or question
                 scores = () if row is None else row.scores
                 if relevance is not None:

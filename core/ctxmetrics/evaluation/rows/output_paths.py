@@ -77,7 +77,7 @@ def find_target(path: str | os.PathLike[str]) -> Path | None:
 
 
 def add_part(target: Path) -> Path:
-    """Return the name of a file while its run goes on."""
+    """Return the name that a file has while its run goes on: ``NAME.part``."""
     return target.with_name(target.name + PART_ENDING)
 
 

@@ -493,7 +493,7 @@ class Evaluation:
         self._change_event.set()
 
     def _send(self, job: _Job, scores: Iterable[Score]) -> None:
-        """Send the scores of a sample as events, if the run sends events. Scores of an earlier run were sent then."""
+        """Send the scores of a sample as events, if the run sends events. Scores of an earlier run were sent in that run."""
         if self._telemetry is not None and not job.was_read:
             for score in scores:
                 self._telemetry.send(score, job.sample.metadata)
