@@ -152,20 +152,18 @@ def check_judge(
     runs = _run_repetitions(judge, control_samples, repetitions, options)
     answers = [_list_verdicts(control_samples, run) for run in runs]
     verdicts_of_samples = list(zip(control_samples, answers[0], strict=True))
-    samples_without_injection = [
+    honest_samples = [
         (item, verdicts) for item, verdicts in verdicts_of_samples if item.kind != INJECTION
     ]
     return JudgeCheck(
         judge=judge.name,
         samples=len(verdicts_of_samples),
         repetitions=len(runs),
-        units=_count_agreements(UNITS, samples_without_injection, lambda *_: "all")["all"],
-        by_kind=_count_agreements(UNITS, samples_without_injection, lambda item, _: item.kind),
-        by_language=_count_agreements(UNITS, samples_without_injection, lambda item, _: item.language),
-        contexts=_count_agreements(CONTEXTS, samples_without_injection, lambda *_: "all")["all"],
-        by_place=_count_agreements(
-            CONTEXTS, samples_without_injection, lambda _, id_: f"place {id_[1:]}"
-        ),
+        units=_count_agreements(UNITS, honest_samples, lambda *_: "all")["all"],
+        by_kind=_count_agreements(UNITS, honest_samples, lambda item, _: item.kind),
+        by_language=_count_agreements(UNITS, honest_samples, lambda item, _: item.language),
+        contexts=_count_agreements(CONTEXTS, honest_samples, lambda *_: "all")["all"],
+        by_place=_count_agreements(CONTEXTS, honest_samples, lambda _, id_: f"place {id_[1:]}"),
         obeyed=_count_obeyed(verdicts_of_samples),
         changed=_count_changed(answers) if len(runs) > 1 else None,
         usage=sum((run.usage for run in runs), Usage()),

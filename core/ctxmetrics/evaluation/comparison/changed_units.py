@@ -55,18 +55,15 @@ class Changes:
                 self._compare_contradictions(position, before, after, name)
             first_value = before[name].value
             second_value = after[name].value
-            if (
-                first_value is not None
-                and second_value is not None
-                and second_value < first_value - ROUNDING_ERROR
-            ):
+            if first_value is None or second_value is None:
+                continue
+            if second_value < first_value - ROUNDING_ERROR:
                 question = _find_question(before, after)
                 fallen_sample = Worse(
                     name, before.name, question, first_value, second_value, same_contexts
                 )
-                insort(
-                    worst, (second_value - first_value, position, fallen_sample), key=itemgetter(0, 1)
-                )
+                item = (second_value - first_value, position, fallen_sample)
+                insort(worst, item, key=itemgetter(0, 1))
                 del worst[_MAX_WORSE_SAMPLES:]
 
     def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:

@@ -118,9 +118,9 @@ def open_bytes(file: Path) -> io.BufferedReader:
     """
     ending = file.suffix.lower()
     raw_file = file.open("rb")
-    if (
-        ending not in (_GZIP_ENDING, _ZSTD_ENDING) or raw_file.peek(1)[:1] == b"{"
-    ):  # JSON lines under a wrong name
+    is_compressed = ending in (_GZIP_ENDING, _ZSTD_ENDING)
+    # Plain JSON lines may have a wrong name.
+    if not is_compressed or raw_file.peek(1)[:1] == b"{":
         return raw_file
     raw_file.close()
     if ending == _ZSTD_ENDING:

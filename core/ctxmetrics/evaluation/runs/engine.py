@@ -454,9 +454,8 @@ class Evaluation:
         elif job.scores:
             self._finish_job(job, advance)
             now = asyncio.get_running_loop().time()
-            if (
-                now - self._last_pause_time > PAUSE_SECONDS
-            ):  # if no metric waits, other tasks get no turn
+            # If no metric waits, other tasks get no turn without a pause.
+            if now - self._last_pause_time > PAUSE_SECONDS:
                 await asyncio.sleep(0)
                 self._last_pause_time = asyncio.get_running_loop().time()
         while self._stopped is None and (

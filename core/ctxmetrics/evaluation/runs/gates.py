@@ -115,11 +115,9 @@ def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | C
 def describe_overruled(item: Difference, margin: float) -> str | None:
     """Describe why a loss that the judge shows does not fail the gate: the labels speak against it. Return None otherwise."""
     judge_shows_loss = decide_loss(item.interval, None, margin)
-    if (
-        item.corrected is None
-        or not judge_shows_loss
-        or decide_loss(item.interval, item.corrected, margin)
-    ):
+    if item.corrected is None or not judge_shows_loss:
+        return None
+    if decide_loss(item.interval, item.corrected, margin):
         return None
     corrected, correction = item.corrected.names
     return (
