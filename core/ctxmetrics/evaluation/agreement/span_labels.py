@@ -203,7 +203,8 @@ def _names_context(answer: PersonAnswer) -> bool:
 def with_found_spans(samples: Sequence[Sample], sources: Path) -> tuple[list[Sample], list[str], str]:
     """Find the chunks of samples in the sources.
 
-    Return the samples with the found spans, the problems with missing chunks, and a sentence with the counts.
+    Returns:
+        The samples with the found spans, the problems with missing chunks, and a sentence with the counts.
     """
     texts_without_span: list[str] = []
     for sample in samples:

@@ -300,7 +300,7 @@ def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
 
 
 def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:
-    """Return the value of a metric by people's labels. Return None if the row has too few."""
+    """Return the value of a metric by people's labels. Return None if the row has too few labels."""
     return people_value(metric, row[name], labels_in(row.fields.labels, label))
 
 

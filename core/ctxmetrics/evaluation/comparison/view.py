@@ -238,7 +238,7 @@ class Worse(Plain):
         sample_id: The sample's id, or its number.
         user_input: The question.
         before: The value in the first run.
-        after: The value in the second.
+        after: The value in the second run.
         same_contexts: Whether both runs retrieved the same texts in the same order; None if that is not known.
     """
 

@@ -189,17 +189,17 @@ def join_documents_of_queries(
             raise InputFileError(
                 f"{file}, {place}: {document[:80]!r} has two values of {columns.score!r} for the query {query[:80]!r}."
             )
-        _, shared = queries.setdefault(query, (place, dict(row)))
-        for key in [key for key, value in shared.items() if row.get(key) != value]:
-            del shared[key]
-    for query, (place, shared) in queries.items():
+        _, shared_cells = queries.setdefault(query, (place, dict(row)))
+        for key in [key for key, value in shared_cells.items() if row.get(key) != value]:
+            del shared_cells[key]
+    for query, (place, shared_cells) in queries.items():
         numbers = numbers_of_queries[query]
         if not expected and find_list_kind(columns.score) in _LOWEST_FIRST_KINDS:
             numbers = {document: -number for document, number in numbers.items()}
         _, fields = next(iterate_queries({query: numbers}, expected=expected))
         is_text = normalized_key(columns.query) not in QUERY_IDS
         read_columns = columns[1:] if is_text else columns
-        other_cells = {key: value for key, value in shared.items() if key not in read_columns}
+        other_cells = {key: value for key, value in shared_cells.items() if key not in read_columns}
         if is_text:
             del fields["id"]
         yield place, {**other_cells, **fields}

@@ -53,9 +53,9 @@ def read_samples(
             and references without a partner are logged. Such a sample stays.
         missing: The treatment of a question of the references that the file does not answer. ``"zero"``: it is a sample, after the
             other samples, for which nothing was retrieved. ``"drop"``: it is a sample without a value.
-        group_by: A field or column, if each row is one passage: the rows with one value of it are one sample, and the
-            order of the rows is the rank.
-        split: What separates the passages, if a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
+        group_by: A field or column, if each row is one passage. The rows with the same value are one sample, and the order of
+            the rows is the rank.
+        split: The separator of the passages, if a text holds several: ``"|"``, blank lines, ``"[Chunk 1]"`` (a number
             stands for any number).
         order: The source of the order of the retrieved items: ``"given"`` the list or the rows, ``"rank"`` what says a rank,
             ``"score"`` what says a score, highest first, or a distance, lowest first. Without it: a rank, else a score, else the

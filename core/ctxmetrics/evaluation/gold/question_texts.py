@@ -348,7 +348,7 @@ def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:
 
 
 def _check_id_in_question(question: Question) -> Iterator[Finding]:
-    """Find a gold id in the question, or its name without folder and ending."""
+    """Find a gold id in the question: the whole id, or its name without folder and ending."""
     text = normalise(question.text)
     for passage in question.gold:
         names = _list_id_names(normalise(passage.id or ""))
@@ -446,9 +446,9 @@ def _choose_lower(group: Sequence[Question], shares: Sequence[float]) -> Sequenc
 
 
 def _measure_fit(question: Question) -> float:
-    """Measure the share of the words of the question, or of the reference, that its gold has: the smaller one.
+    """Measure how well a question fits its gold: the share of its words that the gold has, or the same share of the reference.
 
-    Without gold, of the words of the question that the reference has.
+    The smaller share counts. Without gold, it is the share of the question's words that the reference has.
     """
     question_words = find_content(question.text)
     gold_words = frozenset[str]().union(*question.gold_content)

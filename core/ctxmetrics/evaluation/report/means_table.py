@@ -142,7 +142,7 @@ def format_groups(groups: Mapping[str, Mapping[str, MetricSummary]], language: s
 def _list_grouped(
     groups: Mapping[str, Mapping[str, MetricSummary]],
 ) -> tuple[list[str], list[MetricSummary]]:
-    """List the groups of each metric after each other: their names, and their means."""
+    """List the groups once for each metric: the names of the groups, and their means."""
     names: list[str] = []
     items: list[MetricSummary] = []
     for metric in next(iter(groups.values()), {}):

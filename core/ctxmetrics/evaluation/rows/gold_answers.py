@@ -198,17 +198,17 @@ def read_gold_answers(path: Path, labels: Path | None = None) -> GoldAnswers:
         InputFileError: A file cannot be read, or there is no answer.
     """
     labels = labels_beside(path) if labels is None else labels
-    random = _read_random(path)
+    random_names = _read_random(path)
     samples = [*read_samples(path)]
     answers = PeopleAnswers(labels).majority()
     verdicts = {sample.id or "": _join(sample, answers.get(key_of(sample), {})) for sample in samples}
-    complete = {name: passages for name, passages in verdicts.items() if passages}
-    if not complete:
+    complete_verdicts = {name: passages for name, passages in verdicts.items() if passages}
+    if not complete_verdicts:
         raise InputFileError(
             f"{labels}: no question of {path} has answers. Label them with `ctxmetrics label`."
         )
     questions = {sample.id or "": sample.user_input for sample in samples}
-    return GoldAnswers(path, random, complete, questions)
+    return GoldAnswers(path, random_names, complete_verdicts, questions)
 
 
 def _read_random(path: Path) -> frozenset[str]:
@@ -230,13 +230,15 @@ def _join(
 
     The result is empty if a passage has no answer, or people do not agree.
     """
-    values = {item.item: value for item, value in answers.items() if item.label == CONTEXTS}
+    answers_by_item = {
+        item.item: is_useful for item, is_useful in answers.items() if item.label == CONTEXTS
+    }
     texts = sample.retrieved_contexts or ()
     ids: Iterable[str | None] = sample.retrieved_context_ids or [None] * len(texts)
-    joined: list[tuple[GoldPassage, bool]] = []
+    passages_with_answers: list[tuple[GoldPassage, bool]] = []
     for number, (id_, text) in enumerate(zip(ids, texts, strict=True), 1):
-        value = values.get(f"c{number}")
-        if value is None:
+        is_useful = answers_by_item.get(f"c{number}")
+        if is_useful is None:
             return []
-        joined.append((GoldPassage(id_ or None, text), value))
-    return joined
+        passages_with_answers.append((GoldPassage(id_ or None, text), is_useful))
+    return passages_with_answers

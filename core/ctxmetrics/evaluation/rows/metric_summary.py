@@ -31,7 +31,7 @@ class MetricSummary:
         metric: The name of the metric.
         samples: The number of rows of the run.
         scored: The number of rows with a value.
-        mean: Mean of the values, or None if there is none. Rows without a value are not in it: see
+        mean: Mean of the values, or None if there is none. Rows without a value do not count: see
             ``missing``.
         interval: 95 % interval of the mean, samples as units, or None below two values.
         missing: Why rows have no value, by reason code.

@@ -98,7 +98,7 @@ class ModelCheck(Plain):
 
     Attributes:
         model: The identity of the model.
-        findings: The results of the checks, in their order. If the server does not answer, there is only one.
+        findings: The results of the checks, in their order. If the server does not answer, there is only one result.
         seconds: The seconds of the last request.
         usage: The cost of all requests.
         with_start: Whether the seconds include the start of a framework's client. A run starts the client only once.
