@@ -59,7 +59,7 @@ def test_loss_gate_finds_what_is_said_in_four_of_five(margin):
 
 def test_pass_margin_is_reached_in_four_of_five():
     """Values of 0 and 1 by halves, of which 30 % change, up as often as down."""
-    margin = find_margins(read_values(score([0.0, 1.0] * 40), NAME), 0.3).samples
+    margin = find_margins(read_values(score([0.0, 1.0] * 40), NAME), 0.3).by_samples
     source = np.random.default_rng(6)
     passed = 0
     for _ in range(2000):
