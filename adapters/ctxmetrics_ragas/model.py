@@ -97,7 +97,7 @@ class RagasModel(adapting.ForeignModel):
         except self.llm.run_config.exception_types as error:
             problem = adapting.classify(error)
             if isinstance(problem, JudgeError):
-                problem.retryable = False  # RunConfig says how often, and Ragas has tried as often
+                problem.retryable = False  # Ragas has already tried as often as its RunConfig says
             raise problem from None
 
     async def _ask_instructor(self, text: str, schema: type[BaseModel]) -> Reply:
@@ -122,6 +122,6 @@ class RagasModel(adapting.ForeignModel):
         """Report the call to Ragas' callbacks, which count tokens: an Instructor LLM does not call them."""
         counts = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
         output = {"token_usage": counts, "model_name": getattr(self.llm, "model", "")}
-        start = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())
-        for run in start({"name": self.identity}, [text]):
+        on_llm_start = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())
+        for run in on_llm_start({"name": self.identity}, [text]):
             run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))

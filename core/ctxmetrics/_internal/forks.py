@@ -17,11 +17,15 @@ _PACKAGES = ("ctxmetrics", "openai")
 
 
 def _wait_for_imports() -> None:
-    """Wait until other threads have finished the imports that they have begun: the child has no thread that would."""
+    """Wait until other threads have finished the imports that they have begun.
+
+    After a fork, the child lacks those threads, so a half-done import would never finish there.
+    """
     for name, module in [*sys.modules.items()]:
         package, _, _ = name.partition(".")
         spec = getattr(module, "__spec__", None)
         if package in _PACKAGES and getattr(spec, "_initializing", False):
+            # Importing a module again waits for the thread that imports it now.
             with suppress(ImportError):
                 importlib.import_module(name)
 
@@ -43,7 +47,8 @@ def make_lock() -> threading.RLock:
 class cached_property(Generic[T]):  # noqa: N801 - it replaces functools.cached_property, and is named like it
     """A property that is computed once for each object, without a lock.
 
-    That of functools holds a lock before Python 3.12. Two threads that read it at once may both compute it here.
+    The property of functools holds a lock before Python 3.12. Here, two threads that read the property at once may both compute
+    its value.
 
     Args:
         function: The method that computes the value.

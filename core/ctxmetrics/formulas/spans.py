@@ -184,11 +184,11 @@ def merged_spans(spans: Sequence[Span]) -> list[Span]:
 
 
 def common_spans(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
-    """Return the characters that stand in both, as spans that are in order and apart.
+    """Return the characters that stand in both lists, as spans in order that do not touch each other.
 
     Args:
         first: Spans in any order, which may overlap.
-        second: The same.
+        second: Other spans, also in any order.
 
     Raises:
         ParameterError: As for `span_recall`.
@@ -227,19 +227,19 @@ def characters(spans: Sequence[Span]) -> int:
 def _common(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
     """Return what two lists of spans have in common; each list is in order, its spans are apart."""
     common: list[Span] = []
-    first_place = 0
-    second_place = 0
-    while first_place < len(first) and second_place < len(second):
-        part = common_span(first[first_place], second[second_place])
+    first_index = 0
+    second_index = 0
+    while first_index < len(first) and second_index < len(second):
+        part = common_span(first[first_index], second[second_index])
         if part is not None:
             common.append(part)
         # The span that ends first has nothing in common with what follows in the other list.
-        source, _, end = first[first_place]
-        other_source, _, other_end = second[second_place]
+        source, _, end = first[first_index]
+        other_source, _, other_end = second[second_index]
         if (source, end) <= (other_source, other_end):
-            first_place += 1
+            first_index += 1
         else:
-            second_place += 1
+            second_index += 1
     return common
 
 
@@ -248,10 +248,10 @@ def _length(spans: Sequence[Span]) -> int:
     return sum(end - start for _, start, end in spans)
 
 
-def _has_share(count: int, span: Span, least: float) -> bool:
-    """Whether a number of characters of a span is more than none, and at least a share of the span."""
+def _has_share(count: int, span: Span, min_share: float) -> bool:
+    """Whether ``count`` characters are more than none, and at least this share of the span."""
     _, start, end = span
-    return count > 0 and count / (end - start) >= least
+    return count > 0 and count / (end - start) >= min_share
 
 
 def _check_spans(spans: Sequence[Span]) -> Sequence[Span]:

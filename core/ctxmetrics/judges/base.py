@@ -22,7 +22,7 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
-    """Everything a judge may look at. All of it is data, none of it instructions.
+    """Everything a judge may look at. All of this is data, none of it instructions.
 
     Attributes:
         units: The sentences or claims of the answer, in order; their ids are ``s1``, ``s2`` ..
@@ -60,13 +60,13 @@ class Judgement:
 
     Attributes:
         verdicts: Exactly one for each unit (`Judge.attribute`) or each context (`Judge.rate`), in order.
-        usage: What it cost.
-        prompt: Version of the prompt that was used.
-        raw: The replies as they came, where the judge was told to keep them.
+        usage: The calls and tokens that the answer took.
+        prompt: The version of the prompt that was used.
+        raw: The replies as they came, if the judge keeps them.
         stability: With several votes, the share of (vote, unit) pairs that agree with the majority.
-        served_model: The name of the model that answered, as its server gave it; of the embedded judge, the mark of its
-            verdicts.
-        stray_ids: How many ids the replies of a language model held that were not asked about.
+        served_model: The name of the model that answered, as its server gave it. For the embedded judge: the mark of its
+            verdicts. None for other judges.
+        stray_ids: The number of ids in the replies of a language model that the request did not have.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -129,7 +129,7 @@ class DecomposingJudge(Judge, Protocol):
 
 Answer = TypeVar("Answer", Judgement, Claims)
 _NONE = type(None)
-# What each field of an answer must be: in words, as types, and the type of the items of a list.
+# What each field of an answer must be: in words, as types, and, if it is a list, the type of its items.
 _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
     "verdicts": ("a tuple of ctxmetrics.Verdict", (tuple, list), Verdict),
     "claims": ("a tuple of strings", (tuple, list), str),
@@ -156,15 +156,15 @@ def checked_answer(answer: object, answer_class: type[Answer]) -> Answer:
     if not isinstance(answer, answer_class):
         raise _wrong_type_error("it", f"a ctxmetrics.{answer_class.__name__}", answer)
     for answer_field in fields(answer):
-        expected, field_types, item_type = _FIELDS[answer_field.name]
+        expected_words, field_types, item_type = _FIELDS[answer_field.name]
         value = getattr(answer, answer_field.name)
         if not isinstance(value, field_types):
-            raise _wrong_type_error(answer_field.name, expected, value)
+            raise _wrong_type_error(answer_field.name, expected_words, value)
         if not isinstance(value, (tuple, list)):
             continue
         for item in value:
             if not isinstance(item, item_type):
-                raise _wrong_type_error(answer_field.name, expected, item)
+                raise _wrong_type_error(answer_field.name, expected_words, item)
             if isinstance(item, Verdict) and not isinstance(item.id, str):
                 raise _wrong_type_error("a verdict's id", "a string such as 's1'", item.id)
     return answer
@@ -173,7 +173,7 @@ def checked_answer(answer: object, answer_class: type[Answer]) -> Answer:
 def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     """Check a verdict: a yes or no, the types of its fields, and its evidence.
 
-    Evidence that does not stand in the contexts is removed. A yes that loses all of it becomes a no.
+    Evidence that does not stand in the contexts is removed. A yes that loses all of its evidence becomes a no.
 
     Returns:
         The verdict; a wrong one becomes a verdict without a value.
@@ -224,7 +224,7 @@ def _is_evidence(span: object) -> bool:
     return all(isinstance(number, int) for number in numbers)
 
 
-# The verdict of what a judge did not answer.
+# The verdict on a unit or a context about which a judge gave no answer.
 MISSING = Verdict(id="", value=None, code="missing_id", reason="the judge gave no verdict")
 
 
@@ -240,18 +240,18 @@ def complete_verdicts(
     Args:
         verdicts: What the judge returned.
         ids: The ids of the request.
-        texts: The units or contexts that they stand for.
+        texts: The unit or context of each id.
         contexts: The contexts of the request.
         missing: The verdict of an id that the judge did not answer.
     """
-    by_id: dict[str, Verdict] = {}
+    verdict_by_id: dict[str, Verdict] = {}
     for verdict in verdicts:
-        first_verdict = by_id.setdefault(verdict.id, verdict)
+        first_verdict = verdict_by_id.setdefault(verdict.id, verdict)
         if first_verdict is not verdict and first_verdict.value != verdict.value:
-            by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
+            verdict_by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
     completed: list[Verdict] = []
     for id_, text in zip(ids, texts, strict=True):
-        verdict = by_id.get(id_, missing)
+        verdict = verdict_by_id.get(id_, missing)
         # A verdict takes the strings of the request, even if its own are equal: all verdicts then share the memory of one.
         if verdict.id is not id_ or verdict.text is not text:
             verdict = replace(verdict, id=id_, text=text)

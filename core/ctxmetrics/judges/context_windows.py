@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
     Attributes:
         span: The sentences as evidence.
-        words: The keys of their words; in a window that was chosen for a unit, only of words that the unit has.
+        words: The keys of the sentences' words; in a window that was chosen for a unit, only of words that the unit has.
         text: The visible text of the sentences.
     """
 
@@ -51,8 +51,8 @@ def choose_windows(
     Args:
         request: The request with the contexts.
         units: The units.
-        size: Sentences of a window.
-        most_windows: How many windows of one context are chosen: those that hold most words of the unit.
+        size: The number of sentences of a window.
+        most_windows: The maximum number of windows of one context. Those that hold most words of the unit are chosen.
 
     Returns:
         Each unit with the windows of each context, in the order of the text.
@@ -68,17 +68,17 @@ def choose_windows(
     return units_with_windows
 
 
-def cut_pieces(context: int, text: str, size: int) -> list[Window]:
+def cut_pieces(context_index: int, text: str, size: int) -> list[Window]:
     """Cut a context into pieces of whole sentences that follow each other without a gap or an overlap.
 
     Args:
-        context: Its index.
-        text: The context.
-        size: Words and punctuation marks in a piece at most; a sentence with more is a piece of its own.
+        context_index: The index of the context.
+        text: The text of the context.
+        size: The maximum number of words and punctuation marks in a piece. A sentence with more is a piece of its own.
     """
     view = see(text)
     groups: list[list[Span]] = []
-    free_tokens = 0  # how many more fit into the last group
+    free_tokens = 0  # how many more tokens fit into the last group
     for start, end in sentences(text):
         sentence = Span(start, end)
         token_count = len(_TOKEN.findall(view.cut(sentence)))
@@ -91,7 +91,7 @@ def cut_pieces(context: int, text: str, size: int) -> list[Window]:
     for group in groups:
         start = group[0].start
         end = group[-1].end
-        evidence = Evidence(context, start, end, text[start:end])
+        evidence = Evidence(context_index, start, end, text[start:end])
         pieces.append(Window(evidence, frozenset(), view.cut(Span(start, end))))
     return pieces
 
@@ -101,8 +101,8 @@ def choose_complementary(
 ) -> tuple[Evidence, ...]:
     """Choose windows of different contexts that together hold most words of a unit, in the order of the contexts.
 
-    They are chosen one by one: the next is the window that adds most words, the earlier one of two that add as many. If one
-    context alone holds as many words, nothing is returned.
+    The windows are chosen one by one: the next is the window that adds most words, and the earlier one of two that add as many.
+    If one context alone holds as many words, nothing is returned.
     """
     chosen: list[Evidence] = []
     combined_words: frozenset[str] = frozenset()
@@ -121,20 +121,20 @@ def choose_complementary(
 
 def _choose(windows: Iterable[Window], unit: ParsedText, most_windows: int) -> list[Window]:
     """Choose the windows of a context that hold most words of a unit; a number counts as two words."""
-    words = frozenset(unit.content_positions)
-    numbers = frozenset(unit.numbers)
-    compared = [window._replace(words=window.words & words) for window in windows]
+    unit_words = frozenset(unit.content_positions)
+    unit_numbers = frozenset(unit.numbers)
+    candidates = [window._replace(words=window.words & unit_words) for window in windows]
 
     def weigh(window: Window) -> int:
         """Count the words of the unit that a window holds; a number counts twice."""
-        return len(window.words) + len(window.words & numbers)
+        return len(window.words) + len(window.words & unit_numbers)
 
-    compared.sort(key=weigh, reverse=True)
-    return sorted(compared[:most_windows], key=lambda window: window.span.start)
+    candidates.sort(key=weigh, reverse=True)
+    return sorted(candidates[:most_windows], key=lambda window: window.span.start)
 
 
-def _cut_to_windows(context: int, text: str, size: int) -> Iterator[Window]:
-    """Cut a context into windows; the last one ends with the last sentence."""
+def _cut_to_windows(context_index: int, text: str, size: int) -> Iterator[Window]:
+    """Cut a context into windows of ``size`` sentences; the last window ends with the last sentence."""
     view = see(text)
     sentence_spans = [Span(start, end) for start, end in sentences(text)]
     words_by_sentence = [frozenset(list_keys(tokenize(view.cut(span)))) for span in sentence_spans]
@@ -146,7 +146,7 @@ def _cut_to_windows(context: int, text: str, size: int) -> Iterator[Window]:
         start = sentence_spans[first].start
         end = sentence_spans[last].end
         words = frozenset[str]().union(*words_by_sentence[first : last + 1])
-        evidence = Evidence(context, start, end, text[start:end])
+        evidence = Evidence(context_index, start, end, text[start:end])
         yield Window(evidence, words, view.cut(Span(start, end)))
         if last == len(sentence_spans) - 1:
             return

@@ -18,12 +18,13 @@ from ctxmetrics.models.runtime.failures import CONTENT_CODES
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.verdicts import Usage
 
-# The maximum difference between two answers to one question that do not contradict each other.
+# Two answers to one question that differ by more than this contradict each other.
 STEADY = 0.1
 # The id under which a request asks its first question again.
 CONTROL = "control"
 # This word stands in the error of a server that takes fewer questions in one request.
 _QUESTION_WORD = "question"
+# The reason of each code of a question without a usable answer.
 _REASONS = {
     "missing_id": "the model gave no answer, also when asked again",
     "invalid_reply": "what the model answered is no probability, also when asked again",
@@ -33,12 +34,12 @@ _REASONS = {
 
 @dataclass(slots=True)
 class DecisionExchange:
-    """The requests about one state: they are sent within the limits of the run, and their answers checked.
+    """The requests about one state, which is a text. They are sent within the limits of the run, and their answers are checked.
 
     Args:
         model: The model.
         version: The version of the questions.
-        state: The state.
+        state: The text that the questions are about.
 
     Attributes:
         answers: The answer to each question, by the question's id.
@@ -132,6 +133,7 @@ class DecisionExchange:
         self.answers |= answers
         if repeats:
             self._last_repeated_questions = questions
+        # A question that the model declined is not asked again.
         unanswered_questions = {}
         for id_, answer in answers.items():
             if answer.failure is not None and answer.code != "refused":
@@ -156,7 +158,7 @@ class DecisionExchange:
             self.usage += problem.lost
             raise
         self.usage += reply.usage
-        return call.reply  # `reply` has the usage only
+        return call.reply  # `reply` holds only the usage; the answers are in `call.reply`
 
     def _fail(self, questions: Mapping[str, str], code: str, reason: str) -> None:
         """Set the failure of each question that has no answer."""
@@ -178,7 +180,7 @@ class _DecisionCall:
         self.timeout: Any = getattr(model, "timeout", None)
         self.name: Any = getattr(model, "name", None)
 
-    async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - a model has them
+    async def generate(self, prompt: Prompt, schema: object) -> Reply:  # noqa: ARG002 - the method of a model has a schema
         """Ask the model, and keep its reply."""
         self.reply = await self._model.decide(self._state, self._questions)
         if not isinstance(self.reply, Decisions):

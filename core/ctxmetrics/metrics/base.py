@@ -39,14 +39,14 @@ class Definition:
 
     base_name: ClassVar[str]
     family: ClassVar[Family]
-    # Whether a judge gives its verdicts.
+    # Whether a judge gives the metric's verdicts.
     judged: ClassVar[bool] = False
-    # Whether the convention's bands, which are about recall, apply to it.
-    banded: ClassVar[bool] = False
-    # Whether the command line runs it where no metric is named.
+    # Whether a value gets a band, such as "good", where the convention has bands: they are about recall.
+    has_bands: ClassVar[bool] = False
+    # Whether the command line runs the metric if the user names no metric.
     runs_by_default: ClassVar[bool] = False
-    # Whether it is about the ranks of one search: a sample with several searches has no value then.
-    one_ranking: ClassVar[bool] = True
+    # Whether the metric is about the ranks of one search. If so, a sample with several searches has no value.
+    needs_single_ranking: ClassVar[bool] = True
     # Whether `ascore` may wait, for example for a judge's reply; else it does the same as `score`.
     waits: ClassVar[bool] = False
 
@@ -213,7 +213,7 @@ class Metric(Definition, ABC):
                 f"{self.base_name}: {type(sample).__name__} is no Sample. Write Sample(user_input=.., reference=.., "
                 "retrieved_contexts=[..]), or Sample.from_dict(mapping)."
             )
-        if self.one_ranking and len(sample.searches or ()) > 1:
+        if self.needs_single_ranking and len(sample.searches or ()) > 1:
             message = (
                 "several searches have no common ranking; results.searches() has the precision of each"
             )
@@ -343,7 +343,7 @@ class Metric(Definition, ABC):
             reason_code=reason_code,
             message=message,
             threshold=self.pass_mark,
-            band=self._band(scaled) if self.banded and self.convention_data.bands else None,
+            band=self._band(scaled) if self.has_bands and self.convention_data.bands else None,
             verdicts=score_verdicts,
             signals=signals,
             metadata=FrozenDict(score_metadata) if score_metadata else EMPTY,

@@ -100,7 +100,7 @@ class IDMetric(
 
     @property
     def names_hits(self) -> bool:
-        """Whether the verdicts are made here, and by no subclass: each is an id, and whether it is a hit."""
+        """Whether this class makes the verdicts, and no subclass: each verdict is an id, and whether the id is a hit."""
         return type(self).verdicts is IDMetric.verdicts
 
 
@@ -118,8 +118,8 @@ class IDBasedContextRecall(IDMetric, counted_words=("reference id", "retrieved")
     runs_by_default: ClassVar[bool] = True
     formula_name = "share"
     counts_reference: ClassVar[bool] = True
-    one_ranking: ClassVar[bool] = False
-    banded: ClassVar[bool] = True
+    needs_single_ranking: ClassVar[bool] = False
+    has_bands: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class IDBasedHitRate(IDMetric):
     """
 
     base_name: ClassVar[str] = "id_based_hit_rate"
-    one_ranking: ClassVar[bool] = False
+    needs_single_ranking: ClassVar[bool] = False
     formula_name = "hit_rate"
 
     def to_value(self, hits: Sequence[bool]) -> float:
@@ -259,7 +259,7 @@ class IDBasedRecallAtK(IDBasedContextRecall):
 
     base_name: ClassVar[str] = "id_based_recall_at_k"
     runs_by_default: ClassVar[bool] = False
-    banded: ClassVar[bool] = False
+    has_bands: ClassVar[bool] = False
 
     top_k: int = field(default=10, metadata=NAMED)
 
@@ -275,7 +275,7 @@ class IDBasedCompleteness(IDBasedContextRecall):
     base_name: ClassVar[str] = "id_based_completeness"
     runs_by_default: ClassVar[bool] = False
     formula_name = "completeness"
-    banded: ClassVar[bool] = False
+    has_bands: ClassVar[bool] = False
 
     def to_value(self, hits: Sequence[bool]) -> float:
         """1.0 if every reference id is among the retrieved ones, else 0.0."""

@@ -43,9 +43,9 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
     base_name: ClassVar[str] = "context_recall"
     family: ClassVar[Family] = "recall"
     formula_name = "share"
-    banded: ClassVar[bool] = True
+    has_bands: ClassVar[bool] = True
     counts_units: ClassVar[bool] = True
-    one_ranking: ClassVar[bool] = False
+    needs_single_ranking: ClassVar[bool] = False
 
     weighting: Weighting | None = field(default=None, metadata=named_choice(Weighting))
     partial: float = field(default=0.0, metadata=NAMED)

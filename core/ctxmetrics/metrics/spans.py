@@ -32,11 +32,11 @@ SpanUnit: TypeAlias = Literal["character", "span"]
 SpanFormula: TypeAlias = Literal["share", "iou", "ap"]
 
 _ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
-# The digits of a number of characters at most: no text is longer.
+# The maximum number of digits of a position: no text is longer.
 MOST_DIGITS = 12
-# How much of an id or a text a message shows.
+# The maximum number of characters of an id or a text that a message shows.
 _MAX_CHARACTERS_SHOWN = 80
-# How many missed parts of a span a reason lists.
+# The maximum number of missed parts of a span that a reason lists.
 _MAX_PARTS_SHOWN = 3
 
 
@@ -57,8 +57,8 @@ class LocatedText:
     note: str = ""
 
     @property
-    def named(self) -> bool:
-        """Whether there is an id."""
+    def has_id(self) -> bool:
+        """Whether the sample gives an id, and so a span."""
         return bool(self.id)
 
     def cut(self, part: Span) -> str | None:
@@ -103,7 +103,7 @@ class SpanMetric(
         check_number(f"{self.base_name}: min_cover", self.min_cover, 0, 1)
 
     def lists_to_compare(self, sample: Sample) -> tuple[Sequence[LocatedText], Sequence[LocatedText]]:
-        """Read the spans of both sides; a reference span that stands there twice is one.
+        """Read the retrieved and the reference spans. Equal reference spans become one.
 
         Raises:
             SampleError: An id names no span, or one source is spelled in two ways.
@@ -111,9 +111,9 @@ class SpanMetric(
         retrieved = _read_passages(sample, "retrieved_context_ids", sample.retrieved_contexts)
         reference = _read_passages(sample, "reference_context_ids", sample.reference_contexts)
         retrieved = retrieved[: self.top_k]
-        reference_by_span = {passage.span: passage for passage in reference if passage.named}
+        reference_by_span = {passage.span: passage for passage in reference if passage.has_id}
         reference = list(reference_by_span.values())
-        _check_spelling(sample, [passage for passage in (*retrieved, *reference) if passage.named])
+        _check_spelling(sample, [passage for passage in (*retrieved, *reference) if passage.has_id])
         return retrieved, reference
 
     def describe_lists(
@@ -121,7 +121,7 @@ class SpanMetric(
         sample: Sample,
         retrieved: Sequence[LocatedText],
         reference: Sequence[LocatedText],
-        hits: Sequence[Any],  # noqa: ARG002 - those of texts read them
+        hits: Sequence[Any],  # noqa: ARG002 - metrics of texts read the hits
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Describe empty ids, and repeated ids where the ranks count."""
         retrieved_ids = [passage.id for passage in retrieved]
@@ -146,9 +146,9 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
     """
 
     base_name: ClassVar[str] = "span_based_context_recall"
-    one_ranking: ClassVar[bool] = False
+    needs_single_ranking: ClassVar[bool] = False
     family: ClassVar[Family] = "id_recall"
-    banded: ClassVar[bool] = True
+    has_bands: ClassVar[bool] = True
 
     unit: SpanUnit = field(default="character", metadata=named_choice(SpanUnit))
 
@@ -159,20 +159,23 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
     def compare(
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> tuple[float | None, Sequence[bool]]:
-        """Return the share that was found, and for each reference span whether it was."""
-        spans = [passage.span for passage in reference]
-        merged = formulas.merged_spans(_list_passage_spans(retrieved))
-        hits = formulas.covered_spans(spans, merged, self.min_cover)
-        value = formulas.share(hits) if self.unit == "span" else formulas.span_recall(spans, merged)
+        """Return the share that was found, and for each reference span whether it was found."""
+        reference_spans = [passage.span for passage in reference]
+        retrieved_union = formulas.merged_spans(_list_passage_spans(retrieved))
+        hits = formulas.covered_spans(reference_spans, retrieved_union, self.min_cover)
+        if self.unit == "span":
+            value = formulas.share(hits)
+        else:
+            value = formulas.span_recall(reference_spans, retrieved_union)
         return value, hits
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return one verdict for each reference span."""
-        merged = formulas.merged_spans(_list_passage_spans(retrieved))
+        retrieved_union = formulas.merged_spans(_list_passage_spans(retrieved))
         return [
-            _describe_reference_span(passage, hit, merged, retrieved)
+            _describe_reference_span(passage, hit, retrieved_union, retrieved)
             for passage, hit in zip(reference, hits, strict=True)
         ]
 
@@ -213,10 +216,12 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
         verdicts_with_id = iter(
             formulas.relevant_spans(retrieved_spans, reference_spans, self.min_cover)
         )
-        hits = [passage.named and next(verdicts_with_id) for passage in retrieved]
+        hits = [passage.has_id and next(verdicts_with_id) for passage in retrieved]
         if self.formula == "ap":
-            distinct = formulas.merge_repeats(hits, _find_repeats(retrieved))
-            return formulas.average_precision(distinct, epsilon=self.convention_data.epsilon), hits
+            hits_of_distinct = formulas.merge_repeats(hits, _find_repeats(retrieved))
+            return formulas.average_precision(
+                hits_of_distinct, epsilon=self.convention_data.epsilon
+            ), hits
         if not retrieved_spans:
             return 0.0, hits
         formula = formulas.span_iou if self.formula == "iou" else formulas.span_precision
@@ -226,11 +231,11 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return one verdict for each retrieved context."""
-        merged = formulas.merged_spans([passage.span for passage in reference])
+        reference_union = formulas.merged_spans([passage.span for passage in reference])
         verdicts = []
         for index, (passage, hit) in enumerate(zip(retrieved, hits, strict=True)):
-            if passage.named:
-                verdicts.append(_describe_retrieved_span(index, passage, hit, merged))
+            if passage.has_id:
+                verdicts.append(_describe_retrieved_span(index, passage, hit, reference_union))
             else:
                 verdicts.append(Verdict(id=f"c{index + 1}", value=hit, reason="it has no id"))
         return verdicts
@@ -238,7 +243,7 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
 
 def _list_passage_spans(passages: Sequence[LocatedText]) -> list[Span]:
     """List the spans of the passages that have an id."""
-    return [passage.span for passage in passages if passage.named]
+    return [passage.span for passage in passages if passage.has_id]
 
 
 def _find_repeats(passages: Sequence[LocatedText]) -> dict[int, int]:
@@ -246,7 +251,7 @@ def _find_repeats(passages: Sequence[LocatedText]) -> dict[int, int]:
     first_index: dict[Span, int] = {}
     repeats: dict[int, int] = {}
     for index, passage in enumerate(passages):
-        if not passage.named:
+        if not passage.has_id:
             continue
         if passage.span in first_index:
             repeats[index] = first_index[passage.span]
@@ -310,7 +315,7 @@ def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> li
 
 
 def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
-    """Raise where one source is spelled in two ways: its spans would not be compared.
+    """Check that no source is spelled in two ways: the spans of such a source would not be compared.
 
     Raises:
         SampleError: Names both spellings.
@@ -335,35 +340,35 @@ def plain_source(source: str) -> str:
 
 
 def _describe_reference_span(
-    passage: LocatedText, hit: bool, merged: Sequence[Span], retrieved: Sequence[LocatedText]
+    passage: LocatedText, hit: bool, retrieved_union: Sequence[Span], retrieved: Sequence[LocatedText]
 ) -> Verdict:
-    """Build the verdict about a reference span: which part of it was retrieved, in which contexts, and which was missed.
+    """Build the verdict about a reference span. It says which parts were retrieved, in which contexts, and which were missed.
 
     Args:
         passage: The reference span.
-        hit: Whether enough of it was retrieved.
-        merged: The union of the retrieved spans.
+        hit: Whether enough of the reference span was retrieved.
+        retrieved_union: The union of the retrieved spans.
         retrieved: The retrieved contexts.
     """
     source, start, end = passage.span
-    retrieved_parts = formulas.common_spans([passage.span], merged)
+    retrieved_parts = formulas.common_spans([passage.span], retrieved_union)
     missed_parts = _find_gaps(passage.span, retrieved_parts)
     context_indexes: list[int] = []
     evidence: list[Evidence] = []
     for index, context in enumerate(retrieved):
-        if not context.named:
+        if not context.has_id:
             continue
         part = formulas.common_span(passage.span, context.span)
         if part is not None:
             context_indexes.append(index)
             evidence += _build_evidence(index, context, part, whole=part == passage.span)
-    retrieved_characters = formulas.characters(retrieved_parts)
+    retrieved_count = formulas.characters(retrieved_parts)
     details: dict[str, Any] = {
         "characters": end - start,
-        "found": retrieved_characters,
+        "found": retrieved_count,
         "contexts": tuple(context_indexes),
     }
-    reason = f"{retrieved_characters} of {end - start} characters retrieved"
+    reason = f"{retrieved_count} of {end - start} characters retrieved"
     if context_indexes:
         reason += f", in {', '.join(f'c{index + 1}' for index in context_indexes)}"
     if missed_parts:
@@ -390,13 +395,13 @@ def _describe_reference_span(
 def _describe_retrieved_span(
     index: int, passage: LocatedText, hit: bool, reference: Sequence[Span]
 ) -> Verdict:
-    """Build the verdict about a retrieved span: how much of it is reference text."""
+    """Build the verdict about a retrieved span. It says how much of the span is reference text."""
     _, start, end = passage.span
-    parts = formulas.common_spans([passage.span], reference)
-    count = formulas.characters(parts)
-    reason = f"{count} of {end - start} characters are reference text"
+    reference_parts = formulas.common_spans([passage.span], reference)
+    reference_count = formulas.characters(reference_parts)
+    reason = f"{reference_count} of {end - start} characters are reference text"
     evidence: list[Evidence] = []
-    for part in parts:
+    for part in reference_parts:
         evidence += _build_evidence(index, passage, part, whole=True)
     return Verdict(
         id=f"c{index + 1}",
@@ -404,7 +409,7 @@ def _describe_retrieved_span(
         text=passage.id,
         reason=f"{reason}; {passage.note}" if passage.note else reason,
         evidence=tuple(evidence),
-        details=FrozenDict({"characters": end - start, "reference": count}),
+        details=FrozenDict({"characters": end - start, "reference": reference_count}),
     )
 
 
@@ -415,7 +420,7 @@ def _build_evidence(index: int, passage: LocatedText, part: Span, *, whole: bool
         return []
     _, text_start, _ = passage.span
     _, start, end = part
-    # The positions of a part count from the beginning of the source, those of evidence from that of the context.
+    # The positions of a part count from the beginning of the source, the positions of evidence from the beginning of the context.
     return [Evidence(index, start - text_start, end - text_start, quote, whole)]
 
 
@@ -453,17 +458,17 @@ def _quote_beginning(text: str | None) -> str:
 
 
 def _find_source_with_same_file_name(source: str, retrieved: Sequence[LocatedText]) -> str | None:
-    """Return a retrieved source, other than this one, that has its file name."""
-    name = posixpath.basename(plain_source(source))
+    """Return a retrieved source that is another one, but has the same file name; None if there is none."""
+    file_name = posixpath.basename(plain_source(source))
     for passage in retrieved:
-        candidate = passage.span[0]
-        if candidate != source and posixpath.basename(plain_source(candidate)) == name:
+        candidate, _, _ = passage.span
+        if candidate != source and posixpath.basename(plain_source(candidate)) == file_name:
             return candidate
     return None
 
 
 def with_reference_spans(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
-    """Return a sample with the union of spans as its reference ids, and where these come from."""
+    """Return a sample with the union of spans as its reference ids. ``origin`` says where the spans come from."""
     return replace(
         sample,
         reference_context_ids=tuple(write_span(*span) for span in formulas.merged_spans(spans)),
@@ -472,5 +477,5 @@ def with_reference_spans(sample: Sample, spans: Sequence[Span], origin: str) -> 
 
 
 def marked(sample: Sample, origin: str) -> dict[str, Any]:
-    """Return a sample's metadata with where its reference spans come from."""
+    """Return a sample's metadata with a key that says where its reference spans come from."""
     return {**sample.metadata, "reference_spans": origin}

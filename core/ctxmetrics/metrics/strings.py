@@ -52,7 +52,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
     def compare(
         self, retrieved: Sequence[str], reference: Sequence[str]
     ) -> tuple[float | None, list[tuple[Match | None, bool]]]:
-        """Return the value of two lists of texts, and for each that is counted its best match and whether it is a hit."""
+        """Return the value of two lists of texts, and for each counted text its best match and whether this is a hit."""
         from ctxmetrics.metrics.similarity import best_matches
 
         # An explanation names the best match also where it is no hit.
@@ -69,14 +69,21 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
     def values(
         self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
     ) -> list[float | None]:
-        """Return the values of pairs of lists; metrics that differ in the formula share the comparisons."""
+        """Return the values of pairs of lists.
+
+        Args:
+            pairs: The retrieved and the reference texts of each sample.
+            shared: The matches of all pairs, by the parameters of the comparison. Metrics that differ only in the formula share
+                the matches.
+        """
         from ctxmetrics.metrics.similarity import best_matches
 
-        if type(self).compare is not StringMetric.compare:  # a user's own
+        if type(self).compare is not StringMetric.compare:  # the method of a user's subclass
             return super().values(pairs, shared)
-        comparison = (self.top_k, self.similarity, self.min_similarity)
-        if comparison not in shared:
-            shared[comparison] = [
+        comparison_key = (self.top_k, self.similarity, self.min_similarity)
+        if comparison_key not in shared:
+            # Only the hits count here: a match below the cut, which explains a verdict, is not needed (`best=False`).
+            shared[comparison_key] = [
                 best_matches(
                     retrieved[: self.top_k],
                     reference,
@@ -87,9 +94,11 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
                 for retrieved, reference in pairs
             ]
         values = []
-        for (retrieved, _), matches in zip(pairs, shared[comparison], strict=True):
+        for (retrieved, _), matches in zip(pairs, shared[comparison_key], strict=True):
+            # A match is the most similar text of the other side; a hit is a match that is similar enough.
             hits = self._find_hits(self._choose_matches(matches))
-            values.append(self.scaled(self.count_hits(hits, retrieved[: self.top_k])))
+            value = self.count_hits(hits, retrieved[: self.top_k])
+            values.append(self.scaled(value))
         return values
 
     def _choose_matches(self, matches: BestMatches) -> tuple[Match | None, ...]:
@@ -110,7 +119,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         retrieved: Sequence[str],
         reference: Sequence[str],
     ) -> list[Verdict]:
-        """Return a verdict a text that is counted, with the one that it is most like."""
+        """Return one verdict for each counted text, with the text of the other side that it is most like."""
         id_letter = "c"
         counted_texts = retrieved
         other_side = "reference context"
@@ -179,8 +188,8 @@ class NonLLMContextRecall(StringMetric, counted_words=("reference context", "fou
     base_name: ClassVar[str] = "non_llm_context_recall"
     family: ClassVar[Family] = "string_recall"
     counts_reference: ClassVar[bool] = True
-    one_ranking: ClassVar[bool] = False
-    banded: ClassVar[bool] = True
+    needs_single_ranking: ClassVar[bool] = False
+    has_bands: ClassVar[bool] = True
     formula_name = "share"
 
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
 
-# Codes, names of fields and classes, and beginnings of messages.
+# Lists of words by their use: codes, names of fields and classes, and beginnings of messages.
 WORDS: Mapping[str, tuple[str, ...]] = FrozenDict(
     {name: tuple(words) for name, words in read_data("models", "server_words.toml")["words"].items()}
 )
-# What is searched for in texts in lower case.
+# Each pattern is searched for in the text of an error, in lower case.
 PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
     {
-        # The request is too long.
+        # The error says that the request is too long.
         "too_long": re.compile(
             r"""
               (?:exceed|beyond|longer[ ]than|larger[ ]than|too[ ]large|maximum|only|not[ ]enough).{0,60}
@@ -39,7 +39,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # The same, in a refusal for overload.
+        # The same, in an error about too many tokens a minute.
         "too_long_for_minute": re.compile(
             r"""
               request[ ]too[ ]large
@@ -47,7 +47,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # The limit, stated.
+        # The error states the maximum number of tokens.
         "limit": re.compile(
             r"""
               (?:context|prompt|model|input)[ ]length[ ](?:is|of)(?:[ ]only)?[ ](\d+)
@@ -66,7 +66,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # Prompt and bound of the reply together are longer than the model reads.
+        # The error says that the prompt and the maximum length of the reply are together longer than the model's limit.
         "with_reply": re.compile(
             r"""
               \d[ ](?:tokens?[ ])?(?:in|for)[ ]the[ ]completion
@@ -74,7 +74,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # The bound of the reply is too large.
+        # The error says that the maximum length of the reply (`max_tokens`) is too large.
         "bound": re.compile(
             r"""
               max_(?:completion_)?tokens\W.{0,40}
@@ -82,7 +82,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # A parameter is not taken.
+        # The error says that the server does not accept a parameter.
         "refused": re.compile(
             r"""
               unsupported
@@ -101,7 +101,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # The form of the reply.
+        # The error is about the form of the reply.
         "form": re.compile(
             r"""
               response_?format
@@ -114,7 +114,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # The form itself is not taken, whatever schema it holds.
+        # The error says that the server does not accept this form, whatever schema it holds.
         "refused_form": re.compile(
             r"""
               (?:response_?format|json_schema|json_object|json[ ]mode|structured[ ]outputs?)\W.{0,40}
@@ -123,7 +123,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
-        # The role of a message.
+        # The error is about the role of a message.
         "role": re.compile(
             r"""
               role.{0,40}system
@@ -132,6 +132,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             """,
             re.VERBOSE,
         ),
+        # The error says which roles the messages of the prompt may have.
         "role_rules": re.compile(
             r"""
               only[ ]user,?[ ]and[ ]assistant[ ]roles

@@ -19,7 +19,7 @@ from ctxmetrics._internal.data_files import read_data
 
 # Whether a text is a refusal, may be one, or is none.
 Refusal = Literal["refusal", "unsure", ""]
-# The maximum number of characters of a text that is read.
+# A longer text is never taken for a refusal: the maximum number of its characters.
 LONGEST = 600
 
 # A refusal is a sentence of certain parts in a certain order, such as a source, a negation, a verb of holding and a word for an
@@ -206,13 +206,13 @@ def _read_lexicons() -> dict[str, _Lexicon]:
         parts: dict[str, str] = {}
         denials = set()
         denying_phrases = []
-        lengths: dict[str, set[int]] = {}  # of phrases, by their first unit
+        lengths_by_first_unit: dict[str, set[int]] = {}  # the lengths of phrases in units
         for part, letters in _PARTS.items():
             for word in words_by_part.get(part, ()):
                 units = _list_units(word, language)
                 key = separator.join(units)
                 parts[key] = parts.get(key, "") + letters
-                lengths.setdefault(units[0], set()).add(len(units))
+                lengths_by_first_unit.setdefault(units[0], set()).add(len(units))
                 is_denial = "N" in letters or "L" in letters
                 if not is_denial:
                     continue
@@ -220,10 +220,12 @@ def _read_lexicons() -> dict[str, _Lexicon]:
                     denials.add(key)
                 else:
                     denying_phrases.append(units)
-        # "Can not" is found by "not", so that few texts are read for "can".
+        # A phrase that holds a denial of one word, such as "can not", is found by that word. Else its first word must be looked for.
         denials.update([units[0] for units in denying_phrases if denials.isdisjoint(units)])
-        longest_first = {unit: sorted(of_unit, reverse=True) for unit, of_unit in lengths.items()}
-        lexicons[language] = _Lexicon(parts, longest_first, frozenset(denials))
+        phrase_lengths = {
+            unit: sorted(lengths, reverse=True) for unit, lengths in lengths_by_first_unit.items()
+        }
+        lexicons[language] = _Lexicon(parts, phrase_lengths, frozenset(denials))
     return lexicons
 
 
@@ -251,26 +253,31 @@ def _find_languages(text: str) -> set[str]:
     for word in by_denial.keys() & _WORD.findall(_to_comparable(text, "en")):
         languages.update(by_denial[word])
     if not text.isascii() and _UNSPACED_LETTER.search(text):
-        plain = "".join(_list_units(text, "zh"))
+        characters = "".join(_list_units(text, "zh"))
         for language in _UNSPACED:
-            if any(denial in plain for denial in _read_lexicons()[language].denials):
+            if any(denial in characters for denial in _read_lexicons()[language].denials):
                 languages.add(language)
     return languages
 
 
 def find_refusal(text: str) -> Refusal:
-    """Find out whether a text says that there is no answer. ``unsure``: it may say so, or it also says something else."""
+    """Find out whether a text says that there is no answer.
+
+    Returns:
+        ``refusal`` if it says so; ``unsure`` if it may say so, or if it also says something else; else an empty text.
+    """
     if len(text) > LONGEST:
         return ""
-    # The language with the fewest unknown stretches decides.
-    min_unknown: int | None = None
+    # The text is read in each language in which it denies something. If no language reads a refusal, the language with the
+    # fewest unknown words decides.
+    min_unknown_count: int | None = None
     result: Refusal = ""
     for language in sorted(_find_languages(text)):
-        unknown, refusal = _judge_text(text, language)
+        unknown_count, refusal = _judge_text(text, language)
         if refusal == "refusal":
             return refusal
-        if min_unknown is None or (unknown, refusal) < (min_unknown, result):
-            min_unknown = unknown
+        if min_unknown_count is None or (unknown_count, refusal) < (min_unknown_count, result):
+            min_unknown_count = unknown_count
             result = refusal
     return result
 
@@ -279,45 +286,48 @@ def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
     """Read a text in one language.
 
     Returns:
-        The number of stretches that are unknown in the language, and whether the text is a refusal.
+        The number of words that are unknown in the language, and whether the text is a refusal.
     """
-    unknown = 0
+    unknown_count = 0
     clause_kinds = set()
     for sentence in _read_sentences(text, language):
         clauses = sentence.split("&")
         for clause in clauses:
-            unknown += clause.count(_UNKNOWN_WORD)
+            unknown_count += clause.count(_UNKNOWN_WORD)
             clause_kinds.add(_judge_clause(clause.replace("_", ""), language))
         # A later clause of filling words alone states something: "but it did".
         if any(clause and not clause.strip("_H") for clause in clauses[1:]):
             clause_kinds.add("statement")
     if "refusal" in clause_kinds:
-        return unknown, "unsure" if "statement" in clause_kinds else "refusal"
-    return unknown, "unsure" if "unsure" in clause_kinds else ""
+        return unknown_count, "unsure" if "statement" in clause_kinds else "refusal"
+    return unknown_count, "unsure" if "unsure" in clause_kinds else ""
 
 
 def _read_sentences(text: str, language: str) -> Iterator[str]:
-    """Yield the parts of each sentence as letters. The text is empty for a question, and for a pointer without a fact."""
+    """Yield the parts of each sentence as letters (`_PARTS`).
+
+    The letters are empty for a question, and for a pointer, such as "please contact us", without a fact.
+    """
     lexicon = _read_lexicons()[language]
     is_unspaced = language in _UNSPACED
     separator = "" if is_unspaced else " "
     token = _UNSPACED_TOKEN if is_unspaced else _TOKEN
     units: list[str] = []  # the words and commas of the sentence so far
-    plain = _to_comparable(text, language)
+    comparable_text = _to_comparable(text, language)
     sentence_start = 0
-    for match in token.finditer(plain):
+    for match in token.finditer(comparable_text):
         if not match["end"]:
             units.append(match[0])
             continue
         follows_short_word = bool(units) and len(units[-1]) < 3  # noqa: PLR2004 - such as "no."
         is_abbreviation = match[0] == "." and follows_short_word and not is_unspaced
-        is_last = match.end() >= len(plain.rstrip())
+        is_last = match.end() >= len(comparable_text.rstrip())
         if is_abbreviation and not is_last:
             continue
-        yield _read_parts(units, lexicon, separator, plain[sentence_start : match.end()])
+        yield _read_parts(units, lexicon, separator, comparable_text[sentence_start : match.end()])
         units = []
         sentence_start = match.end()
-    yield _read_parts(units, lexicon, separator, plain[sentence_start:])
+    yield _read_parts(units, lexicon, separator, comparable_text[sentence_start:])
 
 
 def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: str) -> str:
@@ -346,7 +356,7 @@ def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: s
 
 
 def _judge_clause(clause: str, language: str) -> str:
-    """Return what a clause is: ``refusal``, ``statement`` or ``unsure``. The text is empty if the clause says nothing."""
+    """Return what a clause is: ``refusal``, ``statement`` or ``unsure``; an empty text if the clause says nothing."""
     clause = _UNKNOWNS.sub(_UNKNOWN_WORD, clause)
     if _OTHER_PREDICATE.match(clause):
         return "unsure"

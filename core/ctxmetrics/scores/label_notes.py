@@ -28,9 +28,9 @@ _MIN_SAMPLES = 5
 _MIN_UNRETRIEVED_SHARE = 0.5
 
 
-# It suggests a cut that matches at least this share of them ..
+# The note suggests a cut of the ids if the cut matches at least this share of them ..
 _MIN_MATCHED_SHARE = 0.2
-# .. and at least so many of them. So many examples are shown.
+# .. and at least so many of them. The note shows as many examples.
 _EXAMPLES_SHOWN = 2
 
 
@@ -70,11 +70,12 @@ def _fold_marks(id_: str) -> list[str]:
     return ["-".join(words)] if words else []
 
 
+# A function that lists the forms of an id.
 _Forms = Callable[[str], list[str]]
 
 
+# A change that could make ids match: its words, the forms of a reference id, and the forms of a retrieved id.
 _Change = tuple[str, _Forms, _Forms]
-# Changes that could make ids match: in words, the forms of a reference id, and the forms of a retrieved id.
 # The lossless changes cut nothing from an id: they are suggested for a single id, too.
 _LOSSLESS_CHANGES: tuple[_Change, ...] = (
     ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
@@ -108,7 +109,10 @@ def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what the metadata of a sample says of its order, and of a list that is not read: each key with the name that it holds."""
+    """Return what a sample's metadata says about its order, and about a list that is not read.
+
+    Each item is a key of the metadata, such as `ORDERED_BY`, and the column or field that the metadata names under it.
+    """
     return [
         (key, str(metadata[key])) for key in (ORDERED_BY, UNORDERED_BY, NOT_READ) if key in metadata
     ]
@@ -150,26 +154,30 @@ class Labels:
     """The ids and labels of a run, as far as its notes need them.
 
     Attributes:
-        samples: How many there are.
+        samples: The number of samples.
         retrieved: The retrieved ids of all samples that have reference ids.
         wanted: The reference ids, one tuple a sample.
         first_pairs: The retrieved and the reference ids of the first samples.
-        unanswered: For how many nothing was retrieved.
-        without_answer: How many questions have no answer, and for how many of these something was retrieved.
+        unanswered: The number of samples for which nothing was retrieved.
+        without_answer: Under "all", the number of questions without an answer; under "retrieved", the number of these for which
+            something was retrieved.
         yes_or_no: How many references are a yes or a no and nothing else.
         marks: How many questions have no answer because the reference is a word such as "None".
         unsure: How many references may be a refusal, and count as statements.
-        contexts: How many samples have contexts, and how many have one with something in it that may separate passages, by what
-            to write for it and what it is called.
-        expected: The same of expected contexts.
-        answers: Of each question with its contexts, both as their hash, the hashes of the references.
-        orders: How many samples have what was retrieved in another order than that of its list, or may have to, by what says so.
-        dropped: How many retrieved contexts were the question itself and were dropped, and in how many samples.
-        empty: How many retrieved and reference ids are empty.
-        repeated: How many retrieved contexts repeat one above, by their texts or else their ids, and in how many samples.
-        signs: What texts show that may not be what their fields say.
-        circles: For each kind of circular label, in how many samples it is circular (True), and in how many it is not (False).
-        last_never: What `describe_never_retrieved` said last, after the number of samples that it was about.
+        separators: The number of samples whose only retrieved context may be several passages. The key is the separator between
+            them and its name; see `count_separators`.
+        expected_separators: The same for the expected contexts.
+        answer_hashes: The hashes of the references of one question. The key is the hash of the question and its contexts.
+        orders: The number of samples by what their metadata says about the order. The key is a pair of `_find_signs`.
+        dropped: Contexts that were dropped because they were the question itself: the number of "contexts", and of "samples" that
+            had one.
+        empty_ids: The number of empty ids, under "retrieved" and "reference".
+        repeated: Retrieved contexts that repeat one above, by their texts or else their ids: the number of "contexts", and of
+            "samples" that have one.
+        text_signs: Signs that a text is not what its field says.
+        circular_counts: The number of samples. The key is a kind of circular label, and whether the sample's label is circular.
+        never_retrieved_notes: What `describe_never_retrieved` returned last.
+        described_samples: The length of `wanted` when `never_retrieved_notes` was written.
     """
 
     samples: int = 0
@@ -181,31 +189,34 @@ class Labels:
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     first_pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
-    contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    expected: Counter[tuple[str, str]] = field(default_factory=Counter)
-    answers: dict[int, set[int]] = field(default_factory=dict)
+    separators: Counter[tuple[str, str]] = field(default_factory=Counter)
+    expected_separators: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answer_hashes: dict[int, set[int]] = field(default_factory=dict)
     orders: Counter[tuple[str, str]] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
-    empty: Counter[str] = field(default_factory=Counter)
+    empty_ids: Counter[str] = field(default_factory=Counter)
     repeated: Counter[str] = field(default_factory=Counter)
-    signs: TextSigns = field(default_factory=TextSigns)
-    circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    last_never: tuple[int, list[str]] = (0, [])
+    text_signs: TextSigns = field(default_factory=TextSigns)
+    circular_counts: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    never_retrieved_notes: list[str] = field(default_factory=list)
+    described_samples: int = 0
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
         """Add a sample, with what a file of results says about it beside its fields."""
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
         retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
-        # What was retrieved is not a list of texts, and became metadata.
+        # What was retrieved cannot be read as a list of texts: it stands in the metadata.
         is_unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
         has_nothing = not retrieved and not is_unusable
-        if has_nothing and any(map(sample.has, OPTIONS)):  # a baseline has no field
+        if has_nothing and any(
+            map(sample.has, OPTIONS)
+        ):  # the sample of a baseline has none of these fields
             self.unanswered += 1
         self._count_kinds(sample)
         references = sample.references or (sample.reference or "",)
         contexts = sample.retrieved_contexts or ()
-        self.signs.add(sample.user_input, references, contexts, sample.reference_contexts or ())
+        self.text_signs.add(sample.user_input, references, contexts, sample.reference_contexts or ())
         if sample.unanswerable:
             self.without_answer["all"] += 1
             if retrieved:
@@ -215,42 +226,43 @@ class Labels:
         if sample.retrieved_contexts:
             self._count_texts(sample, sample.retrieved_contexts)
         if sample.reference_contexts:
-            count_separators(self.expected, sample.reference_contexts)
+            count_separators(self.expected_separators, sample.reference_contexts)
         if sample.metadata:
             self._count_metadata(sample.metadata)
         self._count_empty("retrieved", sample.retrieved_context_ids or ())
         self._count_empty("reference", sample.reference_context_ids or ())
         if retrieved and len({*retrieved}) < len(retrieved):
+            # Empty ids are equal, but their contexts may differ: they are no repeats.
             self._count_repeats([item for item in retrieved if item])
         for kind_and_result in _check_circular_labels(sample):
-            self.circles[kind_and_result] += 1
+            self.circular_counts[kind_and_result] += 1
 
     def _count_empty(self, side: str, ids: Sequence[str]) -> None:
         """Count the empty ids of a sample."""
         if "" in ids:
-            self.empty[side] += ids.count("")
+            self.empty_ids[side] += ids.count("")
 
     def _count_metadata(self, metadata: Mapping[str, Any]) -> None:
-        """Count a sample by what its metadata says of the order, and of what was dropped."""
+        """Count a sample by what its metadata says about the order, and about dropped contexts."""
         self.orders.update(_find_signs(metadata))
-        dropped = metadata.get(DROPPED)
-        if type(dropped) is int and dropped > 0:
+        dropped_count = metadata.get(DROPPED)
+        if type(dropped_count) is int and dropped_count > 0:
             self.dropped["samples"] += 1
-            self.dropped["contexts"] += dropped
+            self.dropped["contexts"] += dropped_count
 
     def _count_repeats(self, items: Sequence[str]) -> None:
-        """Count a sample by the retrieved contexts that repeat one above; several without an id may do so."""
-        repeats = len(items) - len({*items})
-        if repeats:
+        """Count a sample by its retrieved contexts, given as texts or ids, that repeat one above."""
+        repeat_count = len(items) - len({*items})
+        if repeat_count:
             self.repeated["samples"] += 1
-            self.repeated["contexts"] += repeats
+            self.repeated["contexts"] += repeat_count
 
     def _count_texts(self, sample: Sample, texts: Sequence[str]) -> None:
         """Count a sample by the texts that were retrieved."""
-        count_separators(self.contexts, texts)
+        count_separators(self.separators, texts)
         if sample.user_input and sample.reference:
-            answers = self.answers.setdefault(hash((sample.user_input, texts)), set())
-            answers.add(hash(sample.reference))
+            question_hash = hash((sample.user_input, texts))
+            self.answer_hashes.setdefault(question_hash, set()).add(hash(sample.reference))
 
     def _count_kinds(self, sample: Sample) -> None:
         """Count a sample whose reference names no fact, or may name none."""
@@ -276,7 +288,7 @@ class Labels:
                 self.first_pairs.append((tuple(ids), self.wanted[-1]))
 
     def notes(self, *, by_words: bool) -> tuple[str, ...]:
-        """Return what a reader of the means must know, a sentence each; ``by_words``: the embedded judge judged."""
+        """Return what a reader of the means must know, a sentence each; ``by_words``: the judge was the embedded one."""
         notes = []
         if by_words and self.yes_or_no:
             notes.append(
@@ -285,10 +297,10 @@ class Labels:
             )
         if self.without_answer["all"]:
             questions = plural(self.without_answer["all"], "question")
-            nothing = self.without_answer["all"] - self.without_answer["retrieved"]
+            nothing_retrieved = self.without_answer["all"] - self.without_answer["retrieved"]
             note = f"{questions} without an answer, not in the means"
-            if nothing:
-                note += f"; nothing was retrieved for {nothing}"
+            if nothing_retrieved:
+                note += f"; nothing was retrieved for {nothing_retrieved}"
             notes.append(note)
         if self.marks:
             notes.append(
@@ -301,14 +313,16 @@ class Labels:
                 "question has none, mark the row (unanswerable: true)"
             )
         notes += self._describe_retrieved()
-        notes += self.signs.describe()
-        notes += describe_separators(self.contexts, "context", "precision says nothing")
-        notes += describe_separators(self.expected, "expected context", "string metrics say nothing")
+        notes += self.text_signs.describe()
+        notes += describe_separators(self.separators, "context", "precision says nothing")
+        notes += describe_separators(
+            self.expected_separators, "expected context", "string metrics say nothing"
+        )
         # Samples that repeat the question and the contexts of another sample, with another reference.
-        repeats = sum(len(answers) for answers in self.answers.values() if len(answers) > 1)
-        if repeats * 2 > self.samples:
+        repeat_count = sum(len(hashes) for hashes in self.answer_hashes.values() if len(hashes) > 1)
+        if repeat_count * 2 > self.samples:
             notes.append(
-                f"{repeats} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
+                f"{repeat_count} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
                 "reference: group them (--group-by), and map the column of the reference (--map) to references if one of them "
                 "is enough, or to reference_facts if all are needed"
             )
@@ -326,30 +340,30 @@ class Labels:
                 "write long ones: different ids may be the same here. Write ids as text"
             )
         for kind in _CIRCULAR_LABELS:
-            count = self.circles[kind, True]
-            if count >= _MIN_SAMPLES and not self.circles[kind, False]:
+            count = self.circular_counts[kind, True]
+            if count >= _MIN_SAMPLES and not self.circular_counts[kind, False]:
                 notes.append(f"{kind}, in all {count} samples: such labels prove nothing")
         return tuple(notes)
 
     def _describe_retrieved(self) -> list[str]:
         """Describe the order, dropped and repeated contexts and empty ids."""
         notes = [_describe_order(*sign, count) for sign, count in self.orders.items()]
-        dropped = self.dropped["contexts"]
-        repeated = self.repeated["contexts"]
-        if dropped:
+        dropped_count = self.dropped["contexts"]
+        repeat_count = self.repeated["contexts"]
+        if dropped_count:
             samples = plural(self.dropped["samples"], "sample")
-            contexts = plural(dropped, "retrieved context", "was", "were")
+            contexts = plural(dropped_count, "retrieved context", "was", "were")
             notes.append(f"{contexts} the question itself and dropped (drop_self), in {samples}")
-        if repeated:
+        if repeat_count:
             samples = plural(self.repeated["samples"], "sample")
             notes.append(
-                f"repeated contexts: {repeated}, in {samples}; notes of the scores say what counts"
+                f"repeated contexts: {repeat_count}, in {samples}; notes of the scores say what counts"
             )
-        if self.empty["retrieved"]:
-            ids = plural(self.empty["retrieved"], "retrieved id", "is", "are")
+        if self.empty_ids["retrieved"]:
+            ids = plural(self.empty_ids["retrieved"], "retrieved id", "is", "are")
             notes.append(f"{ids} empty: an empty id keeps its rank and is not relevant")
-        if self.empty["reference"]:
-            ids = plural(self.empty["reference"], "reference id", "is", "are")
+        if self.empty_ids["reference"]:
+            ids = plural(self.empty_ids["reference"], "reference id", "is", "are")
             notes.append(f"{ids} empty: an empty id expects nothing")
         return notes
 
@@ -358,50 +372,50 @@ class Labels:
 
         A change that keeps the whole id, such as of upper and lower case, is described even if only one id needs it.
         """
-        described_samples, notes = self.last_never
-        if described_samples != len(self.wanted):  # samples were added since
-            notes = self._describe_never()
-            self.last_never = (len(self.wanted), notes)
-        return notes
+        if self.described_samples != len(self.wanted):  # samples were added after the last call
+            self.never_retrieved_notes = self._describe_never()
+            self.described_samples = len(self.wanted)
+        return self.never_retrieved_notes
 
     def _describe_never(self) -> list[str]:
         """Describe the reference ids that were never retrieved; see `describe_never_retrieved`."""
         reference_ids = dict.fromkeys(chain(*self.wanted))
-        never = [id_ for id_ in reference_ids if id_ not in self.retrieved]
-        if not never:
+        never_retrieved = [id_ for id_ in reference_ids if id_ not in self.retrieved]
+        if not never_retrieved:
             return []
-        are_few = len(self.wanted) < _MIN_SAMPLES
-        are_many = len(never) > _MIN_UNRETRIEVED_SHARE * len(reference_ids)
-        text = self._count_never_retrieved(never, len(reference_ids))
+        has_few_samples = len(self.wanted) < _MIN_SAMPLES
+        are_many = len(never_retrieved) > _MIN_UNRETRIEVED_SHARE * len(reference_ids)
+        text = self._count_never_retrieved(never_retrieved, len(reference_ids))
         for change, forms_of_label, forms_of_retrieved in _LOSSLESS_CHANGES:
-            pairs = self._pair_by_forms(never, forms_of_label, forms_of_retrieved)
+            pairs = self._pair_by_forms(never_retrieved, forms_of_label, forms_of_retrieved)
             if pairs:
                 return [_describe_change(text, change, pairs)]
         if not are_many:
             return []
         for change, forms_of_label, forms_of_retrieved in _CUTS:
-            pairs = self._pair_by_forms(never, forms_of_label, forms_of_retrieved)
-            matches = {retrieved for _, retrieved in pairs}
-            if are_few:
-                is_meant = self._matches_in_few(forms_of_label, forms_of_retrieved)
+            pairs = self._pair_by_forms(never_retrieved, forms_of_label, forms_of_retrieved)
+            matched_ids = {retrieved_id for _, retrieved_id in pairs}
+            if has_few_samples:
+                is_useful = self._matches_in_few(forms_of_label, forms_of_retrieved)
             else:
-                is_meant = len(matches) >= max(_EXAMPLES_SHOWN, _MIN_MATCHED_SHARE * len(never))
-            if is_meant:
+                min_matches = max(_EXAMPLES_SHOWN, _MIN_MATCHED_SHARE * len(never_retrieved))
+                is_useful = len(matched_ids) >= min_matches
+            if is_useful:
                 return [_describe_change(text, change, pairs)]
-        if are_few:
+        if has_few_samples:
             return []
         return [
             f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
         ]
 
-    def _count_never_retrieved(self, never: Sequence[str], count: int) -> str:
+    def _count_never_retrieved(self, never_retrieved: Sequence[str], id_count: int) -> str:
         """Say how many of the reference ids were never retrieved."""
-        if len(never) == count:
+        if len(never_retrieved) == id_count:
             return f"no reference id was ever retrieved, in {plural(len(self.wanted), 'sample')}"
-        concerned = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
+        sample_count = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
         return (
-            f"{len(never)} of {count} reference ids were retrieved for no sample; "
-            f"{concerned} of {len(self.wanted)} samples have such labels"
+            f"{len(never_retrieved)} of {id_count} reference ids were retrieved for no sample; "
+            f"{sample_count} of {len(self.wanted)} samples have such labels"
         )
 
     def _matches_in_few(self, forms_of_label: _Forms, forms_of_retrieved: _Forms) -> bool:

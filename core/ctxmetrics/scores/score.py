@@ -44,8 +44,8 @@ class Provenance(Plain):
     Attributes:
         judge: Name of the judge and its model, or None if nothing is judged.
         prompt: Version of the prompt, if one was used.
-        served_model: The name of the model that answered, as its server gave it, if it did; of the embedded judge, the
-            mark of its verdicts on the samples that ship with the library.
+        served_model: The name of the model that answered, as its server gave it; None if the server gave none. For the embedded
+            judge: the mark of its verdicts on the samples that ship with the library.
         splitter: How the reference was cut into units.
         formula: Name of the formula.
         convention: Name of the convention.
@@ -83,7 +83,7 @@ class Score:
         sample_id: The sample's id, if it has one.
         counted: What the verdicts are about and what a yes means: ``("sentence", "supported")``.
         context_lengths: Characters of each context that was judged, where the verdicts are about units; else None.
-        contexts: These contexts; None if they are not known, as in results of a file.
+        contexts: The contexts that were judged; None if they are not known, as in results of a file.
     """
 
     metric: str
@@ -116,7 +116,7 @@ class Score:
 
     @property
     def doubtful(self) -> Mapping[str, int]:
-        """How many verdicts are weak, unverified, contradicted, uncertain or near the bar, by their code."""
+        """The number of verdicts of each doubtful code: weak, unverified, contradicted, uncertain or near the bar."""
         codes = [
             verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL and verdict.weight
         ]
@@ -140,7 +140,7 @@ class Score:
 
     @property
     def count(self) -> str | None:
-        """The number of positive verdicts and of all, such as ``2 of 3 sentences supported``; None if there are no verdicts."""
+        """The number of yes verdicts and of all verdicts, such as ``2 of 3 sentences supported``; None if there are no verdicts."""
         if not self.verdicts:
             return None
         values = [verdict.value for verdict in self.verdicts if verdict.weight]
@@ -172,7 +172,7 @@ class Score:
 
     @property
     def share(self) -> float | None:
-        """The value as a share of its scale, from 0 to 1; None without one."""
+        """The value as a share of the convention's scale, from 0 to 1; None without a value."""
         if self.value is None:
             return None
         return self.value / get_convention(self.provenance.convention).scale
@@ -192,7 +192,7 @@ class Score:
         if explanation is not None:
             lines.append(explanation)
         lines += [f"{text}." for text in (self.count, self.doubts) if text]
-        # Those that are no yes come first: false is sorted before true.
+        # Verdicts that are no yes come first: false is sorted before true.
         verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
         lines += [
             wording.format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight
@@ -201,9 +201,9 @@ class Score:
 
     @property
     def doubts(self) -> str | None:
-        """How many verdicts are doubtful, by their code, in words; None if none is."""
-        counts = self.doubtful
-        return wording.describe_doubts(counts, self.language) if counts else None
+        """The number of doubtful verdicts of each code, as a text; None if no verdict is doubtful."""
+        counts_by_code = self.doubtful
+        return wording.describe_doubts(counts_by_code, self.language) if counts_by_code else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
         """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
@@ -226,7 +226,7 @@ class Score:
 
     @property
     def mark(self) -> str | None:
-        """The pass mark, and whether it is reached; None without one or without a value."""
+        """The pass mark, and whether the value reaches it; None without a pass mark or a value."""
         if self.passed is None:
             return None
         state = say("passed" if self.passed else "failed", self.language)
@@ -242,24 +242,26 @@ class Score:
         return plain_fields(self, _WRITTEN_FIELDS)
 
 
-def read_repeats(names: object, contexts: int) -> Mapping[int, int]:
+def read_repeats(names: object, context_count: int) -> Mapping[int, int]:
     """Read which contexts repeat one above from the metadata of a score: ``{"c3": "c1"}`` is ``{2: 0}``.
 
-    What names no context, as a file may do, is left out.
+    A name of no context is left out: the metadata may come from a file.
     """
     if not isinstance(names, Mapping):
         return {}
-    index_of = {f"c{index + 1}": index for index in range(contexts)}
+    index_by_name = {f"c{index + 1}": index for index in range(context_count)}
     repeats: dict[int, int] = {}
     for name, first_name in names.items():
-        if name not in index_of or first_name not in index_of:
+        if name not in index_by_name or first_name not in index_by_name:
             continue
-        if index_of[first_name] < index_of[name]:
-            repeats[index_of[name]] = index_of[first_name]
+        first_index = index_by_name[first_name]
+        index = index_by_name[name]
+        if first_index < index:
+            repeats[index] = first_index
     return repeats
 
 
-# The keys of an ``--out`` row: the fields, without what the metric and the sample say, and two figures that follow from them.
+# The keys of an ``--out`` row: the fields, without those that the metric and the sample say, and two properties.
 _WRITTEN_FIELDS = (
     *(item.name for item in fields(Score) if item.name not in {"counted", "contexts"}),
     "passed",

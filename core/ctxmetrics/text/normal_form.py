@@ -53,29 +53,29 @@ def collapse_space(text: str) -> str:
 
 
 def normalise_with_origin(text: str) -> tuple[list[str], list[int]]:
-    """Return the normalised characters and, for each, the index it comes from."""
+    """Return the normalised characters and, for each of them, the index in the text that it comes from."""
     characters: list[str] = []
-    origin: list[int] = []
-    space = True
+    origins: list[int] = []
+    is_space = True  # white space at the beginning is dropped
     for index, character in enumerate(text):
-        if character in _DROPPED or (space and character.isspace()):
+        if character in _DROPPED or (is_space and character.isspace()):
             continue
         if character == "^" and _POWER.match(text, index):
             continue
-        space = character.isspace()
+        is_space = character.isspace()
         if character in _RAISED and text[index - 1 : index].isdecimal():
             characters.append("^")
-            origin.append(index)
-        folded = " " if space else _fold(character)
+            origins.append(index)
+        folded = " " if is_space else _fold(character)
         for piece in folded:
             characters.append(piece)
-            origin.append(index)
-    return characters, origin
+            origins.append(index)
+    return characters, origins
 
 
 @lru_cache(maxsize=1 << 16)
 def _fold(character: str) -> str:
-    """Return what a character becomes: one or several."""
+    """Return the characters that a character becomes: one or several."""
     folded = _EQUAL.get(character) or unicodedata.normalize("NFKD", character).casefold()
     return "".join(_EQUAL.get(piece, piece) for piece in folded)
 

@@ -32,13 +32,13 @@ FUZZY_MAX_QUOTE = 2_000
 # The maximum number of steps of work for the quotes of one reply. A step takes about a nanosecond, so all take a fifth of a
 # second, and at most about twice that with texts that are made to be slow.
 MOST_STEPS = 200_000_000
-# The steps to normalise a character ..
+# The work of normalising a text, in steps: for each character of the text ..
 _STEPS_A_CHARACTER = 600
-# .. and for each character of its normal form: one ligature may become eighteen characters.
+# .. and for each character of its normal form, which may be longer: one ligature may become eighteen characters.
 _STEPS_A_PIECE = 250
-# The steps to read the visible text: for each character ..
+# The work of reading the visible text, in steps: for each character ..
 _STEPS_TO_SEE = 100
-# .. and for each character that may be a mark.
+# .. and for each character that may be a mark of markup.
 _STEPS_A_MARK = 3_500
 # The minimum number of letters of a piece of a quote that says enough to be evidence.
 _MIN_LETTERS = 3
@@ -56,8 +56,9 @@ class Effort:
     """
 
     left: float = MOST_STEPS
-    _normalised: set[str] = field(init=False, default_factory=set)
-    _seen: set[str] = field(init=False, default_factory=set)
+    # The texts whose steps are already counted.
+    _normalised_contexts: set[str] = field(init=False, default_factory=set)
+    _seen_texts: set[str] = field(init=False, default_factory=set)
 
     def spend(self, steps: float) -> None:
         """Count steps of work.
@@ -75,8 +76,8 @@ class Effort:
         Raises:
             EffortExceededError: Fewer steps are left.
         """
-        if text not in self._seen:
-            self._seen.add(text)
+        if text not in self._seen_texts:
+            self._seen_texts.add(text)
             self.spend(len(text))
             if may_hold_markup(text):
                 self.spend(_STEPS_TO_SEE * len(text) + _STEPS_A_MARK * count_marks(text))
@@ -85,20 +86,23 @@ class Effort:
     def normalise(self, context: str) -> tuple[str, list[int]]:
         """Normalise a context, and count the steps for a context once, also if it was normalised before this reply.
 
+        Returns:
+            The normal form, and for each of its characters the position in the context that it comes from.
+
         Raises:
             EffortExceededError: Fewer steps are left.
         """
-        is_new = context not in self._normalised
-        self._normalised.add(context)
+        is_new = context not in self._normalised_contexts
+        self._normalised_contexts.add(context)
         if is_new:
             self.spend(_STEPS_A_CHARACTER * len(context))
         if len(context) <= FUZZY_MAX_CONTEXT:
-            characters, origin = _normalised_context(context)
+            normal_form, origins = _normalised_context(context)
         else:
-            characters, origin = _normalised_long_context(context)
+            normal_form, origins = _normalised_long_context(context)
         if is_new:
-            self.spend(_STEPS_A_PIECE * len(origin))
-        return characters, origin
+            self.spend(_STEPS_A_PIECE * len(normal_form))
+        return normal_form, origins
 
 
 class EffortExceededError(Exception):
@@ -107,8 +111,9 @@ class EffortExceededError(Exception):
 
 @lru_cache(maxsize=256)
 def _normalised_context(context: str) -> tuple[str, list[int]]:
-    characters, origin = normalise_with_origin(context)
-    return "".join(characters), origin
+    """Return the normal form of a context, and for each of its characters the position that it comes from."""
+    characters, origins = normalise_with_origin(context)
+    return "".join(characters), origins
 
 
 # As `_normalised_context`. It remembers only two contexts, because their normal forms take much memory.
@@ -162,7 +167,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     # For each pair of neighbouring pieces, whether the quote leaves out words between them.
     gaps = [has_content(context[before.end : after.start]) for before, after in pairwise(spans)]
     for index, piece in enumerate(pieces):
-        # A short piece beside left-out words proves nothing.
+        # A short piece proves nothing if the quote leaves out words beside it.
         is_beside_gap = any(gaps[max(index - 1, 0) : index + 1])
         if is_beside_gap and not _says_enough(piece):
             return ()
@@ -227,28 +232,29 @@ class _Search:
         self.effort.spend(_STEPS_A_PIECE * len(needle))
         if not needle:
             return None
-        # The position in the text of each character of its normal form.
-        haystack, origin = self.effort.normalise(text)
-        first = bisect_left(origin, position) if position else 0
+        # `origins` holds, for each character of the haystack, the position in the text that it comes from.
+        haystack, origins = self.effort.normalise(text)
+        # The search begins with the first character of the haystack that comes from `position` or behind it.
+        first_index = bisect_left(origins, position) if position else 0
         if nearly:
             aligned = None
             if len(text) <= FUZZY_MAX_CONTEXT:
-                aligned = _align(needle, haystack[first:], self.effort)
+                aligned = _align(needle, haystack[first_index:], self.effort)
             if aligned is None:
                 return None
-            start = aligned.start + first
-            end = aligned.end + first
+            start = aligned.start + first_index
+            end = aligned.end + first_index
         else:
-            start = _find(needle, haystack, first, self.effort)
+            start = _find(needle, haystack, first_index, self.effort)
             if start < 0:
                 return None
             end = start + len(needle)
-        source_start = origin[start]
-        source_end = origin[end - 1] + 1
+        source_start = origins[start]
+        source_end = origins[end - 1] + 1
         # The combining marks of the last character belong to it.
         while source_end < len(text) and unicodedata.combining(text[source_end]):
             source_end += 1
-        # White space at both ends is dropped.
+        # White space at both ends is left out of the span.
         source_start = source_end - len(text[source_start:source_end].lstrip())
         return Span(source_start, source_start + len(text[source_start:source_end].rstrip()))
 

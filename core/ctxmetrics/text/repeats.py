@@ -71,15 +71,17 @@ def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
     # A window is a run of `SHORTEST_OVERLAP` characters. An anchor is the first part of a window that begins with a word. Texts
     # without a common anchor need no comparison by windows.
     earlier_anchors: set[str] = set()
-    earlier_windows: set[int] = set()
-    texts_without_windows: list[str] = []  # the earlier texts whose windows were not needed yet
+    earlier_windows: set[int] = set()  # the hashes of the windows
+    texts_without_windows: list[
+        str
+    ] = []  # the earlier texts whose windows are not in `earlier_windows` yet
     shares: list[float] = []
     for text in texts:
         anchors = _find_anchors(text)
         share = 0.0
         if not earlier_anchors.isdisjoint(anchors):
             for earlier_text in texts_without_windows:
-                earlier_windows.update(_list_windows(earlier_text))
+                earlier_windows.update(_hash_windows(earlier_text))
             texts_without_windows = []
             share = _count_covered(text, earlier_windows) / len(text)
         shares.append(share)
@@ -97,18 +99,19 @@ def _find_anchors(text: str) -> Sequence[str]:
     return [text[start : start + _ANCHOR_CHARACTERS] for start in starts if start <= last]
 
 
-def _list_windows(text: str) -> Iterator[int]:
-    """Yield the hash of each window of a text. A hash takes less memory than the characters."""
+def _hash_windows(text: str) -> Iterator[int]:
+    """Yield the hash of each window of a text. A hash takes less memory than the characters of a window."""
     for start in range(len(text) - SHORTEST_OVERLAP + 1):
         yield hash(text[start : start + SHORTEST_OVERLAP])
 
 
-def _count_covered(text: str, windows: Container[int]) -> int:
-    """Count the characters of a text that stand in one of some windows."""
-    covered = 0
-    end = 0  # of the last window
-    for start, window in enumerate(_list_windows(text)):
-        if window in windows:
-            covered += start + SHORTEST_OVERLAP - max(start, end)
+def _count_covered(text: str, window_hashes: Container[int]) -> int:
+    """Count the characters of a text that stand in one of some windows, which are given as hashes."""
+    covered_count = 0
+    covered_end = 0  # the end of the last window that was found
+    for start, window_hash in enumerate(_hash_windows(text)):
+        if window_hash in window_hashes:
             end = start + SHORTEST_OVERLAP
-    return covered
+            covered_count += end - max(start, covered_end)
+            covered_end = end
+    return covered_count

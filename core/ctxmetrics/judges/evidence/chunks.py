@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from sys import intern
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ctxmetrics.judges.evidence.word_forms import (
     LISTS,
@@ -58,6 +58,10 @@ class Token(NamedTuple):
     measures: str = ""
     parts: tuple[str, ...] = ()
     size: int = 1
+
+
+# How a word was read: its key, folded form, kind and measure, as in `Token`.
+_Reading: TypeAlias = tuple[str, str, Kind, str]
 
 
 class Digits(tuple[Token, ...]):
@@ -131,7 +135,8 @@ _ACCENTED_NUMBERS: Mapping[str, str] = {
     if not name.isascii() and name not in NUMBER_NAMES and name not in LISTS["counts"]
 }
 
-# The decades of the last century whose name without it is no other decade: the twenties may be those of this one.
+# The decades of the last century that can be named without the century: the thirties to the nineties. The twenties may also be
+# those of this century.
 DECADES: Mapping[str, str] = {
     **{f"{ten}0s": f"{ten}0s" for ten in "3456789"},
     **{
@@ -141,7 +146,7 @@ DECADES: Mapping[str, str] = {
         if name.endswith("ties")
     },
 }
-# What a name and digits measure alike: "twice" is "2 times".
+# The quantities that have one key in words and in digits: "twice" is "2 times".
 _QUANTITIES = frozenset(("time", "s", "%"))
 _KEYED_BY_VALUE = _QUANTITIES | {"ordinal", "times", "fraction"}
 
@@ -149,7 +154,7 @@ _KEYED_BY_VALUE = _QUANTITIES | {"ordinal", "times", "fraction"}
 def _find_values(
     lists: Mapping[str, Mapping[str, Sequence[str]]],
 ) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield the words that name a value, each with what it measures and its key: a number, a time, or the name of both."""
+    """Yield the words that name a value, each with what the word measures and its key."""
     for measures, values in lists.items():
         for value, names in values.items():
             has_century = measures == "decade" and len(value) > len("90s")
@@ -158,7 +163,7 @@ def _find_values(
                 yield name, (measures, key)
 
 
-# From each name of a pair to the other one: single and several.
+# For each name of a pair of opposites, the other name: single and several.
 OPPOSITES: Mapping[str, str] = {
     name: opposite for pair in LISTS["opposites"] for name, opposite in (tuple(pair), tuple(pair)[::-1])
 }
@@ -166,11 +171,13 @@ _NAMES_OF_OPPOSITES: Mapping[str, str] = {
     word: name for pair in LISTS["opposites"] for name, words in pair.items() for word in words
 }
 _KINDS_WITH_NAME = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
-# The numbers by their names, and by the other words with a value what each measures and its key; some only as they are spelled.
+# The numbers by their names.
 _NUMBERS: Mapping[str, str] = {fold(name): number for name, number in NUMBER_NAMES.items()}
+# What each other word with a value measures, and its key.
 _VALUES: Mapping[str, tuple[str, str]] = {
     fold(name): value for name, value in _find_values(LISTS["values"])
 }
+# The same for words that have a value only in exactly this spelling.
 _EXACT_VALUES: Mapping[str, tuple[str, str]] = dict(_find_values(LISTS["exact_values"]))
 # Numbers and days whose name has a hyphen or an apostrophe.
 _HYPHENATED = frozenset(
@@ -185,12 +192,13 @@ def is_named(token: Token) -> bool:
     return token.measures in _KINDS_WITH_NAME or token.measures.startswith("numeral")
 
 
-# Characters of a chunk that is remembered. Chunks that are remembered: about 20 MB.
+# The maximum number of characters of a chunk that is remembered.
 LONGEST_CHUNK = 64
+# The maximum number of chunks that are remembered: they take about 20 MB.
 MOST_KEPT = 1 << 16
 
 
-# Those of them that hold no number.
+# The words of the remembered chunks that hold no number.
 _plain_chunks: dict[str, tuple[Token, ...]] = {}
 
 
@@ -273,22 +281,23 @@ def _join_word(
     words: list[Token],
     gap: str,
     match: re.Match[str],
-    reading: tuple[str, str, Kind, str],
+    reading: _Reading,
     *,
     ends_clause: bool,
 ) -> Token:
-    """Build the next word of a chunk; a word before it that belongs to it is taken off the list.
+    """Build the next word of a chunk. A word before it that belongs to it, such as twenty in twenty-one, is removed from the list.
 
     Args:
-        words: The words before it.
-        gap: What stands between it and the word before.
-        match: Its place in the chunk.
-        reading: Its key, folded form, kind and measure.
-        ends_clause: Whether a mark that may end a clause follows it.
+        words: The words before this word. The last of them may be removed.
+        gap: The characters between the last of these words and this word.
+        match: The match of the pattern that found this word.
+        reading: How this word was read.
+        ends_clause: Whether a mark that may end a clause follows this word.
     """
     key, folded, kind, measures = reading
     spelling = match[0]
-    has_name_before = bool(words) and words[-1].kind == "word" and words[-1].folded != "v"  # v2.3.1
+    # The v of v2.3.1 is no name.
+    has_name_before = bool(words) and words[-1].kind == "word" and words[-1].folded != "v"
     if gap == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
         tens = words.pop()
         key = tens.key[0] + key
@@ -328,9 +337,9 @@ def _read_quarter(chunk: str) -> tuple[Token, ...]:
     if match is None:
         return ()
     key = match[1].lower()
-    ends = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
     kind: Kind = "number" if match[1][0] == "Q" else "count"
-    return (Token(key, key, kind, match[1], ends, "quarter of a year"),)
+    return (Token(key, key, kind, match[1], ends_clause, "quarter of a year"),)
 
 
 # A grade or a blood type with its sign: B+, AA-; but not C++.
@@ -343,8 +352,9 @@ def _read_grade(chunk: str) -> tuple[Token, ...]:
     if match is None:
         return ()
     key = match[1].lower().replace("\N{MINUS SIGN}", "-")
-    ends = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
-    return (Token(key, key, "word", match[1], ends, "grade", (match[1][:-1].lower(),)),)
+    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    grade_without_sign = match[1][:-1].lower()
+    return (Token(key, key, "word", match[1], ends_clause, "grade", (grade_without_sign,)),)
 
 
 def _write_century(text: str, number: re.Match[str]) -> str:
@@ -360,8 +370,8 @@ def _is_one_word(chunk: str) -> bool:
     return chunk.isalpha() and max(chunk) < _FIRST_UNSPACED
 
 
-def _build_words(word: str, reading: tuple[str, str, Kind, str]) -> tuple[Token, ...]:
-    """Build the words of a chunk that is one word, from its key, folded form, kind and measure."""
+def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:
+    """Build the words of a chunk that is one word, from the word and its reading."""
     key, folded, kind, measures = reading
     parts = (f"{key}~",) if kind == "number" else ()
     words = (Token(intern(key), intern(folded), kind, intern(word), False, measures, parts),)
@@ -400,7 +410,7 @@ MARKS_AROUND = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–
 _FIRST_UNSPACED = "\u0e00"
 
 
-def _read_number(text: str) -> tuple[str, str, Kind, str]:
+def _read_number(text: str) -> _Reading:
     """Return the key, the folded form, the kind and the measure of a number.
 
     The key is its digits, with a point before the fraction: 1234.5 for "1,234.50".
@@ -428,17 +438,17 @@ def _read_number(text: str) -> tuple[str, str, Kind, str]:
     return key, key, "number", measures
 
 
-def _read_letters(word: str) -> tuple[str, str, Kind, str]:
-    """Return key, folded form, kind and measure of a word."""
+def _read_letters(word: str) -> _Reading:
+    """Read a word of letters."""
     folded = word.lower()
     if not word.isascii():
         number = _ACCENTED_NUMBERS.get(folded)
         folded = fold(word)
         if number is not None:
             return number, folded, "number", ""
-    exact = _EXACT_VALUES.get(word)
-    if exact is not None:
-        measures, key = exact
+    exact_value = _EXACT_VALUES.get(word)
+    if exact_value is not None:
+        measures, key = exact_value
         return key, folded, "word", measures
     if "'" in folded:
         folded = _CLITIC.sub("", folded).replace("'", "")

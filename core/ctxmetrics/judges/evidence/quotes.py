@@ -374,7 +374,7 @@ def _drop_cut_words(context: str, span: Evidence) -> str:
 
 
 def _list_years(text: str, words: Sequence[Token]) -> frozenset[str]:
-    """List the years of a text, also those of its dates; ``words`` are its words."""
+    """List the years of a text, also the years of its dates; ``words`` are the words of the text."""
     years = {*_YEAR.findall(text)}
     for word in words:
         if word.measures == "date":
@@ -401,8 +401,10 @@ def read_distinctive_words(text: str, language: str, *, with_parts: bool = True)
         if word.kind == "word":
             is_long = len(word.folded) >= _MIN_DISTINCTIVE_LETTERS
             is_distinctive = is_long and word.folded not in stop_words
-        if is_distinctive:
-            keys.update(list_keys([word]) if with_parts else [word.key])
+        if is_distinctive and with_parts:
+            keys.update(list_keys([word]))
+        elif is_distinctive:
+            keys.add(word.key)
     return frozenset(keys)
 
 
@@ -465,9 +467,11 @@ def stands_as_sentence(text: str, context: str) -> bool:
         return False
     sentences = _list_sentences(text)
     context_sentences = _list_sentences(context)
-    count = len(sentences)
-    starts = range(len(context_sentences) - count + 1)
-    return any(context_sentences[start : start + count] == sentences for start in starts)
+    sentence_count = len(sentences)
+    for start in range(len(context_sentences) - sentence_count + 1):
+        if context_sentences[start : start + sentence_count] == sentences:
+            return True
+    return False
 
 
 @lru_cache(maxsize=128)

@@ -43,8 +43,8 @@ class ParsedText:
     Attributes:
         text: The text as it was given.
         visible_text: What a reader sees of the text, without markup. The words are read from it.
-        tokens: All words, stop words included. The words of a lead-in ("According to the retrieved text, ..") and list marks
-            ("Step 1.") are left out.
+        tokens: All words, stop words included, but without the words of a lead-in ("According to the retrieved text, ..") and
+            without list marks ("Step 1.").
         content_positions: The key of each content word, with its first position in `tokens`. The year of a date also
             counts as a content word.
         bits: A bit mask for each content word, by its key. A word has one bit; a quantity has as many bits as words.
@@ -80,7 +80,7 @@ class ParsedText:
         tokens: list[Token] = []
         content_positions: dict[str, int] = {}
         content_sequence: list[str] = []
-        names: dict[str, None] = {}
+        names: dict[str, None] = {}  # an ordered set
         for start, end in sentence_spans:
             first_of_sentence = len(tokens)
             sentence = body[start:end]
@@ -91,7 +91,7 @@ class ParsedText:
                 if not _is_content(token, stop_words, is_name=is_name):
                     continue
                 keys: Sequence[str] = (token.key,)
-                if token.parts:
+                if token.parts:  # a quantity holds others: "12 May 2024" holds 2024
                     keys = _find_keys(token, is_last=position + 1 == len(tokens))
                 for key in keys:
                     content_positions.setdefault(key, position)
@@ -187,7 +187,7 @@ def _count_words(quantity: Token, key: str) -> int:
 
 
 def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
-    """Return the keys of a content word.
+    """Return the keys of a content word. ``is_last``: the word is the last of the text.
 
     A date has a second key, its year. "2 out of 3" has the keys 2 and 3, because a context may have other words between them.
     A number that counts no noun has the keys of its parts, which any amount with this number shares.

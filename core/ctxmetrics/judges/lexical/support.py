@@ -1,7 +1,7 @@
 """Which contexts support a unit: each alone, and the first k together for every k.
 
-Pure: a read unit and an index in, its `Support` out. The words of a unit are bits of a number, so that what a sentence
-holds of the unit is one number.
+The functions are pure: they take a parsed unit and an index, and return the unit's `Support`. Each word of a unit is a bit, so
+that all words of the unit in a sentence are one number.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Candidate(NamedTuple):
     Attributes:
         score: What is compared with `Rules.min_coverage`.
         sentences: The sentences, the one that adds most first.
-        word_bits: The bits of the words that they hold.
-        context_bits: The bits of the words that stand in their contexts.
+        word_bits: The words of the unit that the sentences hold: bit i is set if they hold word i.
+        context_bits: The words of the unit that the contexts of the sentences hold, in the same form.
     """
 
     score: float
@@ -59,14 +59,15 @@ class Candidate(NamedTuple):
 
 
 class Support(NamedTuple):
-    """What the contexts hold of one unit.
+    """How far the contexts support one unit, which is a sentence or a fact of the reference.
 
     Attributes:
         score: The highest score.
         smallest_k: The smallest k for which the first k contexts support the unit. None if even all contexts do not. Every
             larger k supports the unit, too.
-        whole: The contexts that support the unit alone, each with the sentences to quote.
-        parts: If the first `smallest_k` contexts support the unit only together: these contexts, with the sentences to quote.
+        whole: The indexes of the contexts that support the unit alone, each with the sentences to quote.
+        parts: If the first `smallest_k` contexts support the unit only together: the indexes of these contexts, each with the
+            sentences to quote. Else empty.
         shown: The sentences to show. For a yes: those with the highest score that do not contradict it. For a no: those with
             the highest score.
         contradiction: How the shown sentences contradict the unit. Only set if all sentences that support the unit
@@ -135,12 +136,13 @@ def attribute(
             if find_contradiction_in(candidate.sentences) is None
         }
     whole = _get_sentences(alone, supporting)
-    several = _get_sentences(together, supporting)
-    # The last of the first k contexts, for the smallest k that is enough.
-    last_needed = min((*whole, *several), default=None)
+    by_several = _get_sentences(together, supporting)
+    # The index of the last of the first k contexts, for the smallest k that is enough. The keys of `whole` and `by_several` are
+    # such indexes.
+    last_needed = min((*whole, *by_several), default=None)
     parts: dict[int, tuple[int, ...]] = {}
     if last_needed is not None and last_needed not in whole:
-        for sentence in several[last_needed]:
+        for sentence in by_several[last_needed]:
             context = index.owners[sentence]
             parts[context] = (*parts.get(context, ()), sentence)
     is_disputed = bool(reaching_threshold) and undisputed is None
@@ -157,7 +159,7 @@ def attribute(
 def _get_sentences(
     candidates: Mapping[int, Candidate], supporting: Collection[Candidate]
 ) -> dict[int, tuple[int, ...]]:
-    """Return the sentences of those candidates, by their context, that support the unit."""
+    """Return the sentences of the candidates that support the unit, by the index of the context."""
     return {
         context: candidate.sentences
         for context, candidate in candidates.items()
@@ -170,17 +172,18 @@ def _find_candidates(
 ) -> tuple[dict[int, Candidate], dict[int, Candidate], Candidate]:
     """Choose sentences of each context alone, and of the first k contexts together for every k.
 
-    Where no choice of sentences can be better than the best one so far, nor support the unit, none is chosen.
+    No sentences are chosen where no choice can be better than the best one so far, nor support the unit.
 
     Returns:
-        The choice of each context alone; the choice of the first k contexts, by the last of them; and the best of all.
+        The choice of each context alone, by its index; the choice of the first k contexts, by the index of the last of them; and
+        the best of all choices.
     """
     best = Candidate(unit_words.score(0, 0, unit_words.find_cost(1, 1)))
     alone: dict[int, Candidate] = {}
     together: dict[int, Candidate] = {}
-    # By the bits of the words that a sentence has: the first sentence of the contexts so far that has exactly these.
+    # For each combination of the unit's words, as bits: the first sentence of the contexts so far that has exactly these words.
     sentence_by_bits: dict[int, int] = {}
-    bits_so_far = 0  # of the words in the contexts so far
+    bits_so_far = 0  # the words of the unit that the contexts so far hold
     for context, bits_by_sentence in unit_words.contexts.items():
         context_bits = unit_words.context_bits[context]
         bits_so_far |= context_bits
@@ -195,8 +198,8 @@ def _find_candidates(
             best = max(best, alone[context], key=_score)
         cost = unit_words.find_cost(2, sentences_so_far)
         if unit_words.score(bits_so_far, bits_so_far, cost) > best.score:
-            distinct_bits = {sentence: bits for bits, sentence in sentence_by_bits.items()}
-            together[context] = unit_words.choose_best(distinct_bits, sentences_so_far)
+            distinct_sentences = {sentence: bits for bits, sentence in sentence_by_bits.items()}
+            together[context] = unit_words.choose_best(distinct_sentences, sentences_so_far)
             best = max(best, together[context], key=_score)
     return alone, together, best
 
@@ -223,8 +226,10 @@ class _UnitWords:
         self._free_sentences = unit.sentence_count - 1
         self._most_sentences = max(rules.max_sentences, unit.sentence_count)
         self._cost_of_doubling = rules.search_weight / unit.content_word_count
-        self._costs: dict[int, float] = {}  # of one sentence, by the number of sentences to choose from
-        self._deductions: dict[int, float] = {}  # by the bits of the words in some contexts
+        # The cost of one chosen sentence, by the number of sentences to choose from.
+        self._costs: dict[int, float] = {}
+        # The deduction for missing numbers and names, by the bits of the words in some contexts.
+        self._deductions: dict[int, float] = {}
         self.threshold: float = rules.min_coverage - TOLERANCE
         self.contexts: Mapping[int, Mapping[int, int]] = index.masks(bits)
         self.context_bits: dict[int, int] = {
@@ -301,7 +306,7 @@ class _UnitWords:
 
 
 def choose_fullest(bits_by_sentence: Mapping[int, int], limit: int) -> tuple[int, ...]:
-    """Return those of some sentences that hold most of the words of `WordIndex.masks`, chosen one by one."""
+    """Return the sentences that together hold most words, chosen one by one. The bits are those of `WordIndex.masks`."""
     return tuple(sentence for sentence, _ in islice(_choose_greedily(bits_by_sentence), limit))
 
 
@@ -312,17 +317,17 @@ def _choose_greedily(bits_by_sentence: Mapping[int, int]) -> Iterator[tuple[int,
         The sentence, and the bits of the words that all chosen sentences have.
     """
     chosen_bits = 0
-    not_chosen = -1  # all other bits
+    other_bits = -1  # the bits that no chosen sentence has
     best_sentence = 0
     while True:
-        most_added = 0
+        most_added_words = 0
         for sentence, bits in bits_by_sentence.items():
-            added = (bits & not_chosen).bit_count()
-            if added > most_added:
-                most_added = added
+            added_words = (bits & other_bits).bit_count()
+            if added_words > most_added_words:
+                most_added_words = added_words
                 best_sentence = sentence
-        if not most_added:
+        if not most_added_words:
             return
         chosen_bits |= bits_by_sentence[best_sentence]
-        not_chosen = ~chosen_bits
+        other_bits = ~chosen_bits
         yield best_sentence, chosen_bits

@@ -20,7 +20,7 @@ FORMAT = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeOutcome:
-    """The outcome of one exchange: verdicts by id, or claims.
+    """The outcome of one exchange, which is a prompt and its repairs: verdicts by id, or claims.
 
     Attributes:
         verdicts: The verdicts, by the ids of the part.
@@ -28,7 +28,7 @@ class ExchangeOutcome:
         code: Why a decomposition has no claims.
         usage: The tokens and requests of the exchange.
         raw: The replies, if they are kept.
-        run: The number of the run.
+        run: The number of the run that asked.
         served_model: The model's name in the replies.
         stray_ids: The number of ids in the replies that the request did not have.
         unusable: Whether the outcome is not complete because of its replies.

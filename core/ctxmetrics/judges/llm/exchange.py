@@ -44,11 +44,11 @@ def describe_part(request_part: RequestPart) -> tuple[Step, dict[str, object]]:
 
 
 class PromptedPart(NamedTuple):
-    """One request of a judgement.
+    """A part of a judgement with the prompt that asks about it.
 
     Attributes:
-        request_part: What it shows.
-        prompt: The prompt of the first request.
+        part: The units and contexts that the prompt shows.
+        prompt: The prompt of the first request; a repair has another one.
     """
 
     part: RequestPart

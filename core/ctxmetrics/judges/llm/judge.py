@@ -71,7 +71,7 @@ class LLMJudge:
 
     _kind: ClassVar[str] = "llm:"
     rates_without_answer: ClassVar[bool] = True
-    """It can say whether a context answers a question whose answer is not known."""
+    """Whether this judge can say if a context answers a question whose answer is not known."""
 
     model: Model
     _: KW_ONLY
@@ -96,8 +96,8 @@ class LLMJudge:
                 f"LLMJudge: model={type(self.model).__name__} is no model: it needs identity and "
                 f"generate(prompt, schema). {fix}"
             )
-        for name, least in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
-            check_number(f"LLMJudge: {name}", getattr(self, name), least, whole=True)
+        for name, minimum in (("votes", 1), ("max_characters", 1000), ("max_repairs", 0)):
+            check_number(f"LLMJudge: {name}", getattr(self, name), minimum, whole=True)
         if not isinstance(self.language, (str, NoneType)):
             raise ParameterError(
                 f"LLMJudge: language={self.language!r} must be an ISO 639 code such as 'en'."
@@ -108,7 +108,7 @@ class LLMJudge:
 
     @property
     def judges_contexts_apart(self) -> bool:
-        """Whether it asks about each context by itself: the same context again costs nothing."""
+        """Whether the judge asks about each context by itself: the same context again costs nothing."""
         return self.per_context
 
     @property
@@ -118,7 +118,7 @@ class LLMJudge:
         return name if self.evidence == "flag" else f"{name} evidence=strict"
 
     def asking(self, model: Model, **changed: Any) -> LLMJudge:
-        """Return a judge that asks the same of another model."""
+        """Return a judge that asks another model, with the same options except the changed ones."""
         options = {item.name: getattr(self, item.name) for item in fields(LLMJudge)}
         return LLMJudge(**{**options, "model": model, **changed})
 
@@ -127,7 +127,7 @@ class LLMJudge:
         return await self._judge(request, "attribution")
 
     async def rate(self, request: JudgeRequest) -> Judgement:
-        """Say for each context whether it is useful for giving the answer; without one, for answering the question."""
+        """Say for each context whether it is useful for giving the answer; without an answer, for answering the question."""
         return await self._judge(request, "usefulness" if request.answer else "relevance")
 
     async def decompose(self, text: str, *, language: str) -> Claims:
@@ -162,37 +162,43 @@ class LLMJudge:
         # The replies of the first vote stand first, then those of the second, and so on.
         replies_per_vote = len(replies) // self.votes
         votes = []
-        for first in range(0, len(replies), replies_per_vote):
-            pairs = chain.from_iterable(replies[first : first + replies_per_vote])
-            vote = merge(
-                ids, texts, ((request_part, answer.verdicts) for request_part, answer in pairs)
+        for start in range(0, len(replies), replies_per_vote):
+            pairs_of_vote = chain.from_iterable(replies[start : start + replies_per_vote])
+            verdicts_by_part = (
+                (request_part, outcome.verdicts) for request_part, outcome in pairs_of_vote
             )
+            vote = merge(ids, texts, verdicts_by_part)
             votes.append(tuple(map(_to_strict, vote)) if self.evidence == "strict" else vote)
         verdicts = votes[0]
         stability = None
         if len(votes) > 1:
             verdicts, stability = _majority(votes)
-        answers = [answer for pairs in replies for _, answer in pairs]
-        served = sorted({answer.served_model for answer in answers if answer.served_model})
+        outcomes = [outcome for pairs in replies for _, outcome in pairs]
+        served_models = sorted({outcome.served_model for outcome in outcomes if outcome.served_model})
+        stray_id_count = sum(outcome.stray_ids for outcome in outcomes)
         return Judgement(
             verdicts=verdicts,
-            usage=sum((answer.usage for answer in answers[1:]), answers[0].usage),
+            usage=sum((outcome.usage for outcome in outcomes[1:]), outcomes[0].usage),
             prompt=pack.versions[form],
-            raw=tuple(chain.from_iterable(answer.raw for answer in answers)),
+            raw=tuple(chain.from_iterable(outcome.raw for outcome in outcomes)),
             stability=stability,
-            served_model=", ".join(served) or None,
-            stray_ids=sum(answer.stray_ids for answer in answers),
+            served_model=", ".join(served_models) or None,
+            stray_ids=stray_id_count,
         )
 
     async def _ask_in_halves(
         self, question: PromptedPart, pack: Pack
     ) -> list[tuple[RequestPart, ExchangeOutcome]]:
-        """Ask a question; where it is too long for the model, ask about each half of it."""
-        # The tokens that the model takes, where its server has stated that in this run.
-        limit = current_run().token_limits.get(self.model.identity)
+        """Ask a question; where it is too long for the model, ask about each half of it.
+
+        Returns:
+            Each part that was asked about, with its outcome.
+        """
+        # The maximum number of tokens that the model takes; None if its server has not stated it in this run.
+        token_limit = current_run().token_limits.get(self.model.identity)
         parts = None
         usage = Usage()
-        if limit is not None and least_tokens(question.prompt.text) > limit:
+        if token_limit is not None and least_tokens(question.prompt.text) > token_limit:
             parts = halves(question.part)
         if parts is None:
             answer = await self._remembered(question, pack, Exchange.verdicts)
@@ -207,8 +213,10 @@ class LLMJudge:
             for request_part in parts
         ]
         first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
-        (request_part, answer), *others = first
-        return [(request_part, replace(answer, usage=answer.usage + usage)), *others, *second]
+        # The first outcome also bears the usage of the question that was too long.
+        (first_part, first_outcome), *others = first
+        first_outcome = replace(first_outcome, usage=first_outcome.usage + usage)
+        return [(first_part, first_outcome), *others, *second]
 
     async def _remembered(
         self,
@@ -223,9 +231,9 @@ class LLMJudge:
         # texts never give one key.
         texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
         settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
-        written = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
+        key_text = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
         # A name may hold a lone surrogate.
-        key = hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()
+        key = hashlib.sha256(key_text.encode(errors="surrogatepass")).hexdigest()
         memo = run.memo or _memo
         while True:
             exchange = Exchange(
@@ -241,15 +249,15 @@ class LLMJudge:
                 compute = partial(_through_cache, run.cache, key, exchange, compute)
             if not self.reuse:
                 return await compute()
-            bad: ExchangeOutcome | None = run.unusable.get(key)
-            if bad is not None:
-                return replace(bad, usage=Usage(reused=1))
-            answer, shared = await memo.get(key, compute)
-            if not shared:
+            unusable_outcome: ExchangeOutcome | None = run.unusable.get(key)
+            if unusable_outcome is not None:
+                return replace(unusable_outcome, usage=Usage(reused=1))
+            answer, is_shared = await memo.get(key, compute)
+            if not is_shared:
                 if run.ends and answer.unusable and len(run.unusable) < MEMORY:
                     run.unusable[key] = answer
                 return answer
-            # Otherwise the failure or the budget was that of another run: ask again.
+            # An incomplete answer of another run failed for a reason of that run, such as its budget: ask again.
             if answer.complete or answer.run == id(run):
                 return replace(answer, usage=Usage(reused=1))
 
@@ -347,28 +355,30 @@ def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...]
     Votes that did not judge do not count; a tie is no verdict.
     """
     verdicts: list[Verdict] = []
-    agreeing = 0
-    judged = 0
-    for answers in zip(*votes, strict=True):
-        values = [verdict.value for verdict in answers]
+    agreeing_count = 0
+    judged_count = 0
+    for verdicts_on_unit in zip(*votes, strict=True):
+        values = [verdict.value for verdict in verdicts_on_unit]
         yes_count = values.count(True)
         no_count = values.count(False)
-        agreeing += max(yes_count, no_count)
-        judged += yes_count + no_count
-        verdicts.append(_choose_majority(answers, yes_count, no_count))
-    return tuple(verdicts), agreeing / judged if judged else None
+        agreeing_count += max(yes_count, no_count)
+        judged_count += yes_count + no_count
+        verdicts.append(_choose_majority(verdicts_on_unit, yes_count, no_count))
+    stability = agreeing_count / judged_count if judged_count else None
+    return tuple(verdicts), stability
 
 
-def _choose_majority(answers: Sequence[Verdict], yes_count: int, no_count: int) -> Verdict:
-    """Return the majority's verdict about one id."""
-    first = answers[0]
+def _choose_majority(verdicts: Sequence[Verdict], yes_count: int, no_count: int) -> Verdict:
+    """Return the majority's verdict about one id; ``verdicts`` holds one of each vote."""
+    first = verdicts[0]
     if yes_count != no_count:
-        judged = yes_count + no_count
-        agreeing = max(yes_count, no_count)
-        majority = yes_count > no_count
-        verdict = next(answer for answer in answers if answer.value is majority)
-        votes = f"{agreeing} of {judged}"
-        details = {**verdict.details, "votes": votes, "agreement": agreeing / judged}
+        judged_count = yes_count + no_count
+        agreeing_count = max(yes_count, no_count)
+        majority_value = yes_count > no_count
+        verdict = next(verdict for verdict in verdicts if verdict.value is majority_value)
+        votes = f"{agreeing_count} of {judged_count}"
+        agreement = agreeing_count / judged_count
+        details = {**verdict.details, "votes": votes, "agreement": agreement}
         return replace(verdict, details=FrozenDict(details))
     if not yes_count:
         return first

@@ -15,11 +15,11 @@ from ctxmetrics.text.quote_search import EffortExceededError
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
 
-# Quotes about one unit that are looked for: three for each of the contexts of one request.
+# The maximum number of quotes about one unit that are looked for: three for each of the contexts of one request.
 MOST_QUOTES = 200
-# Characters of a long sentence that are read before and after a quote.
+# The number of characters of a long sentence that are read before and after a quote.
 _CHARACTERS_AROUND_QUOTE = 500
-# Characters of one context that are read about one unit.
+# The maximum number of characters of one context that are read about one unit.
 _MAX_CHARACTERS_READ = 8_000
 
 
@@ -27,8 +27,8 @@ class LocatedQuote(NamedTuple):
     """A quote that was found in a context.
 
     Attributes:
-        span: Where it stands.
-        doubt: Why it proves little, or None.
+        span: The place of the quote.
+        doubt: A code that says why the quote proves little, or None.
     """
 
     span: Evidence
@@ -40,10 +40,10 @@ class QuoteFinder:
     """Finds the quotes of one reply, and counts how many stand in the context that they name.
 
     Attributes:
-        request_part: What the request shows.
+        part: The units and contexts that the request shows.
         find: Finds a quote in a context (`match_quote`), and remembers the result.
-        total: How many quotes were looked up.
-        in_place: How many of them stand in the context that they name.
+        total: The number of quotes that were looked up.
+        in_place: The number of these that stand in the context that they name.
     """
 
     part: RequestPart
@@ -61,15 +61,16 @@ class QuoteFinder:
             elsewhere: Also look in the other contexts.
 
         Returns:
-            The quotes that stand in a context, how many do not, and how many were too much work.
+            The quotes that stand in a context; the number of quotes that stand in none; and the number of quotes that were not
+            looked for, because there are too many or the search would take too long.
         """
-        distinct = list(dict.fromkeys(quotes))
-        self.total += len(distinct)
-        skipped = max(0, len(distinct) - MOST_QUOTES)
-        unverified = 0
+        distinct_quotes = list(dict.fromkeys(quotes))
+        self.total += len(distinct_quotes)
+        skipped_count = max(0, len(distinct_quotes) - MOST_QUOTES)
+        unverified_count = 0
         contexts = self.part.contexts
-        located: list[LocatedQuote] = []
-        for quote in distinct[:MOST_QUOTES]:
+        located_quotes: list[LocatedQuote] = []
+        for quote in distinct_quotes[:MOST_QUOTES]:
             context_id = quote.context
             doubt = None
             match = None
@@ -84,18 +85,18 @@ class QuoteFinder:
                         context_id, match = matches[0]
                         doubt = "another_context"
             except EffortExceededError:
-                skipped += 1
+                skipped_count += 1
                 continue
             if match is None:
-                unverified += 1
+                unverified_count += 1
                 continue
             if match.is_broken and doubt is None:
                 doubt = "broken_quote"
             context_index = int(context_id[1:]) - 1
             text = contexts[context_id][match.start : match.end]
             span = Evidence(context_index, match.start, match.end, text, quote.whole)
-            located.append(LocatedQuote(span, doubt))
-        return located, unverified, skipped
+            located_quotes.append(LocatedQuote(span, doubt))
+        return located_quotes, unverified_count, skipped_count
 
     def _find_in_other_contexts(self, quote: Quote) -> list[tuple[str, QuoteMatch]]:
         """Find a quote in the contexts that it does not name."""
@@ -115,11 +116,11 @@ class ContextQuotes:
 
     Attributes:
         context: The visible text of the context.
-        spans: Where they stand in the context.
-        sentences: The sentences that hold them; of a long sentence, the text near them. If the whole context is quoted, the
-            sentences closest to the unit.
-        doubt: Why they prove little, or None.
-        is_whole: Whether they are nearly all of the context.
+        spans: The places of the quotes in the context.
+        sentences: The sentences that hold the quotes; of a long sentence, the text near the quotes. If the whole context is
+            quoted, the sentences closest to the unit.
+        doubt: A code that says why the quotes prove little, or None.
+        is_whole: Whether the quotes are nearly all of the context.
     """
 
     context: str
@@ -159,13 +160,15 @@ def _read_quoted_sentences(context: str, spans: Sequence[Evidence]) -> Sequence[
     for sentence_start, sentence_end in split_context(context):
         if characters_read >= _MAX_CHARACTERS_READ:
             break
-        inside = [span for span in spans if span.start < sentence_end and sentence_start < span.end]
-        if not inside:
+        quotes_inside = [
+            span for span in spans if span.start < sentence_end and sentence_start < span.end
+        ]
+        if not quotes_inside:
             continue
-        first = min(span.start for span in inside)
-        last = max(span.end for span in inside)
-        start = max(sentence_start, first - _CHARACTERS_AROUND_QUOTE)
-        end = min(sentence_end, last + _CHARACTERS_AROUND_QUOTE)
+        quotes_start = min(span.start for span in quotes_inside)
+        quotes_end = max(span.end for span in quotes_inside)
+        start = max(sentence_start, quotes_start - _CHARACTERS_AROUND_QUOTE)
+        end = min(sentence_end, quotes_end + _CHARACTERS_AROUND_QUOTE)
         sentences.append(view.cut(Span(start, end)))
         characters_read += end - start
     return sentences

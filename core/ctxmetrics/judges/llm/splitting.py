@@ -45,7 +45,7 @@ _EMPTY_REQUEST = JudgeRequest(units=(), contexts=(), answer="")
 
 @dataclass(frozen=True, slots=True)
 class RequestPart:
-    """The units and contexts that one request shows. Their ids count within the part: ``s1`` .., ``c1`` ..
+    """The units and contexts that one request shows, without a prompt. Their ids count within the part: ``s1`` .., ``c1`` ..
 
     Attributes:
         units: The texts of the units, by id.

@@ -414,22 +414,24 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     Args:
         text: The body. Untrusted.
         prompt: What was asked, to estimate tokens that the server did not count.
-        calls: Requests it took.
+        calls: The number of requests that this answer took.
 
     Raises:
-        JudgeError: It is no chat completion (retryable: what the server sent by mistake), or a refusal, or cut off.
+        JudgeError: The body is no chat completion (retryable: the server may have sent it by mistake), or it is a refusal, or
+            it is cut off.
     """
     answer = read_body(text, calls=calls)
     error = answer.get("error")
     choices = answer.get("choices")
-    counts = answer.get("usage")
-    served = served_name(answer.get("model"))
+    token_counts = answer.get("usage")
+    served_model = served_name(answer.get("model"))
     choice_count = 0
     first_choice = None
     if isinstance(choices, list) and choices:
         choice_count = len(choices)
         first_choice = choices[0]
-    # An exception keeps the local variables of the functions that it passes: the whole answer must not be one of them.
+    # An exception keeps the local variables of each function that it passes through. An exception from below must not keep the
+    # whole answer in memory.
     del answer, choices
     # Some gateways answer with status 200 and an error in the body.
     if isinstance(error, dict) and not choice_count:
@@ -440,11 +442,12 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     if not isinstance(message, dict):
         message = {}
     content = message_text(message.get("content"))
-    if not isinstance(counts, dict):
-        counts = {}
-    names = ("prompt_tokens", "completion_tokens", "cost")
-    untrusted: Any = {name: counts.get(name) for name in names}
-    usage = checked_usage(Usage(calls=calls, **untrusted), sent=prompt.text, received=content)
+    if not isinstance(token_counts, dict):
+        token_counts = {}
+    count_names = ("prompt_tokens", "completion_tokens", "cost")
+    untrusted_counts: Any = {name: token_counts.get(name) for name in count_names}
+    untrusted_usage = Usage(calls=calls, **untrusted_counts)
+    usage = checked_usage(untrusted_usage, sent=prompt.text, received=content)
     if choice_count > 1:
         raise JudgeError(
             f"the server answered with {choice_count} choices where one was asked for",
@@ -452,9 +455,9 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
             usage=usage,
         )
     check_finished(first_choice.get("finish_reason"), message.get("refusal"), usage)
-    has_other_counts = bool(counts.keys() - _PLAIN_COUNTS)
-    cached_tokens = count_cached(counts) if has_other_counts else 0
-    return Reply(content=content, usage=usage, served_model=served, cached_tokens=cached_tokens)
+    has_other_counts = bool(token_counts.keys() - _PLAIN_COUNTS)
+    cached_tokens = count_cached(token_counts) if has_other_counts else 0
+    return Reply(content=content, usage=usage, served_model=served_model, cached_tokens=cached_tokens)
 
 
 def _build_error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
@@ -467,8 +470,12 @@ def _build_error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
 
 
 def thinks(text: str) -> bool:
-    """Whether a reply that ran into its limit of tokens holds thinking, or nothing: then the limit was too low."""
-    if '"length"' not in text:
+    """Whether the model used up its limit of tokens by thinking, or wrote no text: then the limit was too low.
+
+    Args:
+        text: The body of the answer. Untrusted.
+    """
+    if '"length"' not in text:  # no reply that ran into the limit: most answers need not be parsed
         return False
     try:
         first_choice = json.loads(text)["choices"][0]
@@ -482,7 +489,7 @@ def thinks(text: str) -> bool:
 
 
 def _read_reply_failure(error: Exception) -> JudgeError | None:
-    """Return the failure where a 400 is about the reply, not about the request."""
+    """Return the failure if an answer with status 400 is about the reply, not about the request; else None."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
         problem = "the model's reply did not fit the schema"
@@ -496,7 +503,7 @@ def _read_reply_failure(error: Exception) -> JudgeError | None:
 
 
 def check_address(address: str, owner: str) -> str:
-    """Check a server's address; keys do not belong in it. The owner is the class that was given it."""
+    """Check a server's address; keys do not belong in it. ``owner`` is the name of the class that was given the address."""
     try:
         parts = urlsplit(address)
         port = urlsplit(address).port
@@ -522,15 +529,17 @@ def check_names(model: str, address: str, owner: str) -> None:
     Args:
         model: The model's name. The name of a model may begin like a key (``sk-..``) if it has a slash.
         address: The server's address.
-        owner: The name of the class that was given them, for the message.
+        owner: The name of the class that was given both, for the message.
 
     Raises:
         ParameterError: The name or the address seems to hold a key.
     """
     parts = urlsplit(address)
-    if looks_like_key(model) and ("/" not in model or hide_keys(model) != model):
+    model_holds_key = hide_keys(model) != model
+    address_holds_key = masked(parts.netloc) != parts.netloc or looks_like_key(unquote(parts.path))
+    if looks_like_key(model) and ("/" not in model or model_holds_key):
         place = "model seems to be a key. Give the model's name"
-    elif looks_like_key(unquote(parts.path)) or masked(parts.netloc) != parts.netloc:
+    elif address_holds_key:
         place = "base_url seems to hold a key, and addresses are logged. Write the address without it"
     else:
         return
@@ -538,7 +547,7 @@ def check_names(model: str, address: str, owner: str) -> None:
 
 
 def _sendable(key: Any, where: str) -> str:
-    """Check that a key can be a header, without saying what it is."""
+    """Check that a key can be a header. The message of an error does not hold the key."""
     text = str(key.get_secret_value() if hasattr(key, "get_secret_value") else key).strip()
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise ParameterError(f"OpenAIModel: the key in {where} holds a character that no key has.")

@@ -464,15 +464,15 @@ def _make_table(connection: sqlite3.Connection) -> None:
         connection.execute(_CREATE_CLAIMS)
 
 
-def _is_running(process: int) -> bool:
-    """Whether a process of this machine is running. On Windows this cannot be asked by a signal, and True is returned."""
+def _is_running(process_id: int) -> bool:
+    """Whether a process of this machine is running. On Windows no signal can ask this, and True is returned."""
     if os.name == "nt":
         return True
     try:
-        os.kill(process, 0)
+        os.kill(process_id, 0)  # signal 0 only asks: it ends no process
     except ProcessLookupError:
         return False
-    except PermissionError:  # it is another user's
+    except PermissionError:  # the process runs, and belongs to another user
         return True
     return True
 
