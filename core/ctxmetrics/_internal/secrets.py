@@ -22,11 +22,11 @@ from types import FunctionType, MethodType, ModuleType
 
 from ctxmetrics._internal.display import visible
 
-# Characters of a message.
+# The maximum number of characters of a message.
 _MAX_MESSAGE_CHARACTERS = 300
-# Characters of an error's text that are looked at.
+# The maximum number of characters of an error's text that are read.
 _MAX_CHARACTERS_READ = 20_000
-# Text after a word that announces a key, and text that begins as keys do.
+# A key after a word that announces it, such as "api_key=", or a text that begins like a key.
 _KEY_PATTERNS = re.compile(
     r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]{8})|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?"
     r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
@@ -76,7 +76,7 @@ def safe_text(error: object) -> str:
         error: Anything; its text is untrusted.
     """
     if isinstance(error, BaseException):
-        remember_api_keys_of(error)  # some hold the request, and its headers the key
+        remember_api_keys_of(error)  # an exception may hold the request, whose headers hold the key
     else:
         _remember_environment()
     text = str(error)
@@ -90,28 +90,28 @@ def safe_text(error: object) -> str:
 
 
 def looks_like_key(text: str) -> bool:
-    """Whether a text holds what begins as keys do, or a key that this process knows."""
+    """Whether a text holds a word that begins like a key, or a key that this process knows."""
     _remember_environment()
     return _KEY_PATTERNS.search(text) is not None or masked(text) != text
 
 
 def names_key(name: str) -> bool:
-    """Whether a name is that of an attribute or entry which holds a key."""
+    """Whether an attribute or entry of this name holds a key."""
     return _ATTRIBUTE_NAME_OF_KEY.search(name) is not None
 
 
 def hide_keys(name: str) -> str:
-    """Return the name of a model or judge with ``[key]`` in place of known keys and of what can only be one.
+    """Return the name of a model or judge with ``[key]`` in place of known keys, and of words that can only be keys.
 
-    A short word that begins as keys do stays: there are models with such names.
+    A short word that begins like a key stays: there are models with such names.
     """
     return masked(_LONG_KEY.sub("[key]", name))
 
 
 def masked(text: str) -> str:
-    """Return a text with ``[key]`` in place of every known key and of every part of one.
+    """Return a text with ``[key]`` in place of every known key, and of every part of a known key.
 
-    A part is eight or more characters in a row, as they are, escaped for a URL, JSON or HTML, or in Base64. A key of
+    A part is eight or more characters of a key in a row: as they are, or escaped for a URL, JSON or HTML, or in Base64. A key of
     fewer than eight characters is masked as a whole word, if it has a digit: ``EMPTY`` and ``ollama`` are words that
     local servers take for keys.
 
@@ -124,7 +124,7 @@ def masked(text: str) -> str:
     for key in keys:
         if len(key) < _WINDOW_LENGTH and key in text:
             text = re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)  # as a whole word
-    windows = _list_windows(frozenset(keys))
+    windows = _cut_into_windows(frozenset(keys))
     return _mask_windows(text, windows) if windows else text
 
 
@@ -132,13 +132,13 @@ def remember_key(key: str | None) -> None:
     """Mask a key from now on in every message of this process.
 
     Args:
-        key: The key; of more than 256 the one remembered longest ago is forgotten.
+        key: The key. If more than 256 keys are remembered, the oldest one is forgotten.
     """
     if not key:
         return
     if len(key) < _WINDOW_LENGTH and not _is_short_key(key):
         return
-    _remembered_keys.pop(key, None)  # so that it comes to the end
+    _remembered_keys.pop(key, None)  # so that the key is added at the end, as the newest
     _remembered_keys[key] = None
     for oldest_key in tuple(_remembered_keys)[:-_MAX_KEYS_REMEMBERED]:
         _remembered_keys.pop(oldest_key, None)
@@ -150,10 +150,10 @@ def _is_short_key(word: str) -> bool:
 
 
 def remember_api_keys_of(thing: object) -> None:
-    """Find what an object and the objects it holds call a key, and mask it from now on.
+    """Find the keys in an object and in the objects that it holds, and mask them from now on.
 
-    Attributes are read as they are stored; no property is called. A model shows its own key and those of the client
-    that it wraps; a client's exception shows the headers of the request.
+    Attributes are read as they are stored; no property is called. In a model, its own key and the keys of the client that it
+    wraps are found; in a client's exception, the headers of the request.
 
     Args:
         thing: A model, client, judge or exception.
@@ -174,11 +174,11 @@ def remember_api_keys_of(thing: object) -> None:
 
 
 def _remember_value(name: str, value: object) -> list[object]:
-    """Remember a value if it is a key; return the objects in which a key is to be looked for next: itself, or none."""
+    """Remember a value if it is a key. Return the objects to search next: the value itself, if it may hold a key; else none."""
     if isinstance(value, _TYPES_WITHOUT_KEYS):
         return []
     content = value
-    get_secret = getattr(value, "get_secret_value", None)  # Pydantic's types for secrets have it
+    get_secret = getattr(value, "get_secret_value", None)  # a method of Pydantic's types for secrets
     is_secret = callable(get_secret)
     if callable(get_secret):
         content = get_secret()
@@ -191,7 +191,7 @@ def _remember_value(name: str, value: object) -> list[object]:
     if is_secret or names_key(name):
         words = content.split(maxsplit=1)
         if words:
-            remember_key(words[-1])  # of "Bearer KEY" the key
+            remember_key(words[-1])  # the key of "Bearer KEY"
     return []
 
 
@@ -199,7 +199,7 @@ def mask_logs_of(package: str) -> None:
     """Mask keys in what a package logs: some log the answers of servers.
 
     Args:
-        package: Its name; loggers that it has made until now are meant.
+        package: The name of the package. Only loggers that the package has already made are changed.
     """
     for name in tuple(logging.root.manager.loggerDict):
         if name == package or name.startswith(f"{package}."):
@@ -208,17 +208,17 @@ def mask_logs_of(package: str) -> None:
 
 def _masked_record(record: logging.LogRecord) -> bool:
     """Mask the keys in a log record; the record is always logged."""
-    with suppress(TypeError, ValueError):  # its arguments do not fit; the handler says so
+    with suppress(TypeError, ValueError):  # the arguments do not fit the message; the handler says so
         message = record.getMessage()
         masked_message = masked(message)
         if masked_message != message:
             record.msg = masked_message
-            record.args = ()  # they are in the message already
+            record.args = ()  # the message already has the arguments in it
     if record.exc_info and record.exc_info[1] is not None:
         trace = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
         masked_trace = masked(trace)
         if masked_trace != trace:
-            record.exc_info = None  # else it would be formatted again, with the key
+            record.exc_info = None  # else the handler would format the exception again, with the key
             record.exc_text = masked_trace
     return True
 
@@ -227,12 +227,14 @@ def _remember_environment() -> None:
     """Remember the keys in environment variables, so that they are masked."""
     for name in tuple(os.environ):
         if _VARIABLE_NAME_OF_KEY.search(name):
-            remember_key(os.environ.get(name, "").strip())  # another thread may take it away
+            remember_key(
+                os.environ.get(name, "").strip()
+            )  # another thread may delete the variable meanwhile
 
 
 @lru_cache(maxsize=8)
-def _list_windows(keys: frozenset[str]) -> frozenset[str]:
-    """Return all windows of keys: those of the key as it is, and those of it in Base64.
+def _cut_into_windows(keys: frozenset[str]) -> frozenset[str]:
+    """Return all windows of keys: the windows of each key as it is, and of each key in Base64.
 
     In Base64 a key looks different after 0, 1 or 2 other characters, and its edges depend on what stands beside it.
     """
@@ -241,7 +243,8 @@ def _list_windows(keys: frozenset[str]) -> frozenset[str]:
         for characters_before in range(3):
             content = b" " * characters_before + key.encode(errors="surrogatepass")
             encoded = b64encode(content).decode().rstrip("=")
-            # A character of Base64 holds 6 bits, one before it 8. Those that hold bits of another character are cut off.
+            # A character of Base64 holds 6 bits, a character before the key 8 bits. The characters of Base64 that hold bits of
+            # another character than the key's are cut off.
             start = ceil(characters_before * 8 / 6)
             standard_form = encoded[start:-1]
             url_form = standard_form.replace("+", "-").replace("/", "_")
@@ -257,12 +260,12 @@ def _list_windows(keys: frozenset[str]) -> frozenset[str]:
 def _mask_windows(text: str, windows: frozenset[str]) -> str:
     """Mask every part of a text that is one of the windows, as it stands or after its escapes are read.
 
-    The text is unescaped step by step. `origins` says for each character of the unescaped text where it begins in the
-    original text, because there it is masked.
+    The text is unescaped step by step. For each character of the unescaped text, `origins` holds the position in the original
+    text at which the character begins: the original text is masked.
     """
     unescaped = text
     origins: Sequence[int] = range(len(text) + 1)
-    masked_spans: list[tuple[int, int]] = []  # in the original text
+    masked_spans: list[tuple[int, int]] = []  # start and end in the original text
     for _ in range(_MAX_UNESCAPINGS + 1):
         masked_spans += [
             (origins[start], origins[start + _WINDOW_LENGTH])
@@ -284,7 +287,7 @@ def _mask_windows(text: str, windows: frozenset[str]) -> str:
 
 
 def _mask_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Put ``[key]`` in the place of the spans; one for spans that overlap."""
+    """Put ``[key]`` in the place of each span; spans that overlap get one."""
     pieces = []
     masked_until = 0
     for start, end in sorted(spans):

@@ -28,16 +28,16 @@ from ctxmetrics.samples.documents import as_list
 
 # A premise and a hypothesis.
 TextPair: TypeAlias = tuple[str, str]
-# A probability, or what is wrong with what was returned for the pair.
+# The probability of a pair, or a text that says why there is none.
 PairScore: TypeAlias = "float | str"
 
-# The scores that this process remembers, where a run has no memory of its own: about 40 MB.
+# The scores that this process remembers if a run has no memory of its own: they take about 40 MB.
 scores_of_process: Memo[Any] = Memo(200_000)
 # How far a probability may lie outside of 0 to 1 by rounding.
 _ROUNDING_TOLERANCE = 1e-6
 # The first part of the key of every score in a cache: the version of how pairs are asked about.
 _VERSION = "nli-1"
-# The next parts: the form in which scores are stored.
+# The next parts of the key: the form in which scores are stored.
 _STORED_FORM = ("None", "none")
 
 
@@ -77,7 +77,7 @@ class Queue:
         return Queue, (self._predict, self._size, self._workers, self._wait_seconds)
 
     def _start_empty(self) -> None:
-        """Begin without pairs and threads: at first, and in a forked child."""
+        """Begin without pairs and threads: in a new queue, and in a forked child."""
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._threads = 0
@@ -110,7 +110,8 @@ class Queue:
                     continue
                 if pair not in self._unscored:
                     future: Future[PairScore] = Future()
-                    future.set_running_or_notify_cancel()  # others may wait: no caller can cancel it
+                    # Other callers may wait for the future, so no caller may cancel it.
+                    future.set_running_or_notify_cancel()
                     self._unscored[pair] = future
                     self._waiting[pair] = keys
                 pending[pair] = self._unscored[pair]
@@ -118,7 +119,7 @@ class Queue:
             full_batches = math.ceil(len(self._waiting) / self._size)
             while self._threads < min(self._workers, full_batches):
                 threading.Thread(target=self._work, name="ctxmetrics-nli", daemon=True).start()
-                self._threads += 1  # only now: the start fails if the system allows no more threads
+                self._threads += 1  # counted after the start, which may fail
             self._changed.notify()
         return scores, pending
 
@@ -160,9 +161,9 @@ class Queue:
         return scores
 
 
-def _remember(memory: Memo[float], key: str, done: Future[PairScore]) -> None:
-    """Remember the score of a pair. An error, which is a text, is not remembered."""
-    score = done.result()
+def _remember(memory: Memo[float], key: str, future: Future[PairScore]) -> None:
+    """Remember the score of a pair, which its future holds. An error, which is a text, is not remembered."""
+    score = future.result()
     if not isinstance(score, str):
         memory.remember(key, score)
 
@@ -205,14 +206,14 @@ async def score_pairs(
 
 
 def read_scores(returned: object, count: int) -> list[PairScore]:
-    """Return one probability a pair, in order; for a pair without one, what is wrong.
+    """Return one probability for each pair, in order; for a pair without one, a text that says what is wrong.
 
     Args:
-        returned: A list, an array or a tensor of numbers from 0 to 1, also one with a single column.
-        count: How many pairs the function was given.
+        returned: A list, an array or a tensor of numbers from 0 to 1, perhaps with a single column.
+        count: The number of pairs that the function was given.
 
     Raises:
-        PredictionError: It is not a list, or has not one entry a pair.
+        PredictionError: The returned object is no list, or does not have one entry for each pair.
     """
     items = as_list(returned)
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
@@ -232,7 +233,7 @@ def _read_score(item: object) -> PairScore:
     if isinstance(item, PairFailure):
         return str(item)
     number = item
-    if isinstance(item, list) and len(item) == 1:  # of a function that returns one column
+    if isinstance(item, list) and len(item) == 1:  # the function returned one column
         number = item[0]
     if (
         isinstance(number, (int, float)) and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE

@@ -30,7 +30,7 @@ NAMED: Mapping[str, Any] = FrozenDict({"named": True})
 
 
 def named_choice(choices: object) -> Mapping[str, Any]:
-    """Return the field metadata of such a parameter that must be one of a `Literal`'s values, or its default."""
+    """Return the field metadata of a parameter that is part of the metric's name and must be one of a `Literal`'s values."""
     return FrozenDict({**NAMED, "choices": get_args(choices)})
 
 
@@ -58,13 +58,14 @@ class Definition:
     # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
     counted_words: tuple[str, str]
 
-    # Only an object has these.
+    # The attributes from here on are set for each object.
     name: str
     convention_data: Convention
     pass_mark: float | None
-    # Whether contexts of one source count as one, and whether each context must have an id for it.
+    # Whether the contexts of one source count as one.
     grouped: bool = False
-    needs_pairs: bool = False
+    # Whether a sample must have an id for each context, because sources count.
+    needs_id_per_context: bool = False
 
     def __init_subclass__(cls, **values: Any) -> None:
         """Take what a class says about itself: ``requires``, ``uses``, ``counted_words``."""
@@ -134,15 +135,15 @@ class Metric(Definition, ABC):
             group = convention.group
         if group == "source":
             object.__setattr__(self, "grouped", True)
-            object.__setattr__(self, "needs_pairs", is_chosen_by_caller)
+            object.__setattr__(self, "needs_id_per_context", is_chosen_by_caller)
             object.__setattr__(self, "uses", (*self.uses, "retrieved_context_ids"))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the parameters: what follows from them is made again."""
+        """Return the parameters. The other attributes follow from the parameters and are computed again."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Take the parameters, also of a pickle that holds more."""
+        """Set the parameters, also from a pickle that holds further attributes."""
         for item in fields(self):
             object.__setattr__(self, item.name, state.get(item.name, item.default))
         self.__post_init__()
@@ -197,7 +198,7 @@ class Metric(Definition, ABC):
                 f"{sample.called()} has no {' and no '.join(missing)}, which {self.name} needs. "
                 f"{fix}, map it with schema=, or leave the metric out."
             )
-        if self.needs_pairs and not has_id_for_each_context(sample):
+        if self.needs_id_per_context and not has_id_for_each_context(sample):
             raise SampleError(
                 f"{sample.called()}: group='source' needs an id for each context in retrieved_context_ids."
             )
@@ -205,8 +206,8 @@ class Metric(Definition, ABC):
     def check_scope(self, sample: Sample) -> Score | None:
         """Return the score of a sample of which the metric says nothing; None for any other.
 
-        That is a question without an answer, where the metric needs one; and one with several searches, where the metric is
-        about the ranks of one.
+        Such a sample is a question without an answer, if the metric needs an answer; or a question with several searches, if the
+        metric is about the ranks of one search.
         """
         if not isinstance(sample, Sample):
             raise ParameterError(
@@ -234,10 +235,10 @@ class Metric(Definition, ABC):
         return self.make_score(sample, None, reason_code="unanswerable", message=message)
 
     def check_texts(self, sample: Sample) -> Score | None:
-        """Return the score of a sample that has a picture where the metric reads text; None if it has none.
+        """Return the score of a sample that has a picture where the metric reads text; None if it has no picture.
 
-        The id of a context may be the name of a picture's file. Contexts that are nothing but addresses, ids or
-        placeholders, all of them, hold no text either, unless one stands in what they are compared with.
+        The id of a context may be the name of a picture's file. If all contexts are addresses, ids or placeholders, they hold no
+        text either, unless one of them stands in an expected text.
         """
         for name in (*self.requires, *self.uses):
             if name in TEXTS_OF or name == "searches":  # searches are stages, too
@@ -261,7 +262,7 @@ class Metric(Definition, ABC):
         return self.make_score(sample, None, reason_code="not_text", message=message)
 
     def _list_texts(self, sample: Sample, field_name: str) -> Sequence[str]:
-        """List the texts of a field of a sample; of the retrieved contexts those that count."""
+        """List the texts of a field of a sample; of the retrieved contexts only the first `top_k`."""
         if field_name == "retrieved_contexts":
             return (sample.retrieved_contexts or ())[: self.top_k]
         if field_name == "reference_facts":
@@ -308,9 +309,9 @@ class Metric(Definition, ABC):
     ) -> Score:
         """Turn a value on the 0-1 scale into the score of this convention.
 
-        Verdicts may be given as a function, which is called when they are first read. Where sources count, the value is
-        theirs, and the verdicts stay those of the contexts. Metadata that is None is left out. Notes say what a reader of
-        the value must know.
+        Verdicts may be given as a function, which is called when the verdicts are first read. If sources count, the value is
+        about the sources, and the verdicts are still about the contexts. Metadata that is None is left out. Notes say what a
+        reader of the value must know.
         """
         # Verdicts that are given as a function stay a function.
         score_verdicts: Any = verdicts if callable(verdicts) else tuple(verdicts)
@@ -332,18 +333,18 @@ class Metric(Definition, ABC):
             if source_hits:
                 value = self.to_value(source_hits)
                 score_metadata["sources"] = len(source_hits)
-        scaled = self.scaled(value)
+        scaled_value = self.scaled(value)
         signals: Any = None
         if self.convention_data.signals is not None and self.family == "recall":
-            signals, convention_metadata = self.convention_data.signals(scaled, score_verdicts)
+            signals, convention_metadata = self.convention_data.signals(scaled_value, score_verdicts)
             score_metadata = {**convention_metadata, **score_metadata}
         return Score(
             metric=self.name,
-            value=scaled,
+            value=scaled_value,
             reason_code=reason_code,
             message=message,
             threshold=self.pass_mark,
-            band=self._band(scaled) if self.has_bands and self.convention_data.bands else None,
+            band=self._find_band(scaled_value) if self.has_bands else None,
             verdicts=score_verdicts,
             signals=signals,
             metadata=FrozenDict(score_metadata) if score_metadata else EMPTY,
@@ -360,15 +361,15 @@ class Metric(Definition, ABC):
             contexts=contexts,
         )
 
-    def _band(self, value: float | None) -> str | None:
-        """Return the convention's wording of a value on its scale."""
+    def _find_band(self, value: float | None) -> str | None:
+        """Return the convention's wording of a value, such as "good"; None if the convention has no bands."""
         for band in self.convention_data.bands:
             if value is not None and value >= band.edge:
                 return band.text
         return None
 
     def scaled(self, value: float | None) -> float | None:
-        """Move a value from the 0-1 scale to that of the convention; what is below a perfect score is 0 when strict.
+        """Move a value from the 0-1 scale to the scale of the convention. If strict, a value below a perfect score becomes 0.
 
         The decimal point of the shortest decimal is moved, so 0.57 becomes 57.0 and not
         56.99999999999999, and a comparison with a pass mark is exact.
@@ -383,7 +384,7 @@ class Metric(Definition, ABC):
         return value
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
-        """Apply the formula to complete verdicts: average precision, or their share that is yes."""
+        """Apply the formula to complete verdicts: average precision, or the share of the verdicts that are yes."""
         if self.formula_name == "average_precision":
             return average_precision(hits, epsilon=self.convention_data.epsilon)
         return share(hits)
@@ -393,11 +394,11 @@ class Metric(Definition, ABC):
     ) -> Score | None:
         """Return the score of a sample with an empty side, as the convention says.
 
-        None if neither side is empty, and where the convention asks the judge all the same.
+        None if neither side is empty, or if the convention asks the judge although a side is empty.
         """
         if retrieved and reference:
             return None
-        # What the convention gives: a number, or a word: "judge" if the judge is asked, "none" for no value.
+        # The convention gives a number or a word: "judge" if the judge is asked, "none" for no value.
         values_of_empty_sides = self.convention_data.empty[self.family]
         if retrieved:
             value_or_word = values_of_empty_sides.no_reference
@@ -469,29 +470,28 @@ def has_id_for_each_context(sample: Sample) -> bool:
 
 def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     """Return the reason code and the message of missing verdicts that count, or (None, None) when there are none."""
-    counted = [
-        verdict for verdict in verdicts if verdict.weight
-    ]  # a fact with the weight 0 does not count
-    missing = [verdict for verdict in counted if verdict.value is None]
-    if not missing:
+    # A fact with the weight 0 does not count.
+    counted_verdicts = [verdict for verdict in verdicts if verdict.weight]
+    missing_verdicts = [verdict for verdict in counted_verdicts if verdict.value is None]
+    if not missing_verdicts:
         return None, None
-    codes = {verdict.code for verdict in missing if verdict.code}
-    reasons = {verdict.reason for verdict in missing if verdict.reason}
-    message = f"{len(missing)} of {len(counted)} not judged"
+    codes = {verdict.code for verdict in missing_verdicts if verdict.code}
+    reasons = {verdict.reason for verdict in missing_verdicts if verdict.reason}
+    message = f"{len(missing_verdicts)} of {len(counted_verdicts)} not judged"
     if codes:
         message += f" ({', '.join(sorted(codes))})"
-    message += f": {join_first((verdict.id for verdict in missing), most=5)}"
+    message += f": {join_first((verdict.id for verdict in missing_verdicts), most=5)}"
     if len(reasons) == 1:
         message += f": {reasons.pop()}"
     return (PENDING if PENDING in codes else "not_judged"), message
 
 
-# Scores of one run share their provenance, which takes less memory than one each.
+# The scores of one run share their provenance, which takes less memory than one provenance for each score.
 _provenance = lru_cache(maxsize=256)(Provenance)
 _LIBRARY = f"ctxmetrics {__version__}"
 
 
-# Our parameter by the name that other libraries give it.
+# The names that other libraries give to a parameter, each with our name of the parameter.
 _NAMES_IN_OTHER_LIBRARIES = {
     "k": "top_k",
     "llm": "judge",

@@ -55,12 +55,12 @@ class _MetricQuestion:
     """What a metric asks about one sample.
 
     Attributes:
-        request: What the judge is shown: the retrieved contexts that count, and as units the facts, if there are some.
+        request: The contexts, units and answer that the judge is shown. If the sample's facts count, they are the units.
         stages: The stages of the retrieval that are judged.
-        facts: The sample's facts, where the verdicts are about these.
+        facts: The sample's facts, if the verdicts are about facts; else empty.
         weights: How much each fact counts.
         partial: What a part of a fact is worth.
-        has_units: Whether anything is asked about.
+        has_units: Whether there is a unit to ask about.
     """
 
     request: JudgeRequest
@@ -71,10 +71,10 @@ class _MetricQuestion:
     has_units: bool
 
     def add_fact_details(self, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-        """Add to the verdict about each fact the fact's id, its weight, and the value of a part of it."""
+        """Add to the verdict about each fact the fact's id, its weight, and what a part of the fact is worth."""
         if not self.facts:
             return verdicts
-        detailed = []
+        detailed_verdicts = []
         for verdict, fact, weight in zip(verdicts, self.facts, self.weights, strict=False):
             fact_details: dict[str, Any] = {}
             if fact.id is not None:
@@ -85,10 +85,10 @@ class _MetricQuestion:
                 fact_details["partial"] = self.partial
             if fact_details:
                 details = FrozenDict({**verdict.details, **fact_details})
-                detailed.append(replace(verdict, details=details))
+                detailed_verdicts.append(replace(verdict, details=details))
             else:
-                detailed.append(verdict)
-        return tuple(detailed)
+                detailed_verdicts.append(verdict)
+        return tuple(detailed_verdicts)
 
 
 class _JudgedDefinition(Definition):
@@ -97,14 +97,13 @@ class _JudgedDefinition(Definition):
     judged: ClassVar[bool] = True
     runs_by_default: ClassVar[bool] = True
     answer_field: ClassVar[str] = "reference"
-    # Whether its verdicts are about the units: then a score has an attribution.
+    # Whether the metric's verdicts are about the units. If so, a score has an attribution.
     counts_units: ClassVar[bool] = False
 
     requires: tuple[str, ...] = ("reference", "retrieved_contexts")
     uses: tuple[str, ...] = ("user_input", "references", "stages", "searches")
 
-    # The unit that is used; None if the answer is not cut into units (a response is not): then only
-    # contexts are rated.
+    # The unit into which the answer is cut. None if it is not cut, as a response: then only contexts are rated.
     counted_unit: Unit | None = None
     # Whether the judge is asked which units the contexts support; else, which contexts are useful.
     about_units: bool = False
@@ -115,7 +114,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
     """A metric whose verdicts come from a judge.
 
     Attributes:
-        judge: Who judges, or its name as ``--judge`` takes it (``"openai/gpt-4o-mini"``); None takes the judge of the run,
+        judge: The judge, or its name as ``--judge`` takes it (``"openai/gpt-4o-mini"``). None takes the judge of the run, or
             else the embedded `LexicalJudge`.
         unit: What the reference is cut into (``"sentence"``, ``"claim"``), or ``"fact"``: the sample's
             ``reference_facts``, uncut, and no reference is needed; None takes the convention's.
@@ -137,7 +136,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         object.__setattr__(self, "about_units", about_units)
         if self.counts_units:
             object.__setattr__(self, "counted_words", (unit, "supported"))
-        if unit == "fact":  # what this object needs, unlike its class
+        if unit == "fact":  # this object needs other fields than its class says
             object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
             object.__setattr__(self, "uses", (*self.uses, "reference"))
         language = self.language
@@ -153,7 +152,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             self._check_judge()
 
     def _check_judge(self) -> None:
-        """Raise if the metric's own judge is not a judge, or cannot break a text into claims where these are counted."""
+        """Check that the metric's own judge is a judge, and that it can break a text into claims if the metric counts claims."""
         if isinstance(self.judge, type):
             name = self.judge.__name__
             raise ParameterError(f"{self.base_name}: judge={name} is a class. Write judge={name}(..).")
@@ -168,7 +167,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             self._check_decomposes(self.judge)
 
     def _check_decomposes(self, judge: Judge) -> None:
-        """Raise if claims are counted and the judge cannot break a text into claims."""
+        """Check that a judge can break a text into claims. The metric counts claims."""
         if not isinstance(judge, DecomposingJudge):
             raise CannotDecomposeError(
                 f"{self.name} counts claims, and {judge.name} cannot break a text into claims. "
@@ -178,10 +177,10 @@ class JudgedMetric(_JudgedDefinition, Metric):
     @property
     def own_judge(self) -> Judge | None:
         """The metric's own judge; None if the run's judge is asked."""
-        return cast("Judge | None", self.judge)  # a name became the judge
+        return cast("Judge | None", self.judge)  # a judge's name has been replaced by the judge
 
     def with_judge(self, judge: Judge | str) -> JudgedMetric:
-        """Return the metric with this judge unless it has one of its own.
+        """Return the metric with this judge, unless the metric has a judge of its own.
 
         Raises:
             CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
@@ -337,7 +336,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         )
 
     def _may_be_refusal(self, sample: Sample) -> bool:
-        """Whether the reference may say that there is no answer; no label decides it."""
+        """Whether the reference may say that there is no answer, and no label of the sample decides this."""
         if "reference" not in self.requires or LABEL in sample.labels:
             return False
         return phrase_kind(sample.reference or "") == "unsure"
@@ -348,11 +347,11 @@ class JudgedMetric(_JudgedDefinition, Metric):
 
     def describe_verdicts(
         self,
-        sample: Sample,  # noqa: ARG002 - precision reads these
+        sample: Sample,  # noqa: ARG002 - precision reads the sample and the verdicts
         verdicts: Sequence[Verdict],  # noqa: ARG002
         repeats: Mapping[int, int],
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
-        """Return which contexts repeat others, as metadata, and the notes about what that changes."""
+        """Return which contexts repeat others, as metadata, and the notes about what the repeats change."""
         if not repeats:
             return EMPTY, ()
         return {"repeats": name_repeats(repeats)}, ()
@@ -360,8 +359,8 @@ class JudgedMetric(_JudgedDefinition, Metric):
     async def _score_best_reference(self, sample: Sample, references: Sequence[str]) -> Score:
         """Score a sample with each of its references, and return the highest score with the number of its reference.
 
-        A reference without a letter or digit, or a refusal, is left out, unless all references are. If one of the others could
-        not be judged, there is no value, unless another has the highest possible value.
+        A reference that is a refusal, or has no letter or digit, is left out, unless all references are so. If one of the
+        remaining references could not be judged, there is no value, unless another one has the highest possible value.
         """
         scores = [
             await self.ascore(replace(sample, reference=text, references=None)) for text in references

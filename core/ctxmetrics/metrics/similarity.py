@@ -31,13 +31,14 @@ _Name = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
 # A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
 # one list of such pairs that returns as many.
 Measure: TypeAlias = _Name | Callable[[str, str], float] | Callable[[list[tuple[str, str]]], Any]
-# Name -> the module of rapidfuzz.distance.
+# For each name of a measure, the module of rapidfuzz.distance.
 MEASURES = {name: name.title().replace("_", "") for name in get_args(_Name)}
 
-# rapidfuzz compares with a cutoff to about 1e-8 only, which loses pairs that lie on the cutoff. So it
-# is given a cutoff this much lower, and the similarity it returns is compared here.
+# rapidfuzz compares with a cutoff only to about 1e-8, and so loses pairs that lie on the cutoff. So rapidfuzz gets a cutoff that
+# is lower by this margin, and the similarity that it returns is compared here.
 _CUTOFF_MARGIN = 1e-6
-# From so many pairs on, numpy is loaded to compare all at once: loading it takes as long as 50,000 comparisons of short texts.
+# The minimum number of pairs for which numpy is loaded, to compare all pairs at once. Loading numpy takes as long as 50,000
+# comparisons of short texts.
 _MIN_PAIRS_FOR_NUMPY = 400
 
 
@@ -45,8 +46,8 @@ class Match(NamedTuple):
     """The most similar text of the other side.
 
     Attributes:
-        place: Its position in the list that was given; the first one where several are equally similar.
-        similarity: How similar it is, in 0..1.
+        place: The index of that text in its list; the first index if several texts are equally similar.
+        similarity: The similarity of the two texts, in 0..1.
     """
 
     place: int
@@ -110,8 +111,8 @@ def best_matches(
     >>> matches.for_references, matches.for_retrieved[1]
     ((Match(place=0, similarity=0.9545454545454546),), None)
     """
-    # Where every text stands on both sides, each is its own best match: nothing is compared, so nothing is worth remembering.
-    # A callable is asked all the same.
+    # If every text stands on both sides, each text is its own best match. Nothing is compared, so nothing is worth remembering.
+    # A callable is asked even then.
     has_equal_sides = frozenset(retrieved) == frozenset(references)
     needs_no_comparison = has_equal_sides and not callable(measure)
     can_be_remembered = best and isinstance(measure, Hashable) and not needs_no_comparison
@@ -145,7 +146,7 @@ def similarities(
 
     scorer = getattr(distance, MEASURES[measure]).normalized_distance
     largest_distance = 1.0 - cutoff + _CUTOFF_MARGIN if cutoff > _CUTOFF_MARGIN else None
-    # Both ways give the same doubles.
+    # Both ways, with and without numpy, give exactly the same numbers.
     if len(retrieved) * len(references) < _MIN_PAIRS_FOR_NUMPY and "numpy" not in sys.modules:
         return [
             [1.0 - scorer(row, column, score_cutoff=largest_distance) for column in references]
@@ -169,31 +170,32 @@ def _compare(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float, best: bool
 ) -> BestMatches:
     """Compare all pairs except those of two texts that stand on both sides."""
-    rows = _first_places(retrieved)
-    columns = _first_places(references)
+    # The first index of each text: the rows are the retrieved texts, the columns are the reference texts.
+    rows = _find_first_indexes(retrieved)
+    columns = _find_first_indexes(references)
     common = frozenset() if callable(measure) else rows.keys() & columns.keys()
-    best_rows: dict[str, Match | None] = {text: _equal(columns[text]) for text in common}
-    best_columns: dict[str, Match | None] = {text: _equal(rows[text]) for text in common}
+    best_rows: dict[str, Match | None] = {text: _match_equal_text(columns[text]) for text in common}
+    best_columns: dict[str, Match | None] = {text: _match_equal_text(rows[text]) for text in common}
     if not rows or not columns:
         best_rows = dict.fromkeys(rows)
         best_columns = dict.fromkeys(columns)
     elif len(common) < max(len(rows), len(columns)):
-        open_rows = [text for text in rows if text not in common]
-        open_columns = [text for text in columns if text not in common]
+        unshared_rows = [text for text in rows if text not in common]
+        unshared_columns = [text for text in columns if text not in common]
         shared_texts = [*common]
-        values = similarities(open_rows, open_columns, measure, cutoff)
+        values = similarities(unshared_rows, unshared_columns, measure, cutoff)
         best_rows |= _find_best(
-            dict(zip(open_rows, values, strict=True)),
-            [columns[text] for text in (*open_columns, *shared_texts)],
-            lambda texts, least: similarities(texts, shared_texts, measure, least),
+            dict(zip(unshared_rows, values, strict=True)),
+            [columns[text] for text in (*unshared_columns, *shared_texts)],
+            lambda texts, min_value: similarities(texts, shared_texts, measure, min_value),
             cutoff,
             best,
         )
         best_columns |= _find_best(
-            dict(zip(open_columns, _transpose(values, len(open_columns)), strict=True)),
-            [rows[text] for text in (*open_rows, *shared_texts)],
-            lambda texts, least: _transpose(
-                similarities(shared_texts, texts, measure, least), len(texts)
+            dict(zip(unshared_columns, _transpose(values, len(unshared_columns)), strict=True)),
+            [rows[text] for text in (*unshared_rows, *shared_texts)],
+            lambda texts, min_value: _transpose(
+                similarities(shared_texts, texts, measure, min_value), len(texts)
             ),
             cutoff,
             best,
@@ -206,8 +208,8 @@ def _compare(
 
 # Most matches of equal texts are the same few.
 @lru_cache(maxsize=1_024)
-def _equal(index: int) -> Match:
-    """Return the match with an equal text."""
+def _match_equal_text(index: int) -> Match:
+    """Return the match with an equal text at this index."""
     return Match(index, 1.0)
 
 
@@ -216,8 +218,8 @@ def _transpose(rows: list[list[float]], column_count: int) -> list[list[float]]:
     return [[row[index] for row in rows] for index in range(column_count)]
 
 
-def _first_places(texts: Sequence[str]) -> dict[str, int]:
-    """Return the first index of each text, in order."""
+def _find_first_indexes(texts: Sequence[str]) -> dict[str, int]:
+    """Find the first index of each text, in order."""
     indexes: dict[str, int] = {}
     for index, text in enumerate(texts):
         indexes.setdefault(text, index)
@@ -246,16 +248,16 @@ def _find_best(
     """
     has_shared_texts = any(len(row) < len(column_indexes) for row in values.values())
     if has_shared_texts:
-        highest = {text: max(row, default=0.0) for text, row in values.items()}
-        with_match = [text for text in values if highest[text] > cutoff]
-        without_match = [text for text in values if highest[text] <= cutoff]
-        groups = [with_match, without_match] if searches_all else [without_match]
+        highest_values = {text: max(row, default=0.0) for text, row in values.items()}
+        texts_with_match = [text for text in values if highest_values[text] > cutoff]
+        texts_without_match = [text for text in values if highest_values[text] <= cutoff]
+        groups = [texts_with_match, texts_without_match] if searches_all else [texts_without_match]
         for group in groups:
             if not group:
                 continue
-            # A value that is not above the highest of a text cannot change the text's best match.
-            smallest_value = max(cutoff, min([highest[text] for text in group]))
-            shared_values = compare(group, smallest_value)
+            # A value that is not above the highest value of a text cannot change the text's best match.
+            min_value = max(cutoff, min([highest_values[text] for text in group]))
+            shared_values = compare(group, min_value)
             for text, values_of_text in zip(group, shared_values, strict=True):
                 values[text] += values_of_text
     matches: dict[str, Match | None] = dict.fromkeys(values)
@@ -263,12 +265,12 @@ def _find_best(
         value = max(values_of_text)
         if value >= cutoff:
             # Without values for the shared texts there are fewer values than indexes; the unshared texts come first.
-            best_columns = [
+            best_indexes = [
                 index
                 for index, other_value in zip(column_indexes, values_of_text, strict=False)
                 if other_value == value
             ]
-            matches[text] = Match(min(best_columns), value)
+            matches[text] = Match(min(best_indexes), value)
     return matches
 
 
@@ -288,8 +290,8 @@ def _call_measure(
         if isinstance(score, str):
             raise ParameterError(f"similarity {_name_measure(measure)}: {score}")
         values.append(float(score))
-    width = len(columns)
-    return [values[row * width : (row + 1) * width] for row in range(len(rows))]
+    row_length = len(columns)
+    return [values[row * row_length : (row + 1) * row_length] for row in range(len(rows))]
 
 
 def _call_for_row(
@@ -298,7 +300,7 @@ def _call_for_row(
     """Call a function with one retrieved text and each reference.
 
     Raises:
-        ParameterError: It returns something else than a number in 0..1.
+        ParameterError: The function returns something else than a number in 0..1.
     """
     values: list[float] = []
     for column in columns:
@@ -320,12 +322,12 @@ def _takes_list(measure: Callable[..., Any]) -> bool:
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return False
     positional_kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [
+    required_parameters = [
         parameter
         for parameter in parameters
         if parameter.kind in positional_kinds and parameter.default is parameter.empty
     ]
-    return len(required) == 1
+    return len(required_parameters) == 1
 
 
 def _name_measure(measure: Callable[..., Any]) -> str:

@@ -52,14 +52,14 @@ _validated: ContextVar[list[str]] = ContextVar("ctxmetrics_validated")
 
 
 class ForeignModel:
-    """A `Model` around another library's: equal by identity, shared by copies, never pickled.
+    """A `Model` around the model of another library. Two are equal if their identity is. Copies share it; it cannot be pickled.
 
     Args:
         inner: The other library's model.
         identity: See `Model`.
 
     Attributes:
-        identity: What is part of every cache key; see `Model`.
+        identity: A text that is part of every cache key; see `Model`.
     """
 
     def __init__(self, inner: object, identity: str) -> None:
@@ -98,8 +98,8 @@ def describe(
 
     Args:
         family: What the identity starts with.
-        layers: The model object, then what it wraps.
-        name: The model's name, where no layer has it.
+        layers: The model object, then each object that it wraps.
+        name: The model's name, if no layer has it.
         skip: Attributes of the wrapped layers that the wrapper sets itself, for the time of a call.
     """
     parameters = [_read_attributes(layers[0], ())]
@@ -123,7 +123,7 @@ def describe(
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
     """Read token counts from a mapping or an object, under the names that clients give them.
 
-    They are returned as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
+    The counts are returned as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
     """
     counts: Any = counted if isinstance(counted, dict) else getattr(counted, "__dict__", {})
     prompt_tokens = counts.get("input_tokens")
@@ -140,10 +140,10 @@ def only_choice(choices: Sequence[Any], expected: int = 1) -> Any:
 
     Args:
         choices: The choices, or other alternatives.
-        expected: How many the client asked for.
+        expected: The number of choices that the client asked for.
 
     Raises:
-        JudgeError: There is none; or there are more than were asked for, and it is not known which one is meant.
+        JudgeError: There is no choice; or there are more than were asked for, and it is not known which one is meant.
     """
     if not choices:
         raise bad_answer("the answer holds no choices")
@@ -160,10 +160,10 @@ def completion_reply(completion: Any, *, usage: Usage | None = None) -> Reply:
 
     Args:
         completion: The chat completion.
-        usage: What it cost; None takes the counts of the completion.
+        usage: The calls and tokens of the completion; None takes its own counts.
 
     Raises:
-        JudgeError: It was cut off, the model declined, or it holds no choice or several.
+        JudgeError: The reply was cut off, the model declined, or there is no choice, or there are several.
     """
     choice = only_choice(completion.choices)
     message = choice.message
@@ -189,10 +189,10 @@ def langchain_reply(result: Any, *, expected: int = 1) -> Reply:
 
     Args:
         result: The result of one prompt.
-        expected: How many choices the LLM asks for.
+        expected: The number of choices that the LLM asks for.
 
     Raises:
-        JudgeError: It was cut off, the model declined, or it holds no choice or several.
+        JudgeError: The reply was cut off, the model declined, or there is no choice, or there are several.
     """
     generation = only_choice(result.generations[0], expected)
     message = getattr(generation, "message", None)
@@ -210,7 +210,7 @@ def message_reply(message: Any) -> Reply:
     The arguments of several calls follow each other. If they differ, the judge uses none of them.
 
     Raises:
-        JudgeError: It was cut off by a length limit, or the model declined.
+        JudgeError: A length limit cut the reply off, or the model declined.
     """
     metadata = message.response_metadata
     reason = metadata.get("finish_reason", metadata.get("stop_reason"))
@@ -250,14 +250,14 @@ def unread_reply(error: Exception) -> Reply:
 
     Raises:
         JudgeError: The reply was cut off, the model declined, or what came was no answer of the API.
-        Exception: The one that was given, or what caused it: it carries no reply.
+        Exception: The given exception, or its cause, if neither carries a reply.
     """
     completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
     if getattr(completion, "choices", None):
         counted = getattr(error, "total_usage", None) or getattr(completion, "usage", None)
         usage = token_usage(counted, calls=getattr(error, "n_attempts", 1))
         return completion_reply(completion, usage=usage)
-    if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's; it carries nothing
+    if type(error).__name__ == "ContentFilterFinishReasonError":  # OpenAI's exception carries no reply
         check_finished("content_filter")
     cause = error.__cause__ or error
     is_refusal = str(cause).startswith(_REFUSAL_PREFIX)
@@ -347,10 +347,10 @@ def validated_texts() -> AbstractContextManager[list[str]]:
 def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
     """Return a class to give to a client in place of a reply's schema.
 
-    The client sends it as it would send the schema: name and JSON schema are the same, with the title and description
-    that clients give to a tool. But it takes any reply, changes no value (a pydantic boolean takes "on" and 1), and
-    what was validated from text keeps the text. So the judge reads what the model wrote, and a client never asks again
-    on its own about a reply that does not fit.
+    The client sends this class as it would send the schema: its name and JSON schema are the same, with the title and
+    description that clients give to a tool. But the class accepts any reply and changes no value (a pydantic boolean takes
+    "on" and 1). An object that was validated from a text keeps the text. So the judge reads what the model wrote, and a
+    client never asks again on its own about a reply that does not fit.
 
     Args:
         schema: The schema of a reply.
@@ -361,8 +361,8 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
         @classmethod
         def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            sent = schema.model_json_schema(*args, **options)
-            return {**sent, "title": schema.__name__, "description": "The reply."}
+            json_schema = schema.model_json_schema(*args, **options)
+            return {**json_schema, "title": schema.__name__, "description": "The reply."}
 
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
@@ -373,7 +373,7 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
             except (ValueError, RecursionError):
                 data = None
             reply = cls.model_validate(data if isinstance(data, dict) else {})
-            reply._raw = text  # noqa: SLF001 - its own
+            reply._raw = text  # noqa: SLF001 - an object of this class
             _validated.get([]).append(text)
             return reply
 

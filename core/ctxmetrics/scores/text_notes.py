@@ -101,14 +101,17 @@ _DIGITS = re.compile(r"\d+")
 
 
 def find_doubtful_separator(text: str) -> tuple[str, str]:
-    """Return what may separate several passages in a text, and what it is called; empty texts if there is none.
+    """Find what may separate several passages in a text.
 
-    Pieces are passages where each has several words. Lines of which one begins with a small letter are broken within a
-    sentence.
+    The pieces between separators are passages if each has several words. They are no passages if one begins with a small
+    letter: then a sentence is broken into lines.
+
+    Returns:
+        The separator, as the option ``--split`` takes it, and its name; two empty texts if there is none.
     """
     stripped = text.strip()
     for separator in _SEPARATORS:
-        if separator.always_holds not in stripped:  # as nearly always
+        if separator.always_holds not in stripped:  # as in nearly all texts
             continue
         pieces = [piece.strip() for piece in separator.pattern.split(stripped)]
         if len(pieces) < _MIN_PASSAGES:
@@ -146,7 +149,7 @@ def _find_mark(text: str) -> str:
 
 def _find_closing_and_opening(text: str) -> str:
     """Find the marks, tags or token that close a passage and open the next one; empty text if there are none."""
-    if not any(closing in text for closing in _CLOSING):  # as nearly always
+    if not any(closing in text for closing in _CLOSING):  # as in nearly all texts
         return ""
     match = _CLOSING_AND_OPENING.search(text)
     if match is None:
@@ -160,20 +163,26 @@ def _find_closing_and_opening(text: str) -> str:
 
 def _find_label(text: str) -> str:
     """Find the form of the labels with a number before each passage, such as ``(page 3)`` or ``chunk_0=``; empty without them."""
-    first = _LABEL.match(text)
-    if first is None:
+    if _LABEL.match(text) is None:
         return ""
-    labels = [label[0].strip() for label in _LABEL.finditer(text)]
-    alike = [label for label in labels if _DIGITS.sub("0", label) == _DIGITS.sub("0", labels[0])]
-    return labels[0] if len({*alike}) >= _MIN_PASSAGES else ""
+    labels = [match[0].strip() for match in _LABEL.finditer(text)]
+    first_label = labels[0]
+    first_form = _DIGITS.sub("0", first_label)
+    labels_of_form = {label for label in labels if _DIGITS.sub("0", label) == first_form}
+    return first_label if len(labels_of_form) >= _MIN_PASSAGES else ""
 
 
-# Under this key the samples are counted that have texts.
+# The key of the count of all samples that have texts.
 _KEY_OF_ALL_TEXTS = ("", "all")
 
 
 def count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> None:
-    """Count a sample by what may separate the passages of its only text."""
+    """Count a sample by the separator that may stand between the passages of its only text.
+
+    Args:
+        counts: The number of samples. The key is a separator and its name, or `_KEY_OF_ALL_TEXTS`. It is changed.
+        texts: The texts of the sample.
+    """
     counts[_KEY_OF_ALL_TEXTS] += 1
     if len(texts) != 1:
         return
@@ -183,15 +192,12 @@ def count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> 
 
 
 def describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str) -> list[str]:
-    """Say what nearly all texts have in them that may separate passages."""
+    """Describe the separators that nearly all texts have in them; see `count_separators`."""
     notes = []
     for key, count in counts.items():
         separator, name = key
-        if (
-            key != _KEY_OF_ALL_TEXTS
-            and count >= _MIN_SHARE_JOINED * counts[_KEY_OF_ALL_TEXTS]
-            and count > 1
-        ):
+        are_most = count >= _MIN_SHARE_JOINED * counts[_KEY_OF_ALL_TEXTS]
+        if key != _KEY_OF_ALL_TEXTS and are_most and count > 1:
             notes.append(
                 f"{count} of {plural(counts[_KEY_OF_ALL_TEXTS], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
                 f"{effect}; write --split {shlex.quote(separator)} (in Python split=)"
@@ -202,7 +208,7 @@ def describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str
 def describe_doubtful(
     retrieved: Iterable[Sequence[str]], expected: Iterable[Sequence[str]]
 ) -> list[str]:
-    """Say what nearly all retrieved and nearly all expected texts have in them that may separate passages."""
+    """Describe the separators that nearly all retrieved, or nearly all expected, texts have in them."""
     notes: list[str] = []
     for lists, what, effect in (
         (retrieved, "context", "precision says nothing"),
@@ -218,7 +224,7 @@ def describe_doubtful(
 
 # The names of ranks and scores by their kinds.
 _ORDER_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
-# By the letters of such a name, whether the lowest number stands for the first text.
+# Whether the lowest number stands for the first text. The key is the letters of a name of `_ORDER_NAMES`.
 _IS_LOWEST_FIRST = {
     to_letters(name): kind in ("rank", "distance")
     for kind in ("rank", "rerank", "fused", "score", "distance")
@@ -239,14 +245,14 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
     """Find the ranks or scores that stand in texts, one in each; see `_ORDER_NAMES`.
 
     Returns:
-        Their name, empty without them, and whether the texts are in the order that they say.
+        The name of the ranks or scores, empty if there are none; and whether the texts are in the order of these numbers.
     """
-    names = _read_named_numbers(texts[0])
-    # Nearly always the first text has none, and the others need not be read.
-    numbers = [_read_named_numbers(text) for text in texts] if names else []
-    for name in names:
-        if all(name in others for others in numbers):
-            values = [others[name] for others in numbers]
+    first_numbers = _read_named_numbers(texts[0])
+    # In nearly all samples the first text has no such number, and the other texts need not be read.
+    numbers_by_text = [_read_named_numbers(text) for text in texts] if first_numbers else []
+    for name in first_numbers:
+        if all(name in numbers for numbers in numbers_by_text):
+            values = [numbers[name] for numbers in numbers_by_text]
             is_lowest_first = _IS_LOWEST_FIRST[to_letters(name)]
             return name, values == sorted(values, reverse=not is_lowest_first)
     matches = [_FIRST_NUMBER.match(text) for text in texts]
@@ -260,7 +266,7 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
 
 
 def _read_named_numbers(text: str) -> dict[str, float]:
-    """Read the ranks and scores at the ends of a text, by the words before them."""
+    """Read the ranks and scores at both ends of a text. The key is the word before the number, such as "score"."""
     numbers: dict[str, float] = {}
     for part in {text[:_END_CHARACTERS], text[-_END_CHARACTERS:]}:
         if _DIGIT.search(part) is None:
@@ -271,7 +277,7 @@ def _read_named_numbers(text: str) -> dict[str, float]:
     return numbers
 
 
-# What fills the cell of an answer that is to be written.
+# Words that stand in the cell of an answer that is still to be written.
 _PLACEHOLDERS = frozenset(
     {
         "todo",
@@ -293,7 +299,7 @@ _PLACEHOLDERS = frozenset(
 )
 # Single words that grade what was retrieved, and are no answers.
 _LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
-# What stands between several answers in one text.
+# The marks between several answers in one text.
 _BETWEEN_ANSWERS = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
 # The source behind an answer: (p. 12), [see manual.pdf], (Source: guide).
 _SOURCE_BEHIND = re.compile(
@@ -309,28 +315,30 @@ class TextSigns:
     """Counts samples whose texts may not be what their fields say.
 
     Attributes:
-        lists: How many samples have several texts, by the name of the ranks or scores that stand in all of them; empty: in none.
-        unordered: The same where the texts are in another order.
-        contexts: How many samples have contexts.
-        prompts: How many have one context that ends with the question.
-        texts: How many texts they have.
-        cut: How many of these end in dots.
-        references: How many references there are.
-        addresses: How many of them are an address, a file or an id that stands in no context.
-        expected: How many samples have expected contexts.
-        expected_names: How many of them have none that reads as a text.
-        with_source: How many of them end with their source in brackets.
-        placeholders: How many of them are still to be written.
-        labels: The references that grade what was retrieved, or are a small number that stands in no context.
-        alternatives: How many hold several texts between bars or the like.
+        order_names: The number of samples with several texts. The key is the name of the ranks or scores that stand in all texts
+            of the sample; an empty name if there are none.
+        unordered_names: The same, only for samples whose texts are not in the order of these ranks or scores.
+        contexts: The number of samples with contexts.
+        prompts: The number of samples with one context that ends with the question.
+        texts: The number of all contexts.
+        cut_texts: The number of contexts that end in dots.
+        expected: The number of samples with expected contexts.
+        expected_names: The number of samples with expected contexts of which none reads as a text.
+        references: The number of references.
+        addresses: The number of references that are an address, a file or an id that stands in no context.
+        with_source: The number of references that end with their source in brackets.
+        placeholders: The number of references that are still to be written.
+        labels: The number of references that grade what was retrieved, or are a small number that stands in no context. The key
+            is the text of the reference.
+        alternatives: The number of references that hold several texts, between bars or the like.
     """
 
-    lists: Counter[str] = field(default_factory=Counter)
-    unordered: Counter[str] = field(default_factory=Counter)
+    order_names: Counter[str] = field(default_factory=Counter)
+    unordered_names: Counter[str] = field(default_factory=Counter)
     contexts: int = 0
     prompts: int = 0
     texts: int = 0
-    cut: int = 0
+    cut_texts: int = 0
     expected: int = 0
     expected_names: int = 0
     references: int = 0
@@ -358,17 +366,17 @@ class TextSigns:
         if texts:
             self.contexts += 1
             self.texts += len(texts)
-            self.cut += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
+            self.cut_texts += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
         if expected:
             self.expected += 1
             self.expected_names += all(map(is_no_text, expected))
         if len(texts) > 1:
             name, is_ordered = _find_order_in_texts(texts)
-            self.lists[name] += 1
+            self.order_names[name] += 1
             if not is_ordered:
-                self.unordered[name] += 1
+                self.unordered_names[name] += 1
         elif texts and question and question in texts[0]:
-            rest = texts[0].rpartition(question)[2]
+            _, _, rest = texts[0].rpartition(question)
             if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_CHARACTERS]):
                 self.prompts += 1
         for reference in filter(None, references):
@@ -396,11 +404,11 @@ class TextSigns:
     def describe(self) -> list[str]:
         """Describe what most samples show, a sentence each."""
         notes: list[str] = []
-        count = sum(self.lists.values())
-        for name, unordered in self.unordered.items():
-            if 2 * self.lists[name] > count:
+        list_count = sum(self.order_names.values())
+        for name, unordered_count in self.unordered_names.items():
+            if 2 * self.order_names[name] > list_count:
                 notes.append(
-                    f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {plural(unordered, 'sample')}: put "
+                    f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {plural(unordered_count, 'sample')}: put "
                     "the texts in its order, or give the numbers in a list beside them, such as 'scores'"
                 )
         if 2 * self.prompts > self.contexts:
@@ -408,9 +416,9 @@ class TextSigns:
                 f"{plural(self.prompts, 'sample')} with one context that ends with the question: it seems to be a prompt. Give "
                 "the passages"
             )
-        if 2 * self.cut > self.texts:
+        if 2 * self.cut_texts > self.texts:
             notes.append(
-                f"{self.cut} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
+                f"{self.cut_texts} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
             )
         if 2 * self.expected_names > self.expected:
             notes.append(
@@ -436,9 +444,9 @@ class TextSigns:
             notes.append(
                 f"{plural(self.placeholders, 'reference', 'is', 'are')} still to be written, such as 'TODO': leave the cell empty"
             )
-        labels = sum(self.labels.values())
+        label_count = sum(self.labels.values())
         has_words = any(word.isalpha() for word in self.labels)
-        if labels == self.references and labels and (has_words or len(self.labels) > 1):
+        if label_count == self.references and label_count and (has_words or len(self.labels) > 1):
             words = ", ".join(sorted(self.labels))
             notes.append(
                 f"all references are labels ({words}), and no answers: give the expected answer"
@@ -458,7 +466,7 @@ def _is_grade(word: str, texts: Sequence[str]) -> bool:
 
 # Numbers of one digit, and 10.
 _SMALL_NUMBERS = frozenset(map(str, range(11)))
-# What only addresses, files and ids have in them: words with digits, such as GPT-4, may be answers.
+# Signs that only addresses, files and ids have in them. Words with digits, such as GPT-4, may be answers.
 _SIGN_OF_ADDRESS = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
 # The page behind the name of a file.
 _PAGE = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)

@@ -52,8 +52,8 @@ class Decision(NamedTuple):
 
     Attributes:
         verdict: The verdict, or None. A yes has verified evidence.
-        problem: The code that says why the id is asked again; None if it is not. If the same problem comes again, the verdict
-            is used.
+        problem: The code that says why the model is asked about the id again; None if it is not asked again. If the same problem
+            comes again, the verdict is used.
     """
 
     verdict: Verdict | None
@@ -61,7 +61,7 @@ class Decision(NamedTuple):
 
     @property
     def is_yes(self) -> bool:
-        """Whether the verdict is yes and is not asked again."""
+        """Whether the verdict is yes and the model is not asked again."""
         return self.problem is None and self.verdict is not None and self.verdict.value is True
 
 
@@ -79,11 +79,11 @@ def check(
 
     Args:
         data: The parsed reply.
-        request_part: What was shown.
-        units: Ids of the units that need a verdict.
-        contexts: Ids of the contexts that need one.
-        pack: The prompt's language, for its words for yes and no.
-        code: The code that the reply must repeat; empty if that was checked before.
+        request_part: The units and contexts that the request showed.
+        units: The ids of the units that need a verdict.
+        contexts: The ids of the contexts that need a verdict.
+        pack: The prompts of the request's language, for the words for yes and no.
+        code: The code that the reply must repeat; empty if an earlier reply repeated it.
         earlier_verdicts: The verdicts of earlier replies: a context that their evidence names needs no quote.
 
     Returns:
@@ -142,7 +142,7 @@ def _join_sentences(quotes_by_context: Mapping[int, ContextQuotes]) -> list[str]
 def _collect_evidence(
     request_part: RequestPart, verdicts: Mapping[str, Verdict]
 ) -> dict[str, list[LocatedQuote]]:
-    """Collect the evidence of earlier verdicts about units, by the id of its context."""
+    """Collect the evidence of earlier verdicts about units, by the id of the context in which the evidence stands."""
     evidence: dict[str, list[LocatedQuote]] = {id_: [] for id_ in request_part.contexts}
     for unit_id in request_part.units:
         verdict = verdicts.get(unit_id)
@@ -163,7 +163,7 @@ def _add_evidence(
     """Add the quotes about a unit to the evidence, by the id of their context.
 
     Args:
-        evidence: The evidence of the units before it.
+        evidence: The evidence of the units before this one.
         quotes_by_context: The quotes about the unit.
         is_decided: Whether the reply decides about the unit.
     """
@@ -183,7 +183,7 @@ def _may_be_shifted(id_: str, entries: ReplyEntries, request_part: RequestPart) 
 
 
 def _proves_context(id_: str, decision: Decision, finder: QuoteFinder) -> bool:
-    """Whether a decision about a context rests on a quote that stands in that context alone."""
+    """Whether a decision about a context rests on a quote that stands in no other context."""
     verdict = decision.verdict
     if verdict is None:
         return decision.problem != "unverified_evidence"
@@ -205,8 +205,8 @@ def _ends_in_empty_forms(
     """
     if not units or not contexts:
         return False
-    last = decisions[units[-1]].verdict
-    if last is None or EMPTY_FORM not in last.details.get("weak", ()):
+    last_verdict = decisions[units[-1]].verdict
+    if last_verdict is None or EMPTY_FORM not in last_verdict.details.get("weak", ()):
         return False
     verdicts = [decisions[id_].verdict for id_ in contexts]
     return all(verdict is not None and verdict.value is False for verdict in verdicts)
@@ -263,7 +263,7 @@ def _decide_unit(
     unit = QuotedUnit(
         text, request_part.request.answer, request_part.contexts.values(), request_part.request.language
     )
-    quotes, unverified, skipped = finder.look_up(entry.quotes, elsewhere=True)
+    quotes, unverified_count, skipped_count = finder.look_up(entry.quotes, elsewhere=True)
     quotes_by_context = group_by_context(unit, quotes, request_part)
     if isinstance(entry.value, str):
         return Decision(None, entry.value), quotes_by_context
@@ -272,11 +272,11 @@ def _decide_unit(
     has_one_context = len(request_part.contexts) == 1
     # With one context, a part that is stated is stated by that context alone.
     whole_contexts = {quote.span.context for quote in quotes if quote.span.whole or has_one_context}
-    if not whole_contexts and skipped:
+    if not whole_contexts and skipped_count:
         return Decision(None, "too_many_quotes"), quotes_by_context
     evidence = build_evidence(quotes, whole_contexts)
     verdict = Verdict(id=id_, value=True, text=text, evidence=evidence)
-    if not whole_contexts and (unverified or not quotes):
+    if not whole_contexts and (unverified_count or not quotes):
         reason = "called supported, but a quote is in no context"
         return _refuse_unproven(verdict, reason), quotes_by_context
     denial = unit.find_denial(_join_sentences(quotes_by_context), request_part.request.contexts)
@@ -291,7 +291,7 @@ def _decide_unit(
         for context_quotes in quotes_by_context.values():
             context_quotes.doubt = own_denial.doubt
     verdict = replace(verdict, reason="; ".join(reasons) or None)
-    details = {"quotes_left_out": skipped} if skipped else {}
+    details = {"quotes_left_out": skipped_count} if skipped_count else {}
     return Decision(with_doubts(verdict, doubts, details)), quotes_by_context
 
 
@@ -303,7 +303,7 @@ def _doubt_evidence(
 ) -> set[str]:
     """Return why the evidence of a yes proves little, and set the doubt of the contexts' quotes.
 
-    If the reply says that some contexts each state the whole unit, each of them is checked alone. Otherwise the parts in all
+    If the reply says that some contexts each state the whole unit, each such context is checked alone. Otherwise the parts in all
     contexts are checked together: a part that proves little does not count if another part proves something.
     """
     doubts = {quotes.doubt for quotes in quotes_by_context.values()}
@@ -312,7 +312,8 @@ def _doubt_evidence(
         for quotes in quotes_by_context.values():
             if quotes.doubt == "unrelated":  # a part need not name what the sentence is about
                 quotes.doubt = None
-    # What must prove the unit together: the quotes of one context that states it whole, or those of all contexts.
+    # Each proof is a list of quotes that must prove the unit together: the quotes of one context that states the unit whole, or the
+    # quotes of all contexts.
     proofs = [[quotes_by_context[index]] for index in sorted(whole_contexts)]
     if not proofs:
         proofs = [[*quotes_by_context.values()]]
@@ -379,7 +380,7 @@ def _doubt_useless(
     Returns:
         The decisions that have a new flag.
     """
-    doubted: dict[str, Decision] = {}
+    new_decisions: dict[str, Decision] = {}
     for id_ in contexts:
         decision = decisions[id_]
         verdict = decision.verdict
@@ -390,9 +391,9 @@ def _doubt_useless(
             statement = _describe_statement(unit, verdict.text, sentence)
             if statement is not None:
                 reason = f"called useless, and of a sentence of the answer, {statement}"
-                doubted[id_] = decision._replace(verdict=comparing.contradicted(verdict, reason))
+                new_decisions[id_] = decision._replace(verdict=comparing.contradicted(verdict, reason))
                 break
-    return doubted
+    return new_decisions
 
 
 def _describe_statement(unit: str, context: str, sentence: str | None) -> str | None:
@@ -411,7 +412,7 @@ def _describe_statement(unit: str, context: str, sentence: str | None) -> str | 
 
 
 def _refuse_unproven(verdict: Verdict, reason: str) -> Decision:
-    """Build the decision about a yes without a quote: it is asked again. If the yes comes again, the verdict is no."""
+    """Build the decision about a yes without a quote: the model is asked again. If the yes comes again, the verdict is no."""
     code = "unverified_evidence"
     return Decision(replace(verdict, value=False, code=code, reason=reason), code)
 
@@ -422,12 +423,12 @@ def _decide_context(
     """Decide about a context.
 
     Args:
-        id_: Its id.
-        entry: What the reply says about it.
+        id_: The id of the context.
+        entry: What the reply says about the context.
         finder: Finds the quotes of the entry.
-        evidence: The evidence of units that stands in it.
+        evidence: The evidence of units that stands in the context.
     """
-    own_quotes, _, skipped = finder.look_up(entry.quotes, elsewhere=False)
+    own_quotes, _, skipped_count = finder.look_up(entry.quotes, elsewhere=False)
     if isinstance(entry.value, str):
         return Decision(None, entry.value)
     request_part = finder.part
@@ -441,11 +442,11 @@ def _decide_context(
         return Decision(verdict)
     quotes = own_quotes or evidence
     if not quotes:
-        if skipped:
+        if skipped_count:
             return Decision(None, "too_many_quotes")
         return _refuse_unproven(verdict, "called useful, but no quote is in it")
     # If units were asked about too, their evidence should name a useful context.
-    unnamed = {"unnamed": True} if request_part.units and not evidence else {}
+    details = {"unnamed": True} if request_part.units and not evidence else {}
     verdict = replace(
         verdict, evidence=build_evidence(quotes, {quote.span.context for quote in quotes})
     )
@@ -455,33 +456,33 @@ def _decide_context(
         verdict = replace(verdict, reason=reason)
         doubts.append(doubt)
     # One piece of evidence without a doubt is enough.
-    weak = [] if None in doubts else [doubt for doubt in doubts if doubt is not None]
+    counted_doubts = [] if None in doubts else [doubt for doubt in doubts if doubt is not None]
     if entry.objection is not None:
-        weak.append(comparing.OBJECTION)
+        counted_doubts.append(comparing.OBJECTION)
         verdict = replace(verdict, reason=f"called useful, and beside it: {entry.objection}")
-    return Decision(with_doubts(verdict, weak, unnamed))
+    return Decision(with_doubts(verdict, counted_doubts, details))
 
 
 def _doubt_own_quotes(
     own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], request_part: RequestPart
 ) -> tuple[str | None, str | None]:
-    """Return why the own quotes of a useful context prove little, and what they deny; None for each that does not hold.
+    """Return the doubt about the own quotes of a useful context, and the reason of a denial; None if there is no doubt or reason.
 
     Args:
-        own_quotes: The quotes.
+        own_quotes: The quotes that the reply gives for the context itself.
         evidence: The evidence of units that stands in the context.
-        request_part: What was shown.
+        request_part: The units and contexts that the request showed.
     """
     answer = request_part.request.answer
     unit = QuotedUnit(answer, answer, request_part.contexts.values(), request_part.request.language)
     (quotes,) = group_by_context(unit, own_quotes, request_part).values()
-    # Of a context that is quoted as a whole, the closest sentence counts.
-    closest = quotes.sentences[:1] if quotes.is_whole else quotes.sentences
-    doubt = "few_words" if unit.shares_little(closest, (), common=True) else None
+    # Of a context that is quoted as a whole, only the sentence closest to the answer counts.
+    counted_sentences = quotes.sentences[:1] if quotes.is_whole else quotes.sentences
+    doubt = "few_words" if unit.shares_little(counted_sentences, (), common=True) else None
     reason = None
-    denial = unit.find_other_year(closest, request_part.request.contexts)
+    denial = unit.find_other_year(counted_sentences, request_part.request.contexts)
     if denial is None and not evidence:
-        denial = _find_other_fact(closest, request_part)
+        denial = _find_other_fact(counted_sentences, request_part)
     if denial is not None:
         doubt = DENIED
         reason = f"called useful, and its quote says otherwise: {denial}"
@@ -497,18 +498,18 @@ def _list_units(request_part: RequestPart) -> Sequence[str]:
 
 
 def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Contradiction | None:
-    """Return a year, a value or a name that sentences have in the place of one of the nearest unit, or None.
+    """Find another year, value or name in sentences, in the place of the one that the nearest unit has; None if there is none.
 
-    The nearest unit is the one with the largest share of its words in the sentences. The share must be at least half. A quote
+    The nearest unit has the largest share of its words in the sentences. The share must be at least half. A quote
     about another model, or with another value, does not make a context useful. Negations are not compared: contexts that
     people called useful have them as often as useless ones.
     """
-    words = read_distinctive_words(" ".join(sentences), request_part.request.language)
+    quoted_words = read_distinctive_words(" ".join(sentences), request_part.request.language)
     nearest_unit = ""
     largest_share = 0.0
     for unit in _list_units(request_part):
         unit_words = read_distinctive_words(unit, request_part.request.language)
-        share = len(unit_words & words) / max(1, len(unit_words))
+        share = len(unit_words & quoted_words) / max(1, len(unit_words))
         if share > largest_share:
             nearest_unit = unit
             largest_share = share
@@ -520,10 +521,11 @@ def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Con
         request_part.contexts.values(),
         request_part.request.language,
     )
-    other = quoted_unit.find_denial(sentences, request_part.request.contexts, facts_only=True)
-    if other is not None and other.context.casefold() in request_part.request.answer.casefold():
-        return None  # another sentence of the answer has it
-    return other
+    denial = quoted_unit.find_denial(sentences, request_part.request.contexts, facts_only=True)
+    answer = request_part.request.answer
+    if denial is not None and denial.context.casefold() in answer.casefold():
+        return None  # another sentence of the answer has the same year, value or name
+    return denial
 
 
 def _rests_on_contradicted(
@@ -546,10 +548,10 @@ def with_doubts(verdict: Verdict, doubts: Iterable[str], details: Mapping[str, A
     """Return the verdict with details, and with a flag if there are doubts about its evidence."""
     all_details = dict(details)
     code = None
-    weak = tuple(sorted(set(doubts)))
-    if weak:
-        all_details["weak"] = weak
-        is_contradicted = not comparing.CONTRADICTING.isdisjoint(weak)
+    distinct_doubts = tuple(sorted(set(doubts)))
+    if distinct_doubts:
+        all_details["weak"] = distinct_doubts
+        is_contradicted = not comparing.CONTRADICTING.isdisjoint(distinct_doubts)
         code = "contradicted" if is_contradicted else "weak_evidence"
     if not all_details:
         return verdict
