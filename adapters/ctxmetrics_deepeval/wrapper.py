@@ -128,7 +128,8 @@ class AnyDeepEvalMetric:
     _error: str | None
     _measuring: object
     telemetry: bool
-    _ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})  # of the span that it measures
+    # The ids of the span that the metric measures.
+    _ids: Mapping[str, Sequence[str]] = adapting.FrozenDict({})
 
     # DeepEval copies a metric for every test case by calling its class with those of the constructor's
     # parameters that are also attributes. `core` is one: all settings travel by reference, and constructing
@@ -321,7 +322,7 @@ def update_current_span_ids(
         retrieved_context_ids: The ids of what was retrieved.
         reference_context_ids: The ids of what should have been retrieved.
     """
-    span = current_span_context.get()  # type: ignore[no-untyped-call]  # it has no types
+    span = current_span_context.get()  # type: ignore[no-untyped-call]  # DeepEval's function has no types
     fields = {
         "retrieved_context_ids": retrieved_context_ids,
         "reference_context_ids": reference_context_ids,
@@ -375,7 +376,7 @@ def _begin_measuring(metric: AnyDeepEvalMetric) -> object:
 def _set_result(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | None:
     """Set all attributes of the metric from the score."""
     usage = Usage() if score.usage.estimated else score.usage
-    # It takes a metric of conversations, too, and declares the other kind.
+    # DeepEval also accepts a metric of conversations here, although it declares the other kind.
     logs = construct_verbose_logs(cast("BaseMetric", metric), [escape(score.pretty()), ""])
     state = {
         "score": score.value,
@@ -477,8 +478,8 @@ class _TestCaseWrapper(adapting.Wrapper):
         if metadata.get("retrieved_context_ids") is None:  # the documents may have ids
             values["retrieval_context"] = record.retrieval_context
         # Documents that are read for their ids alone may hold pictures.
-        used = {*self.metric.requires, *self.metric.uses}
-        texts = {name: text for name, text in values.items() if FIELDS.get(name, name) in used}
+        used_fields = {*self.metric.requires, *self.metric.uses}
+        texts = {name: text for name, text in values.items() if FIELDS.get(name, name) in used_fields}
         adapting.check_texts(texts, _PICTURE)
         return values
 
@@ -503,16 +504,16 @@ class _TestCaseWrapper(adapting.Wrapper):
             MissingParamsError: A field is missing; the message has DeepEval's name of it.
         """
         requires = self.metric.requires
-        missing = [f"'{_PATHS[name]}'" for name in requires if not sample.has(name)]
-        if missing:
+        missing_names = [f"'{_PATHS[name]}'" for name in requires if not sample.has(name)]
+        if missing_names:
             has_facts = sample.reference_facts and "reference" in requires
             fix = ". Count its facts with unit='fact'" if has_facts else ""
             raise MissingParamsError(
-                f"{' and '.join(missing)} cannot be None for the '{self.metric.name}' metric{fix}"
+                f"{' and '.join(missing_names)} cannot be None for the '{self.metric.name}' metric{fix}"
             )
 
     def failed(self, error: BaseException, *, strict: bool = False) -> Score:
-        """Raise our own errors only: after a TypeError DeepEval measures again without its guards."""
+        """Handle a failure; raise only the library's own errors. After a TypeError, DeepEval measures again without its guards."""
         return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
 
 

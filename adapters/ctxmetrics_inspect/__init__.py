@@ -94,7 +94,7 @@ def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Resul
     """Return a log as results of the core: samples, verdicts, evidence and usage.
 
     Args:
-        log: What ``inspect_ai.eval`` returned, or ``read_eval_log`` read.
+        log: The log that ``inspect_ai.eval`` returned, or ``read_eval_log`` read.
         **keys: The keys that the scorers had.
 
     Raises:

@@ -176,15 +176,16 @@ class RetrievalEvaluator(RunEvaluator):
     ) -> Any:
         """Score the given fields, with the arguments of openevals: ``evaluator(inputs=, outputs=, reference_outputs=)``.
 
-        Where data are missing, nothing is raised and ``score`` is None.
+        If data are missing, nothing is raised, and ``score`` is None.
 
         Args:
             inputs: The question, or a mapping that holds it.
-            outputs: What the target returned.
-            reference_outputs: What is expected.
+            outputs: The outputs that the target returned.
+            reference_outputs: The expected outputs.
             **fields: Fields by their own names.
         """
-        if isinstance(fields.get("context"), Mapping):  # as openevals gives a retriever's outputs
+        # openevals gives a retriever's outputs as a mapping.
+        if isinstance(fields.get("context"), Mapping):
             fields |= fields.pop("context")
         sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
         return _unwrap_single(to_rows(self._scores(fields | sides, strict=False)))

@@ -130,7 +130,7 @@ def named_model(name: str) -> ChatModel:
 
 
 def _init_chat_model() -> Callable[[str], BaseChatModel]:
-    """Return the function of the package ``langchain``, else that of ``langchain-classic``."""
+    """Return the function of the package ``langchain``; if there is none, the one of ``langchain-classic``."""
     for package in ("langchain", "langchain_classic"):
         if find_spec(package) is not None:
             return import_module(f"{package}.chat_models").init_chat_model  # type: ignore[no-any-return]  # a module that is imported by name has no types

@@ -195,7 +195,7 @@ def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
     """Return what ``mlflow.genai.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
 
     Args:
-        run: What it returned.
+        run: The result of ``mlflow.genai.evaluate``.
         **keys: The keys that the scorers had.
 
     Raises:
@@ -210,7 +210,7 @@ def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
         scores: dict[str, Any] = {}
         for assessment in trace.info.assessments:
             score_text = (assessment.metadata or {}).get("score")
-            if score_text is None:  # not from this package
+            if score_text is None:  # a score of another package
                 scores[assessment.name] = assessment.rationale
             else:
                 scores[assessment.name] = json.loads(score_text)
@@ -224,13 +224,13 @@ def _order_spans(trace: Any) -> list[Span]:
 
 
 def _retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
-    """Yield what the RETRIEVER spans and the RERANKER spans found, in the order of time.
+    """Yield the documents of the RETRIEVER spans and the RERANKER spans, in the order of time.
 
-    A span within another retriever is left out: the outer retriever chose from what it found.
+    A span within another retriever is left out: the outer retriever chose from its documents.
     """
     spans = [] if trace is None else _order_spans(trace)
     spans_by_id = {span.span_id: span for span in spans}
-    timed_steps: list[tuple[int, adapting.Retrieval]] = []
+    timed_steps: list[tuple[int, adapting.Retrieval]] = []  # each step with its time in nanoseconds
     for span in spans:
         ancestor = spans_by_id.get(span.parent_id or "")
         while ancestor is not None and ancestor.span_type != SpanType.RETRIEVER:
@@ -241,11 +241,11 @@ def _retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
         )
         if step is None or is_within_retriever:
             continue
-        # A reranker works on what was found until it ends.
-        time = span.start_time_ns
+        # A reranker works on the documents of all retrievers that began before the reranker ends.
+        step_time = span.start_time_ns
         if step.reranks and span.end_time_ns:
-            time = span.end_time_ns
-        timed_steps.append((time, step))
+            step_time = span.end_time_ns
+        timed_steps.append((step_time, step))
     for _, step in sorted(timed_steps, key=itemgetter(0)):
         yield step
 
@@ -278,14 +278,14 @@ SCHEMA = replace(
 
 # --- MLflow's way to run a metric, for the conformance suite and ``ctxmetrics parity`` ---
 
-# Environment variables for the time of a run; None: the variable is taken away.
+# Environment variables that are set during a run; None: the variable is removed.
 _SETTINGS: dict[str, str | None] = {
     "MLFLOW_EXPERIMENT_ID": None,
     "MLFLOW_EXPERIMENT_NAME": None,
     "MLFLOW_RUN_ID": None,
     "MLFLOW_TRACKING_URI": None,
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1",  # SQLite: ten of them wait for each other's connections
+    "MLFLOW_GENAI_EVAL_MAX_WORKERS": "1",  # with SQLite, ten workers wait for each other
     "MLFLOW_GENAI_EVAL_PREDICT_RATE_LIMIT": "0",  # ten a second by default
     "MLFLOW_GENAI_EVAL_SCORER_RATE_LIMIT": "0",
 }
@@ -306,11 +306,13 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
     # MLflow's table has the rows in any order.
     lines_by_number = {row["number"]: line for line, row in enumerate(table["request"])}
     order = [lines_by_number[number] for number in range(len(rows))]
-    columns = []
+    value_columns = []
     for scorer in scorers:
         values = table[f"{scorer.name}/value"].iloc[order]
-        columns.append([None if value is None or math.isnan(value) else value for value in values])
-    return columns
+        value_columns.append(
+            [None if value is None or math.isnan(value) else value for value in values]
+        )
+    return value_columns
 
 
 @cache

@@ -62,7 +62,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
     Args:
         judge: A judge or its name (``"lexical"``, ``"openai/gpt-4o-mini"``), a model of pydantic-ai or its name
             (``"openai:gpt-5.2"``); None: the embedded judge.
-        evaluation_name: What the report calls the score; None: the metric's name.
+        evaluation_name: The name of the score in the report; None takes the metric's name.
         **params: The metric's parameters (``threshold`` is the pass mark on the score's own scale, else the
             convention's; ``strict`` lets only a perfect score pass), and where things stand (`KeyParams`).
 
@@ -75,12 +75,12 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
     evaluation_name: str | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Make a dataclass of it: pydantic-evals asks each class for fields, annotations and signature of its own."""
+        """Make each subclass a dataclass: pydantic-evals asks each class for its own fields, annotations and signature."""
         super().__init_subclass__(**kwargs)
         defaults: dict[str, Any] = {field.name: field.default for field in fields(cls.core_class)}
         for name in (*_KEY_PARAMETERS, "evaluation_name"):
             defaults[name] = None
-        # As if the class had a line `name: type = default` for each.
+        # The class then looks as if it had a line `name: type = default` for each parameter.
         for name, default in defaults.items():
             setattr(cls, name, default)
         annotations = {name: _IN_FILES[name] for name in defaults}
@@ -125,7 +125,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         return adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=judge)
 
     def get_default_evaluation_name(self) -> str:
-        """Return what the report calls the score."""
+        """Return the name of the score in the report."""
         return self.evaluation_name or self._build_wrapper(None).metric.name
 
     def get_evaluator_version(self) -> str:
@@ -133,14 +133,14 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         return f"ctxmetrics {__version__}"
 
     def build_serialization_arguments(self) -> dict[str, Any]:
-        """Return the parameters that are not the default; of objects, the name."""
+        """Return the parameters that differ from the default; objects are replaced by their names."""
         arguments = super().build_serialization_arguments()
         if "judge" in arguments:
             arguments["judge"] = name_of(arguments["judge"])
         return {name: getattr(value, "__qualname__", value) for name, value in arguments.items()}
 
     def as_spec(self) -> EvaluatorSpec:
-        """Return the evaluator as data, parameters by name: a single one is no exception here."""
+        """Return the evaluator as data. Parameters have names, even if there is only one."""
         arguments = self.build_serialization_arguments() or None
         return EvaluatorSpec(name=self.get_serialization_name(), arguments=arguments)
 
@@ -152,10 +152,10 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
             MissingFieldError: The case lacks a field; the message says where it was looked for.
             SampleError: A field has the wrong type.
         """
-        with adapting.breaker_scope(self):  # the metric is another object each time
+        with adapting.breaker_scope(self):  # each call builds a new metric object
             score = await self._build_wrapper(to_judge(self.judge)).ascore(_to_record(ctx))
         name = self.get_default_evaluation_name()
-        # A report keeps number and reason only: the rest is in the case's attributes, for `results`.
+        # A report keeps only the number and the reason. The whole score stands in the case's attributes, for `results`.
         ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
         if score.value is None:
             raise NoScoreError(score)
@@ -174,11 +174,11 @@ def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.Key
     """Return a report as results of the core: samples, verdicts, evidence and usage. Cases whose task failed come last.
 
     Args:
-        report: What ``Dataset.evaluate`` returned.
+        report: The report that ``Dataset.evaluate`` returned.
         **keys: The keys that the evaluators had.
 
     Raises:
-        ParameterError: It holds no score of this package.
+        ParameterError: The report holds no score of this package.
     """
     records = [_to_record(case) for case in (*report.cases, *report.failures)]
     rows = [(record, record.get("ctxmetrics", {})) for record in records]
@@ -186,7 +186,7 @@ def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.Key
 
 
 def _break_tags(text: str) -> str:
-    """Break what Rich takes for a tag; see `_TAG`."""
+    """Break the texts that Rich would read as tags; see `_TAG`."""
     return _TAG.sub("[\u2060", text)
 
 

@@ -69,7 +69,7 @@ class JudgedMetric(RagasMetric):
             self.llm = llm
 
     def init(self, run_config: RunConfig) -> None:
-        """Take a run's workers, timeout and retries for the requests; an LLM that takes more gets all of it."""
+        """Take a run's workers, timeout and retries for the requests; an LLM that takes more settings gets all of them."""
         super().init(run_config)
         llm = _get_llm(self._metric_with_judge())
         if isinstance(llm, BaseRagasLLM):

@@ -223,7 +223,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             MetricType.MULTI_TURN.name: self._required_columns[MetricType.MULTI_TURN],
         }
 
-    @property  # type: ignore[misc]  # it can be set there, and is refused here
+    @property  # type: ignore[misc]  # Ragas allows to set it; here this is refused
     def required_columns(self) -> dict[str, set[str]]:  # pyright: ignore[reportIncompatibleMethodOverride] - the same
         """The columns that code passes on; Ragas' own check accepts a data set without questions, too."""
         # Ragas' check and Ragas' runners read this same attribute, and need different columns: so the answer depends on

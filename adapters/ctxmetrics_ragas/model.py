@@ -61,7 +61,7 @@ class RagasModel(adapting.ForeignModel):
                 "model; a judge of ctxmetrics goes into judge=."
             )
         self.llm: Any = llm
-        adapting.mask_logs_of("instructor")  # it logs what a server answers, as errors
+        adapting.mask_logs_of("instructor")  # Instructor logs the answers of servers, as errors
         self._instructor: Any = llm
         if isinstance(llm, InstructorLLM):
             # Instructor asks again about a reply that does not fit. The judge does so too, so

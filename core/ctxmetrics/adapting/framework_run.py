@@ -1,4 +1,4 @@
-"""A framework's run: whether a judge is down is known for it alone, and it warns once."""
+"""A framework's run. It knows for itself whether a judge is down, and it warns once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.score import Score
 
 _log = logging.getLogger("ctxmetrics")
-# Two threads must not make two runs of one name, nor warn twice.
+# The lock prevents that two threads make two runs of one name, or warn twice.
 _lock = make_lock()
 # The labels of a run are checked after these numbers of samples, because a framework does not say which sample is the last.
 _SAMPLE_COUNTS_AT_CHECKS = (20, 40, 80, 160)
@@ -29,18 +29,19 @@ class FrameworkRun:
     """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
 
     Attributes:
-        named: Whether the run has a name, because the framework shows where it begins and ends.
+        has_name: Whether the run has a name, because the framework shows where it begins and ends.
         warned: Whether the run has warned that the embedded judge answers although no judge was given.
     """
 
-    named: bool = False
+    has_name: bool = False
     warned: bool = False
     _first_record_with_request_error: Any = None
+    # For each metric, by its name, the labels so far; None if they are not checked any more.
     _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
 
     def check_labels(self, metric: Metric, sample: Sample) -> None:
         """Log once the notes about the ids and labels in the first samples of a metric."""
-        labels = self._labels[metric.name] if self.named else None
+        labels = self._labels[metric.name] if self.has_name else None
         if labels is None:
             return
         with _lock:
@@ -57,7 +58,7 @@ class FrameworkRun:
         The first such record may be the cause of the error itself: the run continues. If a second record has the same error,
         the records are not the cause: the run ends.
         """
-        if not (self.named and isinstance(error, RequestError)):
+        if not (self.has_name and isinstance(error, RequestError)):
             return False
         if self._first_record_with_request_error is None:
             self._first_record_with_request_error = record
@@ -70,7 +71,7 @@ class FrameworkRun:
         if self.warned or not has_no_judge or not is_judged:
             return
         with _lock:
-            was_warned = self.warned  # by another thread
+            was_warned = self.warned  # another thread may have warned
             self.warned = True
         if was_warned:
             return
@@ -92,4 +93,4 @@ def get_framework_run(package: str, name: str | None) -> FrameworkRun:
 @lru_cache(maxsize=256)
 def _remember_run(_package: str, name: str | None) -> FrameworkRun:
     """Make a run once for each package and name."""
-    return FrameworkRun(named=name is not None)
+    return FrameworkRun(has_name=name is not None)

@@ -36,7 +36,7 @@ def as_judge(
     """
     if judge is None or isinstance(judge, Judge):
         return judge
-    if isinstance(judge, str) and foreign is not object:  # else a text is the other library's to read
+    if isinstance(judge, str) and foreign is not object:  # the other library reads a text itself
         return read_judge(judge)
     decisions = coerce_decisions(judge)
     if isinstance(decisions, DecisionModel):

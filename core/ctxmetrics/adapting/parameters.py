@@ -166,7 +166,7 @@ def build_metric(
     """Make a metric from keywords.
 
     Args:
-        metric: Its class.
+        metric: The class of the metric.
         params: The caller's keywords.
         suggestions: Names in the caller's own signature, to suggest if a keyword is misspelt.
         **settings: Further parameters; those that are None are left to the metric.

@@ -19,10 +19,10 @@ class Runner:
     """One way to run a metric.
 
     Attributes:
-        name: What tables and test ids show, such as ``"ragas.evaluate"``.
+        name: The name that tables and test ids show, such as ``"ragas.evaluate"``.
         score: Runs a core metric (its judge inside) over samples through the framework's real runner. Returns one
             value a sample, in order; None if the framework says "not computable".
-        score_all: The same for several metrics in one run of the framework, one list of values a metric, where a run
+        score_all: A function that scores several metrics in one run of the framework, one list of values for each metric, where a run
             takes long; None: ``score`` is called for each.
     """
 

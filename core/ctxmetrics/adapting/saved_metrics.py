@@ -23,7 +23,7 @@ def save_metric(
         path: A file (``.json`` is added where it has no ending) or a folder; None: the current one.
         kind: The name of the framework's class.
         name: The framework's name of the metric, after which a file in a folder is called.
-        judge: What the class takes as ``judge=`` for a judge that the framework gives; None: the metric's own, if any.
+        judge: The value of ``judge=`` that means a judge of the framework; None: the metric's own judge, if any.
     """
     config: dict[str, Any] = {}
     for item in fields(metric):

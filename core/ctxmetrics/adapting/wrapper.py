@@ -102,8 +102,8 @@ class Wrapper:
         """Make a metric from keywords and wrap it.
 
         Args:
-            metric: Its class.
-            params: Its parameters, and the keys of the fields in records.
+            metric: The class of the metric.
+            params: The parameters of the metric, and the keys of the fields in records.
             schema: Reads the records.
             telemetry: Whether each score is sent as an event of OpenTelemetry.
             **settings: Further parameters; those that are None are left to the metric.
@@ -192,7 +192,7 @@ class Wrapper:
         """Let the framework's run know for itself whether a judge is down; see `breaker_scope`."""
         if not self.metric.waits:
             return nullcontext()
-        return breaker_scope(run if run.named else None)
+        return breaker_scope(run if run.has_name else None)
 
     def _find_run(self, record: Any) -> FrameworkRun:
         """Find the run of the framework to which a record belongs."""

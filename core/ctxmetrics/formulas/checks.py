@@ -20,10 +20,10 @@ def check_number(
 
     Args:
         what: The parameter, for the message.
-        value: What was given.
+        value: The value that was given.
         least: The smallest number that is allowed, or None.
-        most: The largest, or None.
-        whole: Whether it must be an integer.
+        most: The largest number that is allowed, or None.
+        whole: Whether the value must be an integer.
         optional: Whether None is allowed.
 
     Raises:

@@ -16,7 +16,7 @@ def supported_units(matrix: Sequence[Sequence[bool]], k: int | None = None) -> t
     Args:
         matrix: One row per unit of the reference, one column per retrieved context in rank order; a cell says
             whether that context supports that unit. A matrix without units has no contexts either.
-        k: How many contexts from the top count; ``None`` counts all.
+        k: The number of contexts from the top that count; ``None`` counts all.
 
     Returns:
         One verdict per unit; all false for ``k=0`` and where nothing was retrieved.
@@ -40,7 +40,7 @@ def attribution_recall(matrix: Sequence[Sequence[bool]], k: int | None = None) -
 
     Args:
         matrix: Units x contexts, as for `supported_units`.
-        k: How many contexts from the top count; ``None`` counts all.
+        k: The number of contexts from the top that count; ``None`` counts all.
 
     Returns:
         The recall; 0.0 for ``k=0`` and where nothing was retrieved; ``None`` without units.

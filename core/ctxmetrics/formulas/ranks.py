@@ -75,10 +75,10 @@ def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[
     >>> merge_repeats([False, True, True], {2: 1})
     [False, True]
     """
-    merged = checked_verdicts(verdicts, "verdicts")
+    merged_verdicts = checked_verdicts(verdicts, "verdicts")
     for index, first_index in repeats.items():
-        merged[first_index] = merged[first_index] or merged[index]
-    return [verdict for index, verdict in enumerate(merged) if index not in repeats]
+        merged_verdicts[first_index] = merged_verdicts[first_index] or merged_verdicts[index]
+    return [verdict for index, verdict in enumerate(merged_verdicts) if index not in repeats]
 
 
 def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | None:
@@ -132,7 +132,7 @@ def average_precision(
         relevant: One verdict per retrieved context, in rank order.
         epsilon: Added to the divisor. ``1e-10`` gives the digits of Ragas, whose perfect ranking is
             0.9999999999.
-        relevant_in_all: How many relevant contexts there are, retrieved or not; ``None`` divides by the retrieved
+        relevant_in_all: The number of all relevant contexts, retrieved or not; ``None`` divides by the retrieved
             ones.
 
     Returns:
@@ -186,7 +186,7 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
-        k: How many contexts from the top count.
+        k: The number of contexts from the top that count.
 
     Returns:
         The precision, or ``None`` for ``k=0``.
@@ -260,7 +260,7 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
     Args:
         gains: Relevance of each retrieved context in rank order: 0 for not relevant, 1 for relevant, or grades.
         ideal: Relevance of every relevant context there is, retrieved or not, in any order.
-        k: How many contexts from the top count; ``None`` counts all.
+        k: The number of contexts from the top that count; ``None`` counts all.
 
     Returns:
         The nDCG; 0.0 when nothing relevant is among the first `k`; ``None`` when the ideal has no gain either:
@@ -313,7 +313,7 @@ def _discounted_sum(gains: list[float]) -> float:
 def _check_gains(gains: Sequence[float], name: str) -> list[float]:
     """Return gains as finite floats of at least 0."""
     are_floats = {*map(type, gains)} == {float}
-    if are_floats and min(gains) >= 0.0 and math.isfinite(sum(gains)):  # as nearly always
+    if are_floats and min(gains) >= 0.0 and math.isfinite(sum(gains)):  # the usual case
         return [*gains]
     return [_check_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
 
@@ -343,7 +343,7 @@ def _check_not_negative(value: float, name: str) -> float:
 
 def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
-    if _BOOLEAN.issuperset(map(type, values)):  # as nearly always
+    if _BOOLEAN.issuperset(map(type, values)):  # the usual case
         return [*values]
     for index, value in enumerate(values):
         if value not in (True, False):  # a tuple: no hash is needed

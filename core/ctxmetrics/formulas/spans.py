@@ -175,9 +175,9 @@ def merged_spans(spans: Sequence[Span]) -> list[Span]:
     """
     merged: list[Span] = []
     for source, start, end in sorted(_check_spans(spans)):
-        if merged and merged[-1][0] == source and start <= merged[-1][2]:
-            _, merged_start, merged_end = merged[-1]
-            merged[-1] = (source, merged_start, max(end, merged_end))
+        last_source, last_start, last_end = merged[-1] if merged else ("", 0, -1)
+        if source == last_source and start <= last_end:
+            merged[-1] = (source, last_start, max(end, last_end))
         else:
             merged.append((source, start, end))
     return merged

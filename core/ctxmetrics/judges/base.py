@@ -93,7 +93,7 @@ class Judge(Protocol):
     """Answers the two questions every judged metric asks.
 
     Attributes:
-        name: What ``provenance.judge`` shows.
+        name: The name that ``provenance.judge`` shows.
         warnings: Labels that every score of this judge carries.
     """
 
@@ -112,7 +112,7 @@ class Judge(Protocol):
         ...
 
     async def rate(self, request: JudgeRequest) -> Judgement:
-        """Say for each context whether it is useful for giving the answer."""
+        """Say for each context whether this context is useful for giving the answer."""
         ...
 
 
@@ -238,7 +238,7 @@ def complete_verdicts(
     """Return exactly one checked verdict for each id, in order: no judge can change a denominator or a rank.
 
     Args:
-        verdicts: What the judge returned.
+        verdicts: The verdicts that the judge returned.
         ids: The ids of the request.
         texts: The unit or context of each id.
         contexts: The contexts of the request.
@@ -269,9 +269,9 @@ def _wrong_type_error(part: str, wanted: str, value: object) -> JudgeError:
 
 def describe_rules(judge: Any, names: Sequence[str]) -> str:
     """Describe the parameters that differ from their defaults, in parentheses; an empty text if none does."""
-    changed = []
+    parameters = []
     for parameter in fields(judge):
         value = getattr(judge, parameter.name, None)
         if parameter.name in names and value != parameter.default:
-            changed.append(f"{parameter.name}={value}")
-    return f"({', '.join(changed)})" if changed else ""
+            parameters.append(f"{parameter.name}={value}")
+    return f"({', '.join(parameters)})" if parameters else ""

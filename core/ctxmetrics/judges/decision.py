@@ -132,7 +132,7 @@ class DecisionJudge:
 
     @property
     def judges_contexts_apart(self) -> bool:
-        """Whether it asks about each context by itself: the same context again costs nothing."""
+        """Whether the judge asks about each context by itself: the same context again costs nothing."""
         return self.layout == "context"
 
     @property
@@ -162,7 +162,7 @@ class DecisionJudge:
         answers = await self._ask(request)
         bar = Bar(self.bar, self.doubt)
         rows = _build_rows(request, answers.by_id, rated=rated)
-        # What the evidence of each verdict should share a word with.
+        # The texts with which the evidence of each verdict should share a word.
         texts: Sequence[str] = request.units
         if rated:
             texts = [request.answer] * len(request.contexts)
@@ -170,33 +170,33 @@ class DecisionJudge:
         else:
             verdicts = probabilities.judge_units(request.unit_ids, rows, bar)
         cells = [*chain.from_iterable(answers.by_id.values())]
-        # How far apart two answers to the same question were.
+        # The largest difference between two answers to the same question.
         largest_gap = max((cell.gap for cell in cells), default=0.0)
-        flagged = []
+        flagged_verdicts = []
         for verdict, text in zip(verdicts, texts, strict=True):
             unit = QuotedUnit(text, request.answer, request.contexts, request.language)
-            flagged.append(_flag(verdict, unit, request.contexts, largest_gap))
+            flagged_verdicts.append(_flag(verdict, unit, request.contexts, largest_gap))
         served_models = {cell.served_model for cell in cells if cell.served_model}
         # Without a request, every answer was remembered.
         reused_judgements = 0 if answers.usage.calls else 1
         return Judgement(
-            verdicts=tuple(flagged),
+            verdicts=tuple(flagged_verdicts),
             usage=replace(answers.usage, reused=reused_judgements),
             prompt=get_pack(request.language).versions["decision"],
             served_model=", ".join(sorted(served_models)) or None,
         )
 
     async def _ask(self, request: JudgeRequest) -> _DecisionAnswers:
-        """Ask every question about a request: about each context, and in the layout "context" about all together."""
-        split = partial(
+        """Ask every question about a request: about each context, and in the layout "context" also about all contexts together."""
+        split_into_parts = partial(
             split_request, request, limit=self.max_characters, most_ids=_MAX_CONTEXTS_OF_REQUEST
         )
         one_context_each = self.layout == "context"
         step: Step = "joint" if request.units else "usefulness"
-        parts = split(step, per_context=one_context_each)
+        parts = split_into_parts(step, per_context=one_context_each)
         requests = [self._ask_in_halves(request_part) for request_part in parts]
         if one_context_each and self.together:
-            parts = split("attribution", per_context=False)
+            parts = split_into_parts("attribution", per_context=False)
             requests += [self._ask_in_halves(request_part, together=True) for request_part in parts]
         return _merge(await asyncio.gather(*requests))
 
@@ -207,7 +207,7 @@ class DecisionJudge:
 
         Args:
             request_part: The part of the request.
-            together: Whether to ask only about all its contexts together.
+            together: Whether to ask only about all contexts of the part together.
         """
         state, questions = self.write(request_part, together=together)
         if not questions:
@@ -229,7 +229,7 @@ class DecisionJudge:
 
         Args:
             request_part: The part of the request.
-            together: Whether to ask only about all its contexts together.
+            together: Whether to ask only about all contexts of the part together.
         """
         request = request_part.request
         one_context_each = self.layout == "context"
@@ -244,7 +244,7 @@ class DecisionJudge:
                 data["answer"] = request.answer
             data["contexts"] = request_part.contexts
         write_question = partial(_write_question, pack, "_text" if one_context_each else "")
-        # For each id in the part, the id in the whole request.
+        # For each id in the part, the id in the whole request: the letter of the kind, and the number.
         ids = {id_: f"{id_[0]}{index + 1}" for id_, (index, _) in request_part.places.items()}
         questions: dict[str, str] = {}
         if not together:
@@ -367,7 +367,7 @@ def _build_rows(
 
 
 def _list_parts(windows_by_context: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
-    """Return the nearest sentence of each context that shares a word with the unit. If none does, return that of every context."""
+    """Return the nearest sentence of each context that shares a word with the unit; if no context does, of every context."""
     sentences = [*chain.from_iterable(windows_by_context)]
     related = [sentence for sentence in sentences if sentence.words]
     if not related:

@@ -52,7 +52,7 @@ def read_judge(
         max_characters: The maximum number of characters in one request.
         api_key: The model's key. Without it the environment has the key.
         options: Parameters of the judge that asks a model, or of the library's own client of the model, by their names.
-        place: Where the text stands, for messages: ``--judge`` on the command line.
+        place: The place of the text, for messages: ``--judge`` on the command line.
 
     Raises:
         ParameterError: No such judge; or it has no such parameter.

@@ -104,7 +104,7 @@ class NLIJudge:
     preset: NLIPreset | None = field(init=False, repr=False, compare=False, default=None)
     _queue: Queue = field(init=False, repr=False, compare=False)
     judges_contexts_apart: ClassVar[bool] = True
-    """It asks about each context by itself and remembers the answers: the same context again costs nothing."""
+    """The judge asks about each context by itself and remembers the answers: the same context again costs nothing."""
 
     def __post_init__(self) -> None:
         predict = self._use_preset(self.predict) if isinstance(self.predict, str) else self.predict

@@ -31,14 +31,14 @@ class NLIPreset:
     """A published model that says whether a text states a claim.
 
     Attributes:
-        model: Its name on the Hugging Face hub.
+        model: The name of the model on the Hugging Face hub.
         text: The one text that it reads. ``{premise}`` is the retrieved text, ``{claim}`` the unit, ``{end}`` the tokenizer's
             mark for the end of a text.
         supported: The number of the output that means "supported".
         piece_tokens: Words and punctuation marks in one piece of a context at most: about what its authors cut to.
         max_tokens: Tokens that it reads at most.
-        published: Its figure, on which set, and with which setting.
-        source: Where the figure stands.
+        published: The published figure of the model, with its data set and setting.
+        source: The address at which the figure stands.
         licence: The licence of the model, as its authors state it.
         tokenizer: The model whose tokenizer it uses; empty: its own.
         remote_code: Whether loading it runs code from the hub.

@@ -19,7 +19,7 @@ class ProbabilityCell(NamedTuple):
     Attributes:
         probability: The probability that the context states the unit.
         span: The sentences of the context that were read, or that are nearest to the unit.
-        failure: Why there is no probability.
+        failure: The reason, in words, why there is no probability.
         code: The verdict code of the failure.
         served_model: The model that answered, if its server names it.
         gap: The difference between two answers to the question, if it was asked twice in different requests.
@@ -182,9 +182,10 @@ def _judge_context(
 
     Args:
         id_: The id of the context.
-        cells: Its probability for each unit.
-        part: Its sentence that states a unit together with other contexts, or None.
-        failure: The failure because of which it is unknown whether it does; a cell without a failure if it is known.
+        cells: The probability of the context for each unit.
+        part: The sentence of the context that states a unit together with other contexts, or None.
+        failure: The failure because of which it is unknown whether several contexts together state a unit. If it is known: a
+            cell without a failure.
         bar: The threshold.
     """
     likeliest = find_failure_or_likeliest(cell for cell in cells if cell.failure is None)

@@ -87,14 +87,14 @@ class ScriptedJudge(LLMJudge):
         replies: Replies by step (``"joint"``, ``"attribution"``, ``"usefulness"``, ``"claims"``), one an attempt,
             the last repeating; or a function from the `Prompt` to a reply. A reply is raw text or JSON data; in it
             ``"$code"`` stands for the code that a reply must repeat.
-        name: What the provenance shows.
+        name: The name that the provenance shows.
         **options: As for `LLMJudge`.
 
     Raises:
         ParameterError: A step is unknown.
     """
 
-    _kind = ""  # its name is the script's, or its fingerprint
+    _kind = ""  # the judge's name is the name of the script, or its fingerprint
 
     def __init__(
         self,

@@ -56,7 +56,7 @@ class IDMetric(
     def compare(
         self, retrieved: Sequence[str], reference: Iterable[str]
     ) -> tuple[float | None, Sequence[bool]]:
-        """Return the value of two lists of ids that are not empty, and for each that is counted whether it is a hit."""
+        """Return the value of two lists of ids that are not empty, and for each counted id whether it is a hit."""
         # Recall looks for each reference id among the retrieved ids; precision does the opposite.
         counted_ids: Iterable[str] = reference if self.counts_reference else retrieved
         other_ids = {*retrieved} if self.counts_reference else {*reference}
@@ -86,10 +86,11 @@ class IDMetric(
         best_order = _order_ties(retrieved, ties, grades, best_first=True)
         lowest, _ = self.compare(worst_order[: self.top_k], reference)
         highest, _ = self.compare(best_order[: self.top_k], reference)
-        tie_range = (self.scaled(lowest), self.scaled(highest))
-        if tie_range[0] == tie_range[1]:
+        lowest_value = self.scaled(lowest)
+        highest_value = self.scaled(highest)
+        if lowest_value == highest_value:
             return None
-        return {"tie_range": tie_range}
+        return {"tie_range": (lowest_value, highest_value)}
 
     def verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
@@ -285,7 +286,7 @@ class IDBasedCompleteness(IDBasedContextRecall):
 def describe_ids(
     sample: Sample, retrieved: Sequence[str], reference: Iterable[str], *, ranked: bool
 ) -> list[str]:
-    """Describe in sentences which ids do not simply count once each: empty ones, repeated ones, those of equal texts.
+    """Describe in sentences the ids that do not simply count once: empty ids, repeated ids, and ids of equal texts.
 
     Args:
         sample: The sample.
@@ -295,26 +296,28 @@ def describe_ids(
     """
     notes: list[str] = []
     all_reference_ids = sample.reference_context_ids or ()
-    distinct = {*retrieved}
+    distinct_retrieved = {*retrieved}
     texts = (sample.retrieved_contexts or ())[: len(retrieved)]
-    has_repeated_id = len(distinct) < len(retrieved)
+    has_repeated_id = len(distinct_retrieved) < len(retrieved)
     has_repeated_text = len({*texts}) < len(texts)
-    has_empty_id = "" in distinct or "" in all_reference_ids
-    has_id_like_missing = not _LIKE_MISSING.isdisjoint(distinct)
+    has_empty_id = "" in distinct_retrieved or "" in all_reference_ids
+    has_id_like_missing = not _LIKE_MISSING.isdisjoint(distinct_retrieved)
     if not (has_repeated_id or has_repeated_text or has_empty_id or has_id_like_missing):
-        return notes  # as nearly always
+        return notes  # the usual case
     if "" in all_reference_ids:
-        empty = all_reference_ids.count("")
-        notes.append(f"{empty} of {len(all_reference_ids)} reference ids are empty and expect nothing")
-    if "" in retrieved:
-        empty = retrieved.count("")
+        empty_count = all_reference_ids.count("")
         notes.append(
-            f"{empty} of {len(retrieved)} retrieved ids are empty: they keep their ranks and are not relevant"
+            f"{empty_count} of {len(all_reference_ids)} reference ids are empty and expect nothing"
         )
-    like_missing = _LIKE_MISSING.intersection(retrieved).intersection(reference)
-    if like_missing:
+    if "" in retrieved:
+        empty_count = retrieved.count("")
         notes.append(
-            f"the id {min(like_missing)!r} is on both sides; it counts as an id: write null for a missing one"
+            f"{empty_count} of {len(retrieved)} retrieved ids are empty: they keep their ranks and are not relevant"
+        )
+    ids_like_missing = _LIKE_MISSING.intersection(retrieved).intersection(reference)
+    if ids_like_missing:
+        notes.append(
+            f"the id {min(ids_like_missing)!r} is on both sides; it counts as an id: write null for a missing one"
         )
     if ranked:
         notes += _describe_repeats(retrieved, texts)
@@ -322,15 +325,15 @@ def describe_ids(
 
 
 def _describe_repeats(retrieved: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Describe retrieved ids that stand there twice, and equal texts with different ids."""
+    """Describe ids that were retrieved twice, and equal texts with different ids."""
     notes: list[str] = []
     repetitions = len(retrieved) - len(distinct_ids(retrieved))
     has_text_for_each_id = len(texts) == len(retrieved)
     if repetitions:
         counts = Counter(filter(None, retrieved))
         repeated_ids = [id_ for id_, count in counts.items() if count > 1]
-        listed = join_first(repeated_ids, most=5)
-        note = f"{repetitions} of {len(retrieved)} retrieved ids repeat one above ({listed})"
+        first_repeated = join_first(repeated_ids, most=5)
+        note = f"{repetitions} of {len(retrieved)} retrieved ids repeat one above ({first_repeated})"
         note += ": a repeated id counts once, at its first rank"
         if has_text_for_each_id:
             distinct_pairs = {*zip(retrieved, texts, strict=True)}
@@ -355,18 +358,18 @@ def _order_ties(
     ids: Sequence[str], ties: Iterable[Any], grades: Mapping[str, float], *, best_first: bool
 ) -> list[str]:
     """Return ids with the most relevant ones of each tie first, or last."""
-    ordered = [*ids]
+    ordered_ids = [*ids]
     for tie in ties:
         if not isinstance(tie, (list, tuple)):
             continue
         tied_ids = {str(id_) for id_ in tie}
         # The ids of a tie change places among themselves; all others keep theirs.
         indexes = [index for index, id_ in enumerate(ids) if id_ in tied_ids]
-        by_grade = [ids[index] for index in indexes]
-        by_grade.sort(key=lambda id_: grades.get(id_, 0.0), reverse=best_first)
-        for index, id_ in zip(indexes, by_grade, strict=True):
-            ordered[index] = id_
-    return ordered
+        ids_by_grade = [ids[index] for index in indexes]
+        ids_by_grade.sort(key=lambda id_: grades.get(id_, 0.0), reverse=best_first)
+        for index, id_ in zip(indexes, ids_by_grade, strict=True):
+            ordered_ids[index] = id_
+    return ordered_ids
 
 
 # Samples with the same id share its verdict, which takes less memory.
@@ -377,11 +380,11 @@ def _verdict(id_: str, hit: bool) -> Verdict:
 
 
 def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -> dict[str, float]:
-    """Return the grade of each reference id; 1 where the labels have none, or null.
+    """Return the grade of each reference id; 1 if the labels have no grade of the id, or null.
 
     Args:
-        labels: Those of a sample.
-        reference: Its reference ids.
+        labels: The labels of a sample.
+        reference: The reference ids of the sample.
         who: The sample, for the message.
 
     Raises:
@@ -394,7 +397,7 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
         )
     grades = dict.fromkeys(reference, 1.0)
     for id_, grade in relevance.items():
-        if grade is None:  # as a column of Arrow has it, whose rows have the ids of all rows
+        if grade is None:  # in a column of Arrow, each row has the ids of all rows
             continue
         id_text = str(id_)
         if not is_visible(id_text):  # white space is not an id

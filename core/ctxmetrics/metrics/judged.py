@@ -127,7 +127,7 @@ class ContextPrecision(_RatedPrecision):
 
     @property
     def repeats_rule(self) -> str:
-        """What a repeated context counts if it is not merged, in words."""
+        """The words that say how a repeated context counts if it is not merged."""
         return "it adds nothing" if self.relevance == "adds" else super().repeats_rule
 
 

@@ -61,7 +61,7 @@ class ListMetric(Metric):
         return EMPTY, ()
 
     def measure_ties(self, sample: Sample, reference: Any) -> Mapping[str, Any] | None:  # noqa: ARG002 - ids have ties
-        """Measure how much the order of equal scores moves the value; None if it does not."""
+        """Measure how much the order of equal scores moves the value; None if this order moves nothing."""
         return None
 
     def can_compare(self, lists: Iterable[Iterable[Any]]) -> bool:
@@ -83,7 +83,7 @@ class ListMetric(Metric):
 
     @abstractmethod
     def compare(self, retrieved: Sequence[Any], reference: Any) -> tuple[float | None, Sequence[Any]]:
-        """Return the value (0 to 1) of two lists that are not empty, and for each verdict the data that it is made from."""
+        """Return the value (0 to 1) of two lists that are not empty, and the data of each verdict."""
 
     def values(
         self,
@@ -93,8 +93,8 @@ class ListMetric(Metric):
         """Return the values of pairs of lists that are not empty and hold no picture, on the metric's scale.
 
         Args:
-            pairs: What was retrieved, and the reference.
-            shared: What other metrics have computed for the same pairs.
+            pairs: The retrieved and the reference list of each sample.
+            shared: Results that other metrics have computed for the same pairs.
         """
         values = []
         for retrieved, reference in pairs:
@@ -115,7 +115,7 @@ class ListMetric(Metric):
 def distinct_ids(ids: Iterable[str]) -> list[str]:
     """Return each id once, at its first place; each empty one, which is not an id, at its own."""
     ids = [*ids]
-    if "" not in ids:  # as nearly always
+    if "" not in ids:  # the usual case
         return [*dict.fromkeys(ids)]
     earlier_ids: set[str] = set()
     distinct: list[str] = []

@@ -36,7 +36,7 @@ def read_metric(text: str, convention: str = "default", *, place: str = "metric"
         text: One of our names, a class's name, or what the field calls a measure over ids (``ndcg``, ``mrr``, ``map``, ``p``,
             ``hit``), with ``@K`` and parameters where wanted: ``ndcg@10``, ``context_recall(unit=claim)``.
         convention: The convention, unless the text names one.
-        place: Where the text stands, for messages: ``--metric`` on the command line.
+        place: The place of the text, for messages: ``--metric`` on the command line.
 
     Raises:
         ParameterError: No metric is named so, or several may be meant; the message names what to write.
@@ -153,7 +153,7 @@ def _list_both(letters: str, k: int | None) -> str:
 
 def _suggest(letters: str, k: int | None, place: str) -> str:
     """Ask whether the metric with the nearest name is meant; empty if none is near."""
-    # What other libraries call a metric: our metric, and the judge or convention that they use for it.
+    # The names of metrics in other libraries: for each, our metric, and the judge or convention that the library uses.
     metrics_elsewhere = _names_elsewhere()["elsewhere"]
     # Names that may mean a judged metric or one of ids.
     ambiguous_names = _names_elsewhere()["several"]

@@ -72,7 +72,7 @@ class TextPrecision(Metric):
 
     @property
     def repeats_rule(self) -> str:
-        """What a repeated context counts where it is not merged."""
+        """The words that say how a repeated context counts if it is not merged."""
         return f"under the convention '{self.convention}' each counts"
 
 

@@ -247,7 +247,7 @@ def _list_passage_spans(passages: Sequence[LocatedText]) -> list[Span]:
 
 
 def _find_repeats(passages: Sequence[LocatedText]) -> dict[int, int]:
-    """Find the passages whose span is that of one above; see `ctxmetrics.formulas.merge_repeats`."""
+    """Find the passages whose span equals the span of a passage above; see `ctxmetrics.formulas.merge_repeats`."""
     first_index: dict[Span, int] = {}
     repeats: dict[int, int] = {}
     for index, passage in enumerate(passages):
@@ -265,7 +265,7 @@ def read_span(id_: str, where: str) -> Span:
 
     Args:
         id_: ``SOURCE#char=START,END``.
-        where: What error messages call the id.
+        where: The name of the id in error messages.
 
     Raises:
         SampleError: The id names no span, or one that no text can have.

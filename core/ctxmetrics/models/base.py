@@ -149,9 +149,9 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
     """Check that a reply is an answer: that it was not cut off, and that the model did not decline.
 
     Args:
-        finish_reason: Why the server says that the reply ended. Untrusted.
-        refusal: What the model says instead of an answer, or whether it declined. Untrusted.
-        usage: What the reply cost.
+        finish_reason: The reason that the server gives for the end of the reply. Untrusted.
+        refusal: The model's words instead of an answer, or whether the model declined. Untrusted.
+        usage: The calls and tokens of the reply.
 
     Raises:
         JudgeError: It was cut off by a length limit, or the model or a content filter declined.
@@ -226,7 +226,7 @@ class Decisions:
 
     Attributes:
         probabilities: The probability of a yes, by the question's id.
-        refused: Ids of questions that the model declined.
+        refused: The ids of the questions that the model declined.
         usage: Calls and tokens, as the server counted them.
         served_model: The model's name as the server gave it, if it did.
     """
@@ -255,7 +255,7 @@ class DecisionModel(Protocol):
         """Answer questions about a state.
 
         Args:
-            state: What the questions are about.
+            state: The text that the questions are about.
             questions: Instructions, by the question's id. The ids mean nothing to the model.
 
         Raises:

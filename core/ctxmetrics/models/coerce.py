@@ -31,7 +31,7 @@ def coerce_model(value: object) -> Model:
 
 def suggest_code(value: object) -> str | None:
     """Suggest the code to write instead of a value that is not a judge; None if the value is unknown."""
-    # It loads asyncio and pydantic, which metrics of ids do without.
+    # This import loads asyncio and pydantic, which metrics of ids do not need.
     from ctxmetrics.models.foreign_decisions import coerce_decisions
 
     if isinstance(value, str):

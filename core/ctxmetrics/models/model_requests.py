@@ -72,7 +72,7 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
     if not is_number or not seconds > 0:
         seconds = run.timeout
     tracer = _tracer()
-    spent = list[Usage]()  # for the trace
+    spent = list[Usage]()  # the usage of each request, for the trace
     loop_turns: list[None] = []  # not empty if the client has waited for anything
     with nullcontext() if tracer is None else _trace_call(tracer, model, prompt, spent):
         try:

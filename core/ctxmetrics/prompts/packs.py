@@ -49,7 +49,7 @@ class Pack:
         version: One number a step, or one for all; raised whenever a text changes: it is part of the provenance and of
             every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.
-        no: The same for false.
+        no: The words that mean false.
         keys: The line after the data that names the keys of a part of the reply, with ``{part}`` and ``{ids}``.
         decisions: The questions to a decision model; without them English ones are asked.
         versions: The name of each prompt, such as ``joint-en-3``, by its step.
@@ -156,7 +156,7 @@ def _list_texts(value: Any) -> Iterator[str]:
 
 
 def get_pack(language: str) -> Pack:
-    """Return the pack of a language; English where it has none."""
+    """Return the pack of a language; the English one if the language has none."""
     return _packs.get(language) or _packs.get(language.partition("-")[0]) or _packs["en"]
 
 

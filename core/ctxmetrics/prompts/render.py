@@ -96,7 +96,7 @@ def render(
         step: The question.
         data: The fields, JSON-ready. Untrusted, but for the ids.
         ids: The ids that need an answer; None: all of the data.
-        note: What was wrong with the reply before, in our own words and ids only.
+        note: The faults of the reply before, in the library's own words and ids only.
         attempt: 0 for the first question.
         vote: Number of the vote.
     """
@@ -172,7 +172,7 @@ def escape(data: object) -> str:
 def _list_ids(
     entries: Collection[Mapping[str, str]], wanted: Collection[str] | None
 ) -> tuple[str, ...]:
-    """Return the ids of the sentences or contexts that need an answer. If `wanted` is None, all of them do."""
+    """Return the ids of the sentences or contexts that need an answer. If `wanted` is None, all need one."""
     ids = [entry["id"] for entry in entries]
     if wanted is not None:
         ids = [id_ for id_ in ids if id_ in wanted]

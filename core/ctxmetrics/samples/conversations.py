@@ -56,7 +56,7 @@ def find_conversation(
             search whose name says so, and tools that return documents.
     """
     for head, path in PLACES:
-        if head not in record and path not in record:  # as nearly always
+        if head not in record and path not in record:  # the usual case
             continue
         messages = as_list(look_up(record, path))
         if isinstance(messages, (list, tuple)) and any(_role(message) for message in messages):

@@ -73,7 +73,7 @@ def text_of(item: Any) -> Any:
     document = unscored(item)
     if isinstance(document, str):
         return document
-    if type(document) is dict:  # as nearly always
+    if type(document) is dict:  # the usual case
         for key in TEXT_KEYS:
             text = document.get(key)
             if isinstance(text, str):
@@ -172,7 +172,7 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
         if isinstance(item, str):  # a text has no id
             return None
         id_ = first_value_at(item, keys)
-        if type(id_) is str:  # as nearly always
+        if type(id_) is str:  # the usual case
             ids.append(id_)
             continue
         if isinstance(id_, float):
@@ -263,7 +263,7 @@ def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
     """
     if not isinstance(ids, (list, tuple)) or len(ids) != len(items):
         return {}
-    if all(type(item) is str for item in items):  # as nearly always
+    if all(type(item) is str for item in items):  # the usual case
         return {}
     grades: dict[str, float] = {}
     for id_, grade in zip(ids, _read_grades(items), strict=True):
@@ -279,7 +279,7 @@ def _read_grades(items: Sequence[Any]) -> list[float | None]:
 
     Some names, such as "score", may mean something else. They count as grades if all items have a small whole number there.
     """
-    if all(isinstance(item, str) for item in items):  # as nearly always
+    if all(isinstance(item, str) for item in items):  # the usual case
         return [None] * len(items)
     grades = [_read_grade(item, _GRADES) for item in items]
     if any(grade is not None for grade in grades):
@@ -426,7 +426,7 @@ def is_missing(value: Any) -> bool:
 
 def is_document(value: Any) -> bool:
     """Whether a value is one document or text, not a list of them."""
-    if type(value) is list:  # as nearly always
+    if type(value) is list:  # the usual case
         return False
     return isinstance(value, (str, Mapping)) or any(hasattr(value, key) for key in TEXT_KEYS)
 

@@ -57,7 +57,7 @@ class Fact:
 
     Attributes:
         text: The fact.
-        id: Its id, if it has one.
+        id: The id of the fact, if it has one.
         importance: ``"vital"``, ``"okay"`` or a number above 0, where people said it.
     """
 
@@ -83,7 +83,7 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     _read_field(values, "id", _read_id)
     for name in _TEXT_FIELDS:
         _read_field(values, name, _check_text)
-    # What is expected as it was given, since documents may have grades.
+    # The expected items as they were given, because documents may have grades.
     expected = values["reference_context_ids"] or values["reference_contexts"]
     _read_lists(values)
     for name, read in _READ_TOGETHER:
@@ -188,7 +188,7 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         if values[ids] is None:
             values[ids] = ids_of(documents, spans=spans())
     plain_ids = plain_texts(values[ids], numbers=True)
-    if plain_ids is not None and all(map(str.strip, plain_ids)):  # none is blank
+    if plain_ids is not None and all(map(str.strip, plain_ids)):  # no id is blank
         values[ids] = plain_ids
     else:
         _read_field(
@@ -226,7 +226,7 @@ def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
     if turn is not None and (type(turn) is not int or turn < 1):
         raise SampleError("must be a whole number from 1.").inside(", turn")
     stage = _read_stage(lists, values)
-    if not (stage.contexts or stage.ids):  # it brought nothing
+    if not (stage.contexts or stage.ids):  # the stage brought nothing
         stage = Stage((), ())
     return Search(query, stage.contexts, stage.ids, turn)
 
@@ -361,7 +361,7 @@ def _is_deep(value: object) -> bool:
     if type(value) in _FLAT_TYPES or (
         isinstance(value, (list, tuple)) and _FLAT_TYPES.issuperset(map(type, value))
     ):
-        return False  # as nearly always
+        return False  # the usual case
     level = [value]
     for _ in range(_MAX_DEPTH):
         below: list[Any] = []
@@ -476,7 +476,7 @@ def _check_id(value: object) -> str:
 
 def _read_id(value: object) -> str | None:
     """Read the id of a sample; None for a blank one."""
-    if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:  # as nearly always
+    if type(value) is str and value.isascii() and len(value) <= MAX_CHARACTERS:  # the usual case
         return value if value.strip() else None
     return None if is_missing(value) else _check_id(value) or None
 

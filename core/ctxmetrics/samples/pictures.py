@@ -150,7 +150,7 @@ def find_placeholder(text: str) -> str | None:
         if not has_description:
             return stripped[:_MAX_CHARACTERS_SHOWN]
     first_word = stripped.split(None, 1)[0] if stripped else ""
-    if not _ADDRESS_OR_ID.match(first_word):  # as nearly always
+    if not _ADDRESS_OR_ID.match(first_word):  # the usual case
         return None
     pieces = [piece for piece in _BETWEEN.split(stripped) if piece]
     are_addresses = all(_ADDRESS_OR_ID.fullmatch(piece) for piece in pieces)
@@ -185,7 +185,7 @@ def in_value(value: object) -> str | None:
         picture = in_value(content)
         if picture:
             return picture
-    is_unmarked = type(value) is dict and _KEYS_OF_MEDIA.isdisjoint(value)  # as nearly always
+    is_unmarked = type(value) is dict and _KEYS_OF_MEDIA.isdisjoint(value)  # the usual case
     if is_unmarked or _has_text(value):
         return None
     return _media_in(value)
@@ -223,7 +223,7 @@ def refusal(picture: str) -> str:
     """Describe content that is not a text and how to mend it: a sentence without its subject.
 
     Args:
-        picture: What `in_text` or `in_value` returned.
+        picture: The result of `in_text` or `in_value`.
     """
     return (
         f"holds a picture or other content that is no text ({safe_text(picture)}), and only text is judged. Write "

@@ -24,7 +24,7 @@ class Retrieval(NamedTuple):
     Attributes:
         name: The name of the step.
         documents: The documents that it returned; None if they are not known.
-        reranks: Whether it chose from the documents of earlier steps.
+        reranks: Whether the step chose from the documents of earlier steps.
         retrieves: Whether its kind says that it is a retriever.
         query: The query that it got; None if it is not known.
     """

@@ -127,7 +127,7 @@ class Sample:
             mapping: The fields.
             schema: The system whose names they are: one of `ctxmetrics.samples.systems.SCHEMAS`, or ``"auto"``.
                 Keys that it does not know become metadata.
-            where: What error messages call the sample while it has no id, such as ``"line 7"``.
+            where: The name of the sample in error messages while it has no id, such as ``"line 7"``.
             order: As for `ctxmetrics.read_samples`.
 
         Raises:
@@ -176,7 +176,7 @@ class Sample:
         return tuple(fact.text for fact in self.reference_facts or ())
 
     def called(self, otherwise: str = "The sample") -> str:
-        """Return what messages call the sample: by its id, if it has one."""
+        """Return the name of the sample in messages: with its id, if it has one."""
         return otherwise if self.id is None else f"Sample {self.id[:80]!r}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -219,8 +219,8 @@ def drop_self(sample: Sample) -> Sample:
         return sample
     data = sample.to_dict()
     counted_parts = sample.searches or (retrieved,)
-    dropped = sum(len(_find_question_itself(part, sample.id, question)) for part in counted_parts)
-    data["metadata"] = {**sample.metadata, DROPPED: dropped}
+    dropped_count = sum(len(_find_question_itself(part, sample.id, question)) for part in counted_parts)
+    data["metadata"] = {**sample.metadata, DROPPED: dropped_count}
     if sample.searches is not None:
         for name in ("retrieved_contexts", "retrieved_context_ids"):
             data.pop(name, None)
@@ -229,8 +229,8 @@ def drop_self(sample: Sample) -> Sample:
             for search in sample.searches
         ]
         return Sample(**data)
-    kept = _without_self(retrieved, sample.id, question)
-    data.update(retrieved_contexts=kept["contexts"], retrieved_context_ids=kept["ids"])
+    kept_lists = _without_self(retrieved, sample.id, question)
+    data.update(retrieved_contexts=kept_lists["contexts"], retrieved_context_ids=kept_lists["ids"])
     if sample.stages is not None:
         data["stages"] = {
             name: _without_self(stage, sample.id, question) for name, stage in sample.stages.items()
@@ -239,10 +239,10 @@ def drop_self(sample: Sample) -> Sample:
 
 
 def _find_question_itself(part: Stage | Search, id_: str | None, question: str) -> set[int]:
-    """Find the places of the question itself among what was retrieved; of unequal lists, those of either."""
+    """Find the places of the question itself among the retrieved items; if the lists are unequal, the places in either."""
     ids = part.ids or ()
     texts = part.contexts or ()
-    places = {place for place, other in enumerate(ids) if other == id_}
+    places = {place for place, retrieved_id in enumerate(ids) if retrieved_id == id_}
     if question:
         places |= {place for place, text in enumerate(texts) if normalise(text) == question}
     return places
@@ -258,12 +258,12 @@ def _without_self(part: Stage | Search, id_: str | None, question: str) -> dict[
     groups = [Stage(texts, ids)]
     if ids is not None and texts is not None and len(ids) != len(texts):
         groups = [Stage(texts, None), Stage(None, ids)]
-    kept: dict[str, Any] = {"contexts": None, "ids": None}
+    kept_lists: dict[str, Any] = {"contexts": None, "ids": None}
     for group in groups:
         places_of_question = _find_question_itself(group, id_, question)
         for name, items in (("contexts", group.contexts), ("ids", group.ids)):
             if items is not None:
-                kept[name] = [
+                kept_lists[name] = [
                     item for place, item in enumerate(items) if place not in places_of_question
                 ]
-    return kept
+    return kept_lists

@@ -144,7 +144,7 @@ class Place:
 
     Attributes:
         side: Name of its side; empty if the record holds the field itself.
-        keys: Its usual keys there beside its own name, in the order they are looked for. A key with dots is a path.
+        keys: The usual keys of the field beside its own name, in the order in which they are looked for. A key with dots is a path.
     """
 
     side: str
@@ -178,21 +178,21 @@ class Schema:
     """Where one system keeps the fields, and how they are read.
 
     Attributes:
-        places: Where each field stands. In a mapping without sides, a key belongs to the first field that lists it: an
+        places: The place of each field. In a mapping without sides, a key belongs to the first field that lists it: an
             ``answer`` is the response there, never the reference.
         single_string: Whether a row may have one document or text in place of a list; a record always
             may.
-        separator: What stands between the texts of a list that a file has as one text.
-        joined: What stands before the passages of a list that the system joins into one text; see
+        separator: The mark between the texts of a list that a file has as one text.
+        joined: The text before the passages of a list that the system joins into one text; see
             `ctxmetrics.evaluation.files.passage_lists.split_at`.
         carried: Keys of a row that no metric needs; they become metadata.
-        id_keys: Where a document's id is looked for.
+        id_keys: The keys under which a document's id is looked for.
         retrievals: What retrievers and rerankers handed on in the record's ``run``, in the order in which they began;
             asked where no key holds what was retrieved.
         hint: A clause of the message when nothing retrieved is found.
         evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
         package: The adapter's package, which warnings name as their place.
-        judge_option: What a user of the adapter writes for an LLM judge.
+        judge_option: The code that a user of the adapter writes for an LLM judge.
         unanswerable_ids: How the ids of questions without an answer end.
         marks: Paths that a row has if it is of this system; see `ctxmetrics.evaluation.files.formats`.
         passages_of: The column that names the search, if each row is one passage.

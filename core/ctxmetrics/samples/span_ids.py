@@ -25,8 +25,8 @@ class SpanIds:
 
     Attributes:
         trace_id: The trace.
-        root: Its first span.
-        retrievers: Those that handed on the contexts of the sample, in the order of time.
+        root: The id of the trace's first span.
+        retrievers: The ids of the retrievers that handed on the contexts of the sample, in the order of time.
     """
 
     trace_id: str

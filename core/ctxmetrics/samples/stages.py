@@ -205,7 +205,7 @@ def _list_contexts_of_stage(
     """Return a list for each context of a stage that a verdict rests on; see `with_stage_history`."""
     contexts_with_whole = _find_contexts(verdict, whole=True)
     rows: list[list[Any]] = []
-    for rank in sorted(_find_contexts(verdict)):  # from 0
+    for rank in sorted(_find_contexts(verdict)):  # ranks count from 0
         id_ = ids[rank] if ids else None
         rows.append([rank + 1, pool_indexes[rank], rank in contexts_with_whole, id_])
     return rows
@@ -248,7 +248,7 @@ def _restrict_verdict(verdict: Verdict, pool_indexes: Sequence[int], pool_size: 
         pool_indexes: The indexes of the stage's contexts in the pool. A context that stands twice counts at its first rank.
         pool_size: The number of contexts in the pool.
     """
-    rank_of: dict[int, int] = {}  # by the index in the pool
+    rank_of: dict[int, int] = {}  # the rank of a context, by its index in the pool
     for rank, pool_index in enumerate(pool_indexes):
         rank_of.setdefault(pool_index, rank)
     spans_in_stage = [span for span in verdict.evidence if span.context in rank_of]

@@ -95,7 +95,7 @@ class Attribution:
         rows = []
         for cells, smallest_k in zip(self.cells, self.smallest_ks, strict=True):
             first_cells = cells[:k]
-            if smallest_k is None or smallest_k > k:  # it is not supported at k
+            if smallest_k is None or smallest_k > k:  # the first k contexts do not support the unit
                 rows.append((False,) * len(first_cells))
             else:
                 supporting_cell = "whole" if "whole" in first_cells else "part"
@@ -123,7 +123,7 @@ class Attribution:
                 values.append(1.0)
             elif all(cell == "none" for cell in cells[:k]):
                 values.append(0.0)
-            else:  # only a part of it is stated
+            else:  # the context states only a part of the unit
                 values.append(float(unit.details.get("partial", 0.0)))
         return formulas.weighted_share(values, [unit.weight for unit in self.units])
 
@@ -133,7 +133,7 @@ class Attribution:
         A context supports a unit here if the unit is supported at k and rests on the context.
 
         Args:
-            k: How many contexts from the top count.
+            k: The number of contexts from the top that count.
             formula: ``"average_precision"`` over their ranks, or ``"share"`` (RAGChecker's context precision).
 
         Returns:

@@ -50,9 +50,9 @@ class Convention:
     """One system's way from verdicts to a number.
 
     Attributes:
-        name: What ``convention=`` takes.
-        source: Where the rules come from.
-        unit: What recall counts, unless the metric says otherwise.
+        name: The name that ``convention=`` takes.
+        source: The publication or library that the rules come from.
+        unit: The unit that recall counts, unless the metric says otherwise.
         weighting: How facts weigh, unless the metric says otherwise.
         scale: The value of a perfect score.
         threshold: The pass mark on that scale, or None.
@@ -64,7 +64,7 @@ class Convention:
         bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
             in the context"), so a precision has none.
         empty: The value of empty sides by metric family.
-        signals: What it attaches to a recall score.
+        signals: A function that returns what the convention attaches to a recall score.
         percent: Whether a value is shown with its percentage.
         language: ISO 639 code of the language in which it is shown.
         ours: The cells that the source leaves open and we decided.

@@ -17,7 +17,7 @@ from ctxmetrics.verdicts import DOUBTFUL, PENDING, Count, Usage, Verdict
 # Why a score has no value. These codes are stable: programs may rely on them.
 ReasonCode = Literal[
     "no_reference",  # nothing is expected: the reference side is empty or holds no letter or digit
-    "no_response",  # the same for metrics that compare with the response
+    "no_response",  # the response is empty, for metrics that compare with the response
     "no_retrieved_contexts",  # nothing was retrieved, and the convention calls that undefined
     "missing_field",  # the sample lacks a field that other samples have
     "joined_contexts",  # the contexts of the run are several passages in one text, so that the rank says nothing
@@ -71,8 +71,8 @@ class Score:
         metric: The metric's name with the parameters that differ from the default.
         value: The number on the convention's scale, or None.
         reason_code: Why there is no value (`ReasonCode`); None when there is one.
-        message: The same in one sentence, naming the ids or the field. Beside a value: which side is empty, where nothing
-            was judged for that reason.
+        message: The reason in one sentence, with the ids or the field. If there is a value although nothing was judged: which
+            side is empty.
         threshold: The pass mark on the score's own scale, or None.
         band: The convention's wording for the value, if it has one.
         verdicts: One for each unit, context or id, in order.
@@ -104,7 +104,7 @@ class Score:
 
     @property
     def attribution(self) -> Attribution | None:
-        """The matrix units x contexts behind the verdicts; None if they are not about units."""
+        """The matrix units x contexts behind the verdicts; None if the verdicts are not about units."""
         if self.context_lengths is None:
             return None
         return Attribution(

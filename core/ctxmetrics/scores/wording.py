@@ -185,7 +185,7 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
 
     Args:
         verdict: The verdict.
-        counted: What verdicts of its score are about, and what a yes means (`Score.counted`).
+        counted: What the verdicts of the score are about, and what a yes means (`Score.counted`).
         language: Of the words.
     """
     if verdict.value:

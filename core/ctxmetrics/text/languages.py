@@ -72,7 +72,7 @@ def _find_words(text: str) -> list[str]:
 
 
 def _detect_latin(text: str) -> str:
-    """Return the language whose frequent words are the most in a text in Latin script; English where it is not clear."""
+    """Return the language whose frequent words are the most in a text in Latin script; English if no language is clear."""
     words = _find_words(text[:_OPENING_CHARACTERS])
     min_english_words = len(_ONLY_OTHER_WORDS.intersection(words)) + _CLEAR_LEAD_IN_WORDS
     if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= min_english_words:
@@ -81,7 +81,7 @@ def _detect_latin(text: str) -> str:
         words = _find_words(text)
     english_count = len(_ENGLISH_WORDS.intersection(words))
     other_words = _OTHER_WORDS.intersection(words)
-    if len(other_words) <= english_count + 1:  # so no single language has more
+    if len(other_words) <= english_count + 1:  # then no single language has more words than English
         return "en"
     counts = {
         language: len(frequent_words & other_words)

@@ -35,7 +35,7 @@ def find_repeats(texts: Sequence[str]) -> dict[int, int]:
     """
     texts = [text if text.isascii() else _clean(text) for text in texts]
     beginnings = {tuple(text.split(None, _BEGINNING_WORDS)[:_BEGINNING_WORDS]) for text in texts}
-    if len(beginnings) == len(texts):  # as nearly always
+    if len(beginnings) == len(texts):  # the usual case
         return {}
     first_indexes: dict[str, int] = {}
     repeats: dict[int, int] = {}

@@ -168,7 +168,7 @@ def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
 
 
 def split_visible(text: str, language: str | None = None) -> Sequence[tuple[int, int]]:
-    """Return where each sentence of a text begins and ends, as `sentence_spans` does; what is seen of the text is all of it."""
+    """Return the start and the end of each sentence, as `sentence_spans` does. A reader must see all of the text."""
     if not has_content(text):
         return ()
     # sentencex takes whole characters only; every place stays the same
@@ -238,7 +238,7 @@ def _ends_with_cut_amount(text: str, sentence: tuple[int, int], behind: str) -> 
 
 
 class _ListMarks:
-    """The marks of lists in a text; they are read once, where one of them is asked for."""
+    """The marks of lists in a text. All are read at once, when the first is asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -301,7 +301,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 def _join(text: str, before: Span, span: Span) -> Span:
-    """Join a piece to the piece before it. If the piece before is a list mark, it is dropped."""
+    """Join a piece to the piece before it. A list mark before it is dropped instead."""
     is_mark = _LIST_MARK.fullmatch(f"{_get_tail(text, before)} ")
     if is_mark and not MONTH.match(text, span.start):
         return span
@@ -432,7 +432,7 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
 
 
 def _find_pieces(block: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end, in a block, of each piece that the splitter made of it. White space is left out."""
+    """Yield the start and the end, in a block, of each piece that the splitter made of the block. White space is left out."""
     # Nearly always true. Then each piece begins where the piece before it ends.
     are_contiguous = "".join(pieces) == block
     position = 0

@@ -21,7 +21,7 @@ class VisibleText:
 
     Attributes:
         source: The text.
-        text: What is seen of it; the text itself if it holds no markup.
+        text: The text that a reader sees; equal to the source if this holds no markup.
     """
 
     __slots__ = ("_edits", "_ends", "_places", "_starts", "source", "text")
@@ -30,7 +30,7 @@ class VisibleText:
         self.source: str = source
         self.text: str = source
         self._edits = edits
-        # Where each edit begins and ends in the source, and where its replacement begins in the visible text.
+        # For each edit, its start and end in the source, and the start of its replacement in the visible text.
         self._starts: Sequence[int] = ()
         self._ends: Sequence[int] = ()
         self._places: Sequence[int] = ()
@@ -106,7 +106,7 @@ class VisibleText:
         return self.text[self.to_visible(span.start) : self.to_visible(span.end)]
 
     def _find_source(self, place: int, *, last: bool) -> int:
-        """Return where a visible character begins in the source; where it ends, if it is the last one."""
+        """Return the position in the source at which a visible character begins; for the last character, the position of its end."""
         number = bisect_right(self._places, place) - 1
         if number < 0:
             return place + 1 if last else place

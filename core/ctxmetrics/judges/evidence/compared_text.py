@@ -143,16 +143,16 @@ class ComparedText:
 
     @cached_property
     def values(self) -> Sequence[Value]:
-        """Its phrases that have a contrary, such as "all seats"."""
+        """The phrases of the text that have a contrary, such as "all seats"."""
         if not may_hold_values(self.tokens):
             return ()  # the usual case
         return find_values(self.tokens, self.is_content, self.negations)
 
     @cached_property
     def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
-        """The phrases of `values`, and the numbers before a word, by their group and the word that they are about.
+        """The phrases of `values`, and the numbers before a word.
 
-        Each value is listed once.
+        The key is the group of the value and the word that it is about. Under each key, a value is listed once.
         """
         by_word: dict[tuple[str, str], dict[str, Value]] = {}
         for value in chain(self.values, find_numbers(self.tokens)):
@@ -162,7 +162,7 @@ class ComparedText:
 
     @cached_property
     def numbers_before(self) -> Mapping[str, Mapping[str, int]]:
-        """For the key of each word: the keys of the numbers before it, each with one of its positions."""
+        """For the key of each word: the keys of the numbers before the word, each with one position of the number."""
         numbers: dict[str, dict[str, int]] = {}
         for position, (number, noun) in enumerate(pairwise(self.tokens)):
             if number.kind == "number" and not number.ends_clause:
@@ -171,7 +171,7 @@ class ComparedText:
 
     @cached_property
     def numbers_behind(self) -> Mapping[str, Mapping[str, int]]:
-        """For the key of each word: the keys of the plain numbers behind it (port 80), each with one of its positions."""
+        """For the key of each word: the keys of the plain numbers behind it (port 80), each with one position of the number."""
         numbers: dict[str, dict[str, int]] = {}
         for position, (noun, number) in enumerate(pairwise(self.tokens), 1):
             if number.kind == "number" and not number.measures and not noun.ends_clause:
@@ -203,11 +203,11 @@ class ComparedText:
         return [position for position, token in enumerate(self.tokens) if token.kind == "number"]
 
     def counts_next_word(self, position: int) -> bool:
-        """Whether the word behind a number may be what it counts."""
-        behind = position + 1
-        if behind == len(self.tokens) or self.tokens[position].ends_clause:
+        """Whether a number may count the word behind it."""
+        next_position = position + 1
+        if next_position == len(self.tokens) or self.tokens[position].ends_clause:
             return False
-        return self.tokens[behind].kind == "word" and self.is_content[behind]
+        return self.tokens[next_position].kind == "word" and self.is_content[next_position]
 
     def find_key(self, key: str) -> Sequence[int]:
         """Return the positions of the words and quantities that have or hold a key."""
@@ -228,7 +228,7 @@ class ComparedText:
 
     @cached_property
     def denying(self) -> Sequence[int]:
-        """The positions of the words that deny. In scripts without spaces, those of the pairs of characters that deny."""
+        """The positions of the words that deny; in scripts without spaces, of the pairs of characters that deny."""
         denying_characters = _DENYING_CHARACTERS.get(base_language(self.language))
         if denying_characters is None:
             return self.negations
@@ -243,8 +243,8 @@ class ComparedText:
     def list_denied_keys(self, position: int) -> Sequence[str]:
         """Return the keys of the words that the word at a position denies, unless they stand undenied elsewhere in the text."""
         keys = {self.tokens[place].key for place in self._list_denied(position)}
-        denied = {place for negation in self.denying for place in self._list_denied(negation)}
-        return [key for key in keys if denied.issuperset(self.find_key(key))]
+        denied_places = {place for negation in self.denying for place in self._list_denied(negation)}
+        return [key for key in keys if denied_places.issuperset(self.find_key(key))]
 
     def _list_denied(self, position: int) -> Sequence[int]:
         """Return the positions of the content words beside a denial, on the side where the language puts the denied word."""
@@ -265,14 +265,16 @@ class ComparedText:
         for position, token in enumerate(self.tokens):
             if token.kind != "word" or not self.is_content[position]:
                 continue
-            others = _list_consonants(token.folded)
-            if others and (others.startswith(consonants) or consonants.startswith(others)):
+            other_consonants = _list_consonants(token.folded)
+            if not other_consonants:
+                continue
+            if other_consonants.startswith(consonants) or consonants.startswith(other_consonants):
                 return position
         return None
 
     @cached_property
     def content_keys(self) -> frozenset[str]:
-        """The keys of its content words."""
+        """The keys of the text's content words."""
         return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
 
     @cached_property
@@ -324,8 +326,8 @@ class ComparedText:
 
         Args:
             position: The position of the word.
-            before: The number of words before it that may deny it.
-            after: The number of words after it that may deny it.
+            before: The number of places before the word at which a denial may deny it.
+            after: The number of places after the word at which a denial may deny it.
             but: The positions of denials that do not count.
         """
         near_denials = self.denials.intersection(range(position - before, position + after + 1))

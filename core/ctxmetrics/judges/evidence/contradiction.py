@@ -127,23 +127,23 @@ def _find_denials_of_unit(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the words that the unit denies and the evidence does not."""
-    checked = set()
+    checked_keys = set()
     for position in unit.negations:
-        for denied in _find_denied(unit, position):
-            key = unit.tokens[denied].key
-            if key in checked:
+        for denied_position in _find_denied(unit, position):
+            key = unit.tokens[denied_position].key
+            if key in checked_keys:
                 continue
-            checked.add(key)
+            checked_keys.add(key)
             texts_with_word = [text for text in evidence if text.find_key(key)]
             most_shared = max((text.shared_count for text in texts_with_word), default=0)
             if most_shared < _MIN_SHARE_TO_DENY * len(unit.content_keys):
                 continue
             if not any(text.denies_somewhere(key) for text in texts_with_word):
-                yield Contradiction("negation", unit.spell(position, denied), "")
+                yield Contradiction("negation", unit.spell(position, denied_position), "")
 
 
 def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
-    """Yield the words that a negation of the unit may deny: the nearest word behind it, in some languages also the one before."""
+    """Yield the positions of the words that a negation of the unit may deny: the next word, in some languages also the one before."""
     if unit.denies_comparative(negation):
         yield negation + 1
         return
@@ -160,32 +160,33 @@ def _find_denials_of_evidence(
     for text in evidence:
         if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * len(unit.content_keys):
             continue
-        checked = set()
+        checked_keys = set()
         for position in text.negations:
-            denied = _find_denied_in_evidence(text, position)
-            if denied is None or text.tokens[denied].key not in unit.content_keys:
+            denied_position = _find_denied_in_evidence(text, position)
+            if denied_position is None:
                 continue
-            key = text.tokens[denied].key
-            if key in checked:
+            key = text.tokens[denied_position].key
+            if key not in unit.content_keys or key in checked_keys:
                 continue
-            checked.add(key)
+            checked_keys.add(key)
             unit_positions = unit.find_key(key)
             if any(
                 unit.is_denied(place, _DENIAL_WORDS_BEFORE, words_after) for place in unit_positions
             ):
                 continue
             if not _stands_undenied(key, evidence, text.shared_count):
-                stated = unit.spell(unit_positions[0], unit_positions[0])
-                yield Contradiction("negation", stated, text.spell(position, denied))
+                stated_word = unit.spell(unit_positions[0], unit_positions[0])
+                denied_word = text.spell(position, denied_position)
+                yield Contradiction("negation", stated_word, denied_word)
 
 
 def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
-    """Find the word that a negation of the evidence denies."""
+    """Find the position of the word that a negation of the evidence denies."""
     if text.denies_comparative(negation):
         return negation + 1
-    skipped = get_word_list("skipped_after_negation", text.language)
+    skipped_words = get_word_list("skipped_after_negation", text.language)
     for position in chain(text.words_in_scope(negation), text.words_after_insertion(negation)):
-        if text.tokens[position].folded not in skipped:
+        if text.tokens[position].folded not in skipped_words:
             return position
     return None
 
@@ -207,14 +208,18 @@ def _find_inflected_denials(
 
 
 def _list_inflected_denials(denying: ComparedText, stating: ComparedText) -> Iterator[tuple[str, str]]:
-    """Yield each denial of one text for which the other text has an undenied form of the denied word, with that word."""
+    """Yield each denial of one text together with an undenied form of the denied word in the other text."""
     for position in denying.negations:
-        denied = next(denying.words_in_scope(position), None)
-        if denied is None or denying.tokens[denied].key in stating.keys:
+        denied_position = next(denying.words_in_scope(position), None)
+        if denied_position is None:
             continue
-        form = stating.find_other_form(denying.tokens[denied])
-        if form is not None and not stating.is_denied(form):
-            yield denying.spell(position, denied), stating.spell(form, form)
+        denied_word = denying.tokens[denied_position]
+        if denied_word.key in stating.keys:
+            continue
+        form_position = stating.find_other_form(denied_word)
+        if form_position is not None and not stating.is_denied(form_position):
+            denial = denying.spell(position, denied_position)
+            yield denial, stating.spell(form_position, form_position)
 
 
 def _find_denials_on_one_side(
@@ -328,7 +333,7 @@ def _is_rival(token: Token, quantity: Token) -> bool:
         return token.measures == opposite
     if token.measures != quantity.measures:
         return token.measures in _MULTIPLE_KINDS and quantity.measures in _MULTIPLE_KINDS
-    if (".." in token.key) != (".." in quantity.key):  # one of them is a range
+    if (".." in token.key) != (".." in quantity.key):  # one token is a range, the other is not
         return False
     return quantity.measures != "date" or _is_rival_date(token, quantity)
 
@@ -466,7 +471,7 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
         if number.kind != "number" or word.ends_clause:
             continue
         match = _NAME_WITH_NUMBER.fullmatch(number.key)
-        is_version = word.folded == "v"  # its number has a key of its own: V60, v2.3
+        is_version = word.folded == "v"  # the number behind the v has a key of its own: V60, v2.3
         if is_version or (match and match[1] == word.key):
             spelling = word.spelling + number.spelling
             names.setdefault(word.key, {}).setdefault(number.key, spelling)
@@ -522,7 +527,7 @@ def _find_contrary_values(
                     is_stated = (other.group, other.value, word) in stated
                     if other.contradicts(value) and not is_stated:
                         contrary_values.append(other)
-                        break  # one a word is enough
+                        break  # one contradiction for each word is enough
         if contrary_values and not any(_has_value(text, value, words) for text in evidence):
             yield Contradiction("number", value.spelling, contrary_values[0].spelling)
 
@@ -568,7 +573,7 @@ def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | 
     for text in evidence:
         evidence_tokens += tokenize(text)
     evidence_keys = frozenset(list_keys(evidence_tokens))
-    # What is measured by a quantity of the unit that the evidence has.
+    # The measures of the unit's quantities that the evidence also has.
     stated_measures = set()
     for quantity in quantities:
         if not evidence_keys.isdisjoint(_find_forms(quantity)):

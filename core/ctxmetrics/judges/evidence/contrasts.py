@@ -124,7 +124,7 @@ class _Phrase(NamedTuple):
     """A phrase of the lists.
 
     Attributes:
-        words: Its words without case. Cyrillic words are stems.
+        words: The words of the phrase without case. Cyrillic words are stems.
         mark: The index of its longest word, which stands in few texts: the phrase is looked for where this word stands.
         group: The name of its group.
         value: The name of its value in the group.
@@ -201,7 +201,7 @@ def may_hold_values(words: Sequence[Token]) -> bool:
 
 
 def _may_hold_others(words: Sequence[Token]) -> bool:
-    """Whether a text may have a value that is found by a rule: it has a number, or characters of a script without blanks."""
+    """Whether a rule may find a value in a text: the text has a number, or characters of a script without blanks."""
     kinds = {*map(_get_kind, words)}
     return "number" in kinds or "characters" in kinds or "i" in map(_get_folded, words)
 
@@ -224,7 +224,8 @@ def find_values(
     values: list[Value] = []
     if _may_hold_others(words):
         values += _find_others(words)
-    next_free: dict[str, int] = {}  # by group: "second largest" is not "largest"
+    # For each group of phrases, the first position that no phrase covers: "second largest" is not also "largest".
+    next_free: dict[str, int] = {}
     for start, phrase in _find_phrases(forms):
         if start < next_free.get(phrase.group, 0):
             continue
@@ -242,7 +243,7 @@ def find_values(
 
 
 def _find_others(words: Sequence[Token]) -> list[Value]:
-    """Find the values that are found by a rule. Each rule runs only if one of its words is there."""
+    """Find the values that rules find. Each rule runs only if the text has one of the rule's words."""
     values: list[Value] = []
     kinds = {*map(_get_kind, words)}
     folded = {*map(_get_folded, words)}
@@ -321,7 +322,7 @@ def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
 
 
 def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
-    """Yield the characters of pairs that have a contrary, each beside the other one of its pair."""
+    """Yield each character that has a contrary, with the other character of its pair."""
     for word in words:
         if word.kind != "characters":
             continue
@@ -418,10 +419,11 @@ class BoundPhrases(NamedTuple):
     """The phrases that say whether a number is the least or the most.
 
     Attributes:
-        before: Whether a phrase before its number says that it is the least, by its words.
-        behind: The same of the phrases behind it.
-        longest: How many words the longest has.
-        beside: The words that stand beside a number: the last ones of phrases before it, the first ones of those behind it.
+        before: For each phrase before a number, by its words: whether it says that the number is the least.
+        behind: The same for the phrases behind the number.
+        longest: The number of words of the longest phrase.
+        beside: The words that stand beside a number: the last word of each phrase before it, the first word of each phrase behind
+            it.
     """
 
     before: Mapping[str, bool]

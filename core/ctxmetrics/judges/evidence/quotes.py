@@ -99,7 +99,7 @@ class QuotedUnit:
     """A unit of the reference, or the whole answer, with which quotes are compared.
 
     Attributes:
-        text: Its text.
+        text: The text of the unit.
         answer: The whole answer.
         contexts: The contexts that were shown.
         language: ISO 639 code of the answer; it chooses the stop words.
@@ -302,7 +302,7 @@ class QuotedUnit:
         return False
 
     def _list_shared_words(self, texts: Sequence[str]) -> frozenset[str]:
-        """Return the distinctive words of the unit that stand in texts. If a text is too long to read, return all of them."""
+        """Return the distinctive words of the unit that stand in texts. If a text is too long to read, return all these words."""
         if any(len(text) > _MAX_TEXT_CHARACTERS for text in texts):
             return self._distinctive_words
         words_of_texts = frozenset[str]()
@@ -319,7 +319,7 @@ class QuotedUnit:
         return frozenset(word for word, count in counts.items() if count >= min_contexts)
 
     def _is_in_language_of_answer(self, texts: Sequence[str]) -> bool:
-        """Whether texts are written in the script and the language of the answer, so that they can share words with it."""
+        """Whether texts are in the script and the language of the answer, so that they can share words with the answer."""
         text = " ".join(texts)
         if not self._is_in_comparable_script(text):
             return False
@@ -584,7 +584,7 @@ def share_script(text: str, other: str) -> bool:
 
 
 def _find_script(text: str) -> str | None:
-    """Return the script of most letters of a text; None if it has no letter."""
+    """Return the script of most letters of a text; None if the text has no letter."""
     letters = filter(str.isalpha, text[:_MAX_SCRIPT_CHARACTERS])
     counts = Counter(map(_get_script, letters))
     return counts.most_common(1)[0][0] if counts else None

@@ -68,9 +68,9 @@ class _Unit:
     """The words of a unit.
 
     Attributes:
-        text: Its text.
-        words: Its words.
-        content: Its content words.
+        text: The text of the sentence.
+        words: The words of the sentence.
+        content: The content words of the sentence.
         keys: The keys of its content words.
         beginnings: The first letters of its long content words. A context that states the unit has all of them.
     """
@@ -134,7 +134,7 @@ def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
 
 
 def _begins_with_pronoun(sentence: _Sentence, language: str) -> bool:
-    """Whether a sentence begins with a pronoun, so that it is about what stands before it."""
+    """Whether a sentence begins with a pronoun, and so is about something in the text before it."""
     first_words = sentence.words[:1]
     return bool(first_words) and first_words[0].folded in get_word_list("continuing", language)
 

@@ -139,7 +139,7 @@ def _replace_stretches(
     next_free = 0
     for index, kind in number_kinds.items():
         if index < next_free:
-            continue  # it is a part of the stretch before
+            continue  # this chunk is a part of the stretch before
         if kind is NumberWords and not _is_measured(chunks, index):
             continue
         start, end = find_stretch(chunks, number_kinds, index, next_free)
@@ -168,7 +168,7 @@ _NO_CODES = frozenset(
 
 
 def _join_code(chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], index: int) -> None:
-    """Make a number a part of the code whose letters stand before it, unless they are a word."""
+    """Make a number a part of a code, if the letters of the code stand before the number. Letters that are a word are no code."""
     letters = chunks[index - 1] if index else ""
     if len(letters) != _CODE_LETTERS or not letters.isupper() or letters.lower() in _NO_CODES:
         return  # the usual case
@@ -289,7 +289,7 @@ _WORDS_OF_SPOKEN_TIME = 2
 
 
 def _is_measured(chunks: Sequence[str], index: int) -> bool:
-    """Whether a number word is followed by what makes a quantity of it: three years, five-year."""
+    """Whether a unit follows a number word, so that both are a quantity: three years, five-year."""
     if "-" in chunks[index]:
         return True
     return index + 1 < len(chunks) and is_continued(chunks[index + 1])
@@ -374,7 +374,7 @@ def _is_plain_number(key: str) -> bool:
 
 
 def list_keys(words: Sequence[Token]) -> list[str]:
-    """Return the keys that a text holds: those of its words, and what its quantities hold."""
+    """Return the keys that a text holds: the keys of its words, and the keys that its quantities hold."""
     keys = [*map(_get_key, words)]
     for parts in filter(None, map(_get_parts, words)):
         keys += parts

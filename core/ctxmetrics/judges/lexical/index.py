@@ -190,7 +190,8 @@ class Memory:
 
     def get(self, key: object, make: Callable[[], WordIndex]) -> WordIndex:
         """Return the index of a key. If there is none, build it; several threads that ask for it build it only once."""
-        with self._lock:  # also while it is made: reading holds the interpreter anyway
+        # The lock is held while the index is built: this work lets no other thread run anyway.
+        with self._lock:
             index = self._indexes.get(key)
             if index is not None:
                 self._indexes.move_to_end(key)

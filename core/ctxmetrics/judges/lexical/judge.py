@@ -157,7 +157,7 @@ class LexicalJudge(Rules):
 
 
 def find_keys(request: JudgeRequest) -> frozenset[str]:
-    """Return the keys that a request looks for in its contexts: those of its texts, and of words that contradict them."""
+    """Return the keys to look for in the contexts: the keys of a request's texts, and of words that contradict these texts."""
     texts = (request.answer, *request.units)
     phrases = [ParsedText.of(text, request.language) for text in texts]
     keys = list_denying_keys(request.language)
@@ -180,7 +180,7 @@ def _is_short(request: JudgeRequest) -> bool:
 def _build_unit_verdict(
     id_: str, unit: ParsedText, support: Support, index: WordIndex, contexts: Sequence[str]
 ) -> Verdict:
-    """Build the verdict about a unit from what the contexts hold of it."""
+    """Build the verdict about a unit from its support in the contexts."""
     is_supported = support.smallest_k is not None
     shown = support.shown
     details = _measure(unit, support)
@@ -216,23 +216,23 @@ def _build_unit_verdict(
 
 
 def _list_evidence(support: Support, index: WordIndex, contexts: Sequence[str]) -> list[Evidence]:
-    """List the sentences that support a unit: first those that are shown, then the others in the order of the text."""
+    """List the sentences that support a unit: first the shown sentences, then the others in the order of the text."""
     sentences_by_context = {**support.parts, **support.whole}
-    ordered = [
+    ordered_sentences = [
         sentence
         for sentence in support.shown.sentences
         if index.owners[sentence] in sentences_by_context
     ]
-    ordered += sorted(chain.from_iterable(sentences_by_context.values()))
+    ordered_sentences += sorted(chain.from_iterable(sentences_by_context.values()))
     evidence: list[Evidence] = []
-    for sentence in dict.fromkeys(ordered):  # each once
+    for sentence in dict.fromkeys(ordered_sentences):  # each sentence once
         states_unit_alone = index.owners[sentence] in support.whole
         evidence.append(index.evidence(sentence, contexts, whole=states_unit_alone))
     return evidence
 
 
 def _measure(unit: ParsedText, support: Support) -> dict[str, Any]:
-    """Return what was measured about a unit: the details of its verdict."""
+    """Measure the support of a unit, and return the details of its verdict."""
     shown = support.shown
     not_in_sentences: list[str] = []
     not_in_contexts: set[str] = set()

@@ -46,7 +46,7 @@ class Candidate(NamedTuple):
     """Sentences that hold words of a unit together.
 
     Attributes:
-        score: What is compared with `Rules.min_coverage`.
+        score: The score that is compared with `Rules.min_coverage`.
         sentences: The sentences, the one that adds most first.
         word_bits: The words of the unit that the sentences hold: bit i is set if they hold word i.
         context_bits: The words of the unit that the contexts of the sentences hold, in the same form.
@@ -290,7 +290,7 @@ class _UnitWords:
 
         Args:
             bits_by_sentence: The bits of the unit's words in each sentence that has one.
-            choices: How many sentences there are to choose from.
+            choices: The number of sentences to choose from.
         """
         best = Candidate(-inf)
         chosen: tuple[int, ...] = ()

@@ -61,8 +61,8 @@ def find_denial(
 
     Args:
         entry: The entry.
-        spans: Where its quotes stand.
-        request_part: What was shown.
+        spans: The places of the entry's quotes.
+        request_part: The units and contexts that the request showed.
     """
     if entry.objection is not None:
         return Denial(OBJECTION, f"called supported, and beside it: {entry.objection}")
@@ -102,7 +102,7 @@ def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> boo
 
 
 def is_about(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
-    """Whether the own words of an entry prove that it is about its sentence and no other one."""
+    """Whether the own words of an entry prove that the entry is about its sentence and no other one."""
     if entry.value is True:
         words = " ".join(quote.text for quote in entry.quotes)
     else:
@@ -114,7 +114,7 @@ def is_about(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
 
 
 def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
-    """Whether the own words of an entry show that it is about another sentence."""
+    """Whether the own words of an entry show that the entry is about another sentence."""
     texts = [read_missing(entry)]
     if entry.value is True or not texts[0]:
         texts = [quote.text for quote in entry.quotes]
@@ -132,7 +132,7 @@ def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: Req
     Args:
         id_: The id of the unit.
         sentences: The sentences that hold its quotes.
-        request_part: What was shown.
+        request_part: The units and contexts that the request showed.
     """
     if len(request_part.units) == 1:
         return False

@@ -59,7 +59,7 @@ def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mappin
 
     Args:
         data: The reply.
-        request_part: What was shown.
+        request_part: The units and contexts that the request showed.
     """
     changed: dict[str, Any] = {}
     for key, letter, ids in (
@@ -137,7 +137,7 @@ def read_entries(
         has_stray = any(
             read_id(id_, letter) not in shown_ids for id_ in entries if id_ not in shown_ids
         )
-        if lacks_one and has_stray:  # they may be shifted
+        if lacks_one and has_stray:  # the entries may be shifted by one id
             replies |= {id_: ReplyEntry("invalid_reply") for id_ in ids}
         else:
             replies |= {id_: entries[id_] for id_ in ids}
@@ -256,7 +256,7 @@ def _read_entries(
             quotes = [quotes]
         for item in quotes if isinstance(quotes, (list, tuple)) else ():
             text = item.get("quote") if isinstance(item, Mapping) else None
-            if isinstance(text, str) and text.strip():  # what is no quote is left out
+            if isinstance(text, str) and text.strip():  # an item without a text is no quote
                 whole = _yes_or_no(item.get("whole"), pack) is True
                 context = read_id(item.get("context", ""), "c")
                 entry.quotes.append(Quote(context, text, whole))

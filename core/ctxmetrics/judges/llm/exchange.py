@@ -59,8 +59,8 @@ class Failure(NamedTuple):
     """Why a request brought no verdict.
 
     Attributes:
-        code: The reason code.
-        reason: The error in words, if there was one.
+        code: The reason code of the failure.
+        reason: The error in words, if there was an error.
     """
 
     code: str
@@ -72,13 +72,13 @@ _UNREADABLE = Failure("invalid_reply")
 
 @dataclass(slots=True, kw_only=True)
 class Exchange:
-    """The requests of one question to a model: what they cost, and how they ended.
+    """The requests about one question to a model, with their usage and their outcome.
 
     Args:
         model: The model.
         pack: The prompts' language.
         question: The question.
-        max_repairs: How many replies with a fault may follow each other before the exchange ends.
+        max_repairs: The maximum number of replies with a fault in a row. After one more, the exchange ends.
         keep_raw: Keep the raw replies.
         run: The run whose limits hold for the requests.
     """
@@ -95,13 +95,13 @@ class Exchange:
     _usage: Usage = field(default_factory=Usage)
     _raw: list[str] = field(default_factory=list)
     _last_failure: Failure = _UNREADABLE
-    _served: str | None = None
+    _served_model: str | None = None
     # The verdicts, and the code of each id whose verdict was not accepted, both by id.
     _verdicts: dict[str, Verdict] = field(default_factory=dict)
     _codes: dict[str, str] = field(default_factory=dict)
     # The ids about which a reply had a verdict with doubtful evidence.
     _doubted: set[str] = field(default_factory=set)
-    # The ids whose verdicts are flagged, and those of them that were asked again in another request.
+    # The ids whose verdicts are flagged, and the flagged ids about which the model was asked again.
     _flagged: set[str] = field(default_factory=set)
     _flagged_and_asked: set[str] = field(default_factory=set)
     _replies_about_other_data: int = 0
@@ -146,16 +146,18 @@ class Exchange:
                 ids = {*missing[:ids_per_request]}
             elif self._verdicts:
                 ids = {*missing, *self._take_flagged()}
-            asked_ids = [id_ for id_ in units if id_ in ids], [id_ for id_ in contexts if id_ in ids]
+            asked_units = [id_ for id_ in units if id_ in ids]
+            asked_contexts = [id_ for id_ in contexts if id_ in ids]
             reply = await self._send(step, data, ids)
             is_readable = False
             if reply is not None:
                 try:
-                    content = self._parse(reply, asked_ids)
+                    content = self._parse(reply, asked_units, asked_contexts)
                     decisions, note = check(
                         content,
                         request_part,
-                        *asked_ids,
+                        asked_units,
+                        asked_contexts,
                         self.pack,
                         code=self.question.prompt.data_code,
                         earlier_verdicts=self._verdicts,
@@ -186,22 +188,29 @@ class Exchange:
         return Verdict(id=id_, value=None, text=text, code=code, reason=reason)
 
     def _take_flagged(self) -> set[str]:
-        """Return the flagged ids that were not asked again yet, and note that they are now."""
+        """Return the flagged ids that the model was not asked about again yet, and note that it is asked now."""
         ids = self._flagged - self._flagged_and_asked
         self._flagged_and_asked |= ids
         return ids
 
-    def _parse(self, reply: Reply, asked_ids: tuple[Sequence[str], Sequence[str]]) -> Mapping[str, Any]:
+    def _parse(
+        self, reply: Reply, asked_units: Sequence[str], asked_contexts: Sequence[str]
+    ) -> Mapping[str, Any]:
         """Parse a reply.
 
         Args:
             reply: The reply.
-            asked_ids: The ids of the units, and those of the contexts, that it should decide.
+            asked_units: The ids of the units that the reply should decide.
+            asked_contexts: The ids of the contexts that the reply should decide.
 
         Raises:
             UnreadableReplyError: The reply decides nothing.
         """
-        keys = [key for key, ids in zip(("sentences", "useful"), asked_ids, strict=True) if ids]
+        keys = []
+        if asked_units:
+            keys.append("sentences")
+        if asked_contexts:
+            keys.append("useful")
         data = parsing.parse(reply, keys, code=self.question.prompt.data_code)
         return with_plain_ids(data, self.question.part)
 
@@ -228,7 +237,7 @@ class Exchange:
 
     @property
     def _may_ask_again(self) -> bool:
-        """Whether another request may be sent: the last failure was one of content, and no limit is reached."""
+        """Whether another request may be sent: the last failure was about the content of a reply, and no limit is reached."""
         return (
             self._last_failure.code in CONTENT_CODES
             and self._failures <= self.max_repairs
@@ -240,7 +249,7 @@ class Exchange:
     ) -> Reply | None:
         """Send one request, and return the reply; None if no reply came.
 
-        A request equal to an earlier one is not sent. It, and a reply equal to an earlier one, set `_is_repetition`.
+        A request equal to an earlier one is not sent. Such a request, or a reply equal to an earlier one, sets `_is_repetition`.
         """
         prompt = self.question.prompt
         if self._attempt:
@@ -273,7 +282,7 @@ class Exchange:
             if self.keep_raw:
                 self._raw.append(masked(content))
             if reply.served_model:
-                self._served = served_name(reply.served_model) or self._served
+                self._served_model = served_name(reply.served_model) or self._served_model
             return reply
         self._failures += 1
         return None
@@ -293,7 +302,7 @@ class Exchange:
             usage=replace(self._usage, repeats=max(0, self._usage.calls - 1)),
             raw=tuple(self._raw),
             run=id(self.run),
-            served_model=self._served,
+            served_model=self._served_model,
             stray_ids=self._stray_ids,
             **content,
         )

@@ -60,7 +60,7 @@ class LLMJudge:
         language: The language of the prompts; None takes the sample's.
         keep_raw: Whether to keep the raw replies in ``score.metadata["raw_replies"]``.
         max_characters: The maximum number of characters of data in one request.
-        max_repairs: How often to ask again after a reply that brings nothing new.
+        max_repairs: The maximum number of times to ask again after a reply that brings nothing new.
         reuse: Whether to remember finished judgements for the rest of the process.
         evidence: ``"flag"`` keeps a yes whose evidence proves little, and flags it. ``"strict"`` makes it a no; also a yes that
             the reply or the evidence contradicts.
@@ -212,11 +212,13 @@ class LLMJudge:
             PromptedPart(request_part, render(pack, *describe_part(request_part), vote=vote))
             for request_part in parts
         ]
-        first, second = await asyncio.gather(*(self._ask_in_halves(half, pack) for half in questions))
+        first_pairs, second_pairs = await asyncio.gather(
+            *(self._ask_in_halves(half, pack) for half in questions)
+        )
         # The first outcome also bears the usage of the question that was too long.
-        (first_part, first_outcome), *others = first
+        (first_part, first_outcome), *other_pairs = first_pairs
         first_outcome = replace(first_outcome, usage=first_outcome.usage + usage)
-        return [(first_part, first_outcome), *others, *second]
+        return [(first_part, first_outcome), *other_pairs, *second_pairs]
 
     async def _remembered(
         self,
@@ -310,20 +312,22 @@ def _plan(
         request: The request.
         step: The question that must be answered.
         pack: The prompts' language.
-        votes: How often each question is asked.
+        votes: The number of times that each question is asked.
         per_context: Whether each context is asked about alone.
         characters: The maximum number of characters of data in one question.
         joint: Whether both questions may be asked in one request.
     """
-    split = partial(split_request, request, per_context=per_context, limit=characters, most_ids=MAX_IDS)
+    split_into_parts = partial(
+        split_request, request, per_context=per_context, limit=characters, most_ids=MAX_IDS
+    )
     asked_step: Step = "joint" if joint and request.units else step
-    parts = list(split(asked_step))
+    parts = list(split_into_parts(asked_step))
     if asked_step != step:
         has_split_units = any(len(part.units) != len(request.units) for part in parts)
         # If the units are split over several requests, each joint request would ask about the same contexts again.
         if has_split_units:
             asked_step = step
-            parts = list(split(asked_step))
+            parts = list(split_into_parts(asked_step))
     questions = []
     for vote in range(votes):
         for part in parts:

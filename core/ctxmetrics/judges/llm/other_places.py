@@ -128,7 +128,7 @@ def find_other_verdicts(
 
     Args:
         data: The reply, or an object within it.
-        ids: The ids that were asked.
+        ids: The ids that the model was asked about.
         pack: The prompt's language.
         depth: How deep in the reply the object stands.
 
@@ -171,10 +171,10 @@ def _read_patch(
 ) -> Iterator[OtherVerdict]:
     """Read a verdict from an operation of a JSON patch, whose path names the id."""
     path = item.get("path")
-    named = ID.findall(path) if isinstance(path, str) else []
+    ids_in_path = ID.findall(path) if isinstance(path, str) else []
     verdict = read_value(item.get("value"), pack)
-    if len(named) == 1 and named[0] in ids and verdict is not None:
-        yield OtherVerdict(named[0], verdict, place)
+    if len(ids_in_path) == 1 and ids_in_path[0] in ids and verdict is not None:
+        yield OtherVerdict(ids_in_path[0], verdict, place)
 
 
 def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
@@ -187,21 +187,27 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
     >>> find_denied_ids("Note: s4 and s5 are not supported.")
     ['s4', 's5']
     """
-    denied: list[str] = []
+    denied_ids: list[str] = []
     text = _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text[:LONGEST_TEXT].casefold()))
     for pattern in _DENIED_IDS:
         for match in pattern.finditer(text):
-            denied += ID.findall(match["ids"])
+            denied_ids += ID.findall(match["ids"])
     for match in _ONLY_IDS.finditer(text):
-        named = ID.findall(match["ids"])
-        denied += [id_ for id_ in ids if id_ not in named and id_[0] == named[0][0]]
+        supported_ids = ID.findall(match["ids"])
+        denied_ids += _list_other_ids(ids, supported_ids)
     for clause in re.split(r"[.;\n]", text):
         ids_of_clause = ID.findall(clause)
+        # The first letter of an id is its kind: s for a unit, c for a context.
         is_of_one_kind = len({id_[0] for id_ in ids_of_clause}) == 1
         statement = ID.sub(" ", clause).lstrip(" \t,;&:-*")
         if is_of_one_kind and (_DENYING_ROW.match(clause) or denies_in_other_language(statement)):
-            denied += ids_of_clause
-    return list(dict.fromkeys(denied))
+            denied_ids += ids_of_clause
+    return list(dict.fromkeys(denied_ids))
+
+
+def _list_other_ids(ids: Collection[str], named_ids: Sequence[str]) -> list[str]:
+    """List the ids of the same kind (s for a unit, c for a context) that a list of ids does not name."""
+    return [id_ for id_ in ids if id_ not in named_ids and id_[0] == named_ids[0][0]]
 
 
 def _write_ids(match: re.Match[str]) -> str:
@@ -333,21 +339,21 @@ def _list_denied_ids(
         name: The name of the list.
         value: The value under this name.
         items: The items of the value (`_list_items`).
-        ids: The ids that were asked.
+        ids: The ids that the model was asked about.
     """
-    named = [item for item in items if isinstance(item, str) and item in ids]
+    named_ids = [item for item in items if isinstance(item, str) and item in ids]
     if name in get_words("denials"):
         if isinstance(value, Mapping):  # {"s1": false, "s2": "another year"}
-            return [id_ for id_ in named if says_something(value[id_])]
-        return named
-    if isinstance(value, str) and not named:
+            return [id_ for id_ in named_ids if says_something(value[id_])]
+        return named_ids
+    if isinstance(value, str) and not named_ids:
         return find_denied_ids(value, ids)
     lines = [item for item in items if isinstance(item, str) and item not in ids]
     if lines and not isinstance(value, Mapping):
         return find_denied_ids("\n".join(lines), ids)
-    has_ids_alone = bool(named) and len(named) == len(items) and not isinstance(value, Mapping)
-    if name in get_words("yes") and has_ids_alone:
-        return [id_ for id_ in ids if id_ not in named and id_[0] == named[0][0]]
+    has_ids_alone = bool(named_ids) and len(named_ids) == len(items)
+    if name in get_words("yes") and has_ids_alone and not isinstance(value, Mapping):
+        return _list_other_ids(ids, named_ids)
     return []
 
 
@@ -379,7 +385,7 @@ def _read_list(
 
     Args:
         cells: The list.
-        ids: The ids that were asked.
+        ids: The ids that the model was asked about.
         place: The place of the list; None if the place of a verdict is the spelling of its id.
         pack: The prompt's language.
         letter: The letter of the ids in this list, if they may be written as numbers.

@@ -59,7 +59,7 @@ def find_objection(
     Args:
         cell: The entry.
         key: The key of its verdict.
-        verdict: Its verdict.
+        verdict: The verdict of the entry.
         pack: The prompt's language, for its words for yes and no.
         unit: The text of the unit that the entry is about. A reason may repeat its negation.
 
@@ -232,7 +232,7 @@ def _list_opinions_within(
 def _list_opinions_without_yes(
     cells: Sequence[Mapping[str, Any]], pack: Pack, unit: str, depth: int
 ) -> Iterator[_Opinion]:
-    """Yield the opinions of several objects, but none of them if one says yes."""
+    """Yield the opinions of several objects; if one object says yes, yield none."""
     opinions: list[_Opinion] = []
     for cell in cells:
         opinions += list_opinions(cell, frozenset(), pack, unit, depth + 1)

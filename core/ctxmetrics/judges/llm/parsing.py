@@ -165,9 +165,9 @@ def _read_text(text: str, keys: Sequence[str], code: str) -> Any:
     candidates = [reply for reply in replies if _count_valid_keys(reply, keys) == most_keys]
     has_key_outside = re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", text_outside) is not None
     if has_key_outside and len(replies) > 1:
-        return None  # a part of another answer, or one beside it
+        return None  # the text outside is a part of another answer, or another answer
     if has_key_outside:
-        return _repair(text, keys, misplaced_brace=True)  # a brace may have closed it too early
+        return _repair(text, keys, misplaced_brace=True)  # a brace may have closed the object too early
     is_unique = all(reply == candidates[0] for reply in candidates)
     if not is_unique:
         return None
@@ -185,21 +185,23 @@ def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
     """Return the reply with the right code within the values or texts of an object; None if there is none, or two different."""
     if not code:
         return None
-    found: list[Any] = []
-    values = [(data, 0)]
-    # The list grows while it is read.
+    replies: list[Any] = []
+    values = [(data, 0)]  # each value with its depth
+    # The list of values grows while the loop reads it.
     for value, depth in values:
         content = value
         if isinstance(value, str):
             content = _read_object(value)
         if isinstance(content, Mapping):
             if _count_valid_keys(content, keys) and _repeats_code(content, code):
-                found.append(content)
+                replies.append(content)
                 continue
             content = list(content.values())
         if isinstance(content, list) and depth < _MAX_WRAPPING_DEPTH:
             values += [(inner, depth + 1) for inner in content[: _MAX_WRAPPINGS - len(values)]]
-    return found[0] if found and all(reply == found[0] for reply in found) else None
+    if not replies or any(reply != replies[0] for reply in replies):
+        return None
+    return replies[0]
 
 
 def _read_object(text: str) -> Any:
@@ -252,14 +254,14 @@ def _count_valid_keys(data: Any, keys: Sequence[str]) -> int:
 
 @dataclass(slots=True)
 class _Objects:
-    """The outermost JSON objects of a text, and what stands beside them.
+    """The outermost JSON objects of a text, and the text beside them.
 
     Attributes:
         text: The text.
         keys: The keys that a reply should have.
         code: The code of the request.
-        replies: The objects with any of the keys, each with its source.
-        others: The other objects, each with its source.
+        replies: The objects with any of the keys, each with the text that it was read from.
+        others: The other objects, each with the text that it was read from.
         texts: The text outside of the replies.
     """
 

@@ -146,9 +146,11 @@ def halves(request_part: RequestPart) -> tuple[RequestPart, RequestPart] | None:
         return build(units, contexts[:middle]), build(units, contexts[middle:])
     if contexts and len(contexts[0].text) > _MIN_CUT_CHARACTERS:
         index, start, text = contexts[0]
-        first, second, *_ = _cut_at_space(index, text, len(text) // 2 + _OVERLAP_CHARACTERS, start)
-        rest = _Piece(index, second.start, text[second.start - start :])
-        return build(units, [first]), build(units, [rest])
+        limit = len(text) // 2 + _OVERLAP_CHARACTERS
+        first_piece, second_piece, *_ = _cut_at_space(index, text, limit, start)
+        # The second half reaches to the end of the text, also if this is cut into more than two pieces.
+        second_half = _Piece(index, second_piece.start, text[second_piece.start - start :])
+        return build(units, [first_piece]), build(units, [second_half])
     if len(units) > 1 and not request_part.rated:
         middle = _find_middle(units)
         return build(units[:middle], contexts), build(units[middle:], contexts)
@@ -163,10 +165,10 @@ def _to_pieces(request_part: RequestPart, texts: Mapping[str, str]) -> list[_Pie
 def _find_middle(pieces: Sequence[_Piece]) -> int:
     """Return how many of the first pieces hold half of all characters: at least one, and never all pieces."""
     half_of_characters = sum(len(piece.text) for piece in pieces) / 2
-    characters = 0
+    character_count = 0
     for count, piece in enumerate(pieces[:-1], 1):
-        characters += len(piece.text)
-        if characters >= half_of_characters:
+        character_count += len(piece.text)
+        if character_count >= half_of_characters:
             return count
     return len(pieces) - 1
 
@@ -175,8 +177,8 @@ def _build_part(
     request: JudgeRequest, units: Sequence[_Piece], contexts: Sequence[_Piece], *, rated: bool
 ) -> RequestPart:
     """Build a part of pieces, whose ids count from 1 within the part."""
-    texts: dict[str, dict[str, str]] = {"s": {}, "c": {}}
-    places: dict[str, tuple[int, int]] = {}
+    texts: dict[str, dict[str, str]] = {"s": {}, "c": {}}  # s: units, c: contexts
+    places: dict[str, tuple[int, int]] = {}  # see `RequestPart.places`
     for letter, pieces in (("s", units), ("c", contexts)):
         for number, piece in enumerate(pieces, 1):
             id_ = f"{letter}{number}"
@@ -244,8 +246,9 @@ def merge(
         texts: The texts of these units or contexts.
         answers: Every part with its verdicts, by the part's ids.
     """
-    letter = ids[0][0]
-    collected: list[list[Verdict]] = [[] for _ in ids]
+    letter = ids[0][0]  # s for units, c for contexts
+    # For each id of the request, the verdicts of all parts that were asked about it.
+    verdicts_by_index: list[list[Verdict]] = [[] for _ in ids]
     for request_part, verdicts in answers:
         # Whether a context of the part is another one, or begins later, in the request.
         has_moved = any(
@@ -254,18 +257,18 @@ def merge(
         for part_id, part_verdict in verdicts.items():
             if part_id[0] != letter:
                 continue
-            index = request_part.places[part_id][0]
+            index, _ = request_part.places[part_id]
             verdict = _move_evidence(part_verdict, request_part) if has_moved else part_verdict
             if (verdict.id, verdict.text) != (ids[index], texts[index]):
                 verdict = replace(verdict, id=ids[index], text=texts[index])
-            collected[index].append(verdict)
-    for index, id_verdicts in enumerate(collected):
+            verdicts_by_index[index].append(verdict)
+    for index, id_verdicts in enumerate(verdicts_by_index):
         if not id_verdicts:
             reason = "the context is empty" if letter == "c" else "no context holds a text"
             id_verdicts.append(Verdict(id=ids[index], value=False, text=texts[index], reason=reason))
     return tuple(
         id_verdicts[0] if len(id_verdicts) == 1 else _merge_verdicts(id_verdicts)
-        for id_verdicts in collected
+        for id_verdicts in verdicts_by_index
     )
 
 
@@ -288,10 +291,10 @@ def _merge_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
         value = True
     elif None in values:
         value = None
-    agreeing = [verdict for verdict in verdicts if verdict.value is value]
-    worst = agreeing[0]
+    agreeing_verdicts = [verdict for verdict in verdicts if verdict.value is value]
+    worst = agreeing_verdicts[0]
     if value is not None:
-        worst = max(agreeing, key=lambda verdict: FLAGS.index(verdict.code))
+        worst = max(agreeing_verdicts, key=lambda verdict: FLAGS.index(verdict.code))
     spans = [span for verdict in verdicts for span in verdict.evidence]
     spans.sort(key=attrgetter("whole"))  # of equal spans, the last one is kept: one that is whole
     by_position = {(span.context, span.start, span.end): span for span in spans}

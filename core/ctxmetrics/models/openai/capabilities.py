@@ -128,7 +128,7 @@ class Capabilities:
 
         Args:
             error: The refusal; its fields are the server's, and untrusted.
-            sent: The body that was refused.
+            sent: The request's body that the server refused.
             size: Size of the reply's schema, in characters.
             fixed_form: Whether the caller insists on the form of the reply.
         """
@@ -176,7 +176,7 @@ def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form
 
 
 def _refuses_form(error: BaseException) -> bool:
-    """Whether a server refuses the form itself, whatever the schema."""
+    """Whether a server refuses the form of the reply, whatever schema the form holds."""
     parameter = str(getattr(error, "param", None) or "").lower()
     says_form_refused = PATTERNS["refused_form"].search(str(error).lower()) is not None
     return says_form_refused and "schema" not in parameter

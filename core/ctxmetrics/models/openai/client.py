@@ -197,7 +197,8 @@ async def _read_body(response: Any) -> bytes:
     Raises:
         JudgeError: The response is a success, and its body is too long or cannot be decompressed.
     """
-    is_error = response.status_code >= _FIRST_FAILURE_STATUS  # then the body is only for the message
+    # The body of an error is read only for the message.
+    is_error = response.status_code >= _FIRST_FAILURE_STATUS
     most_bytes = _MAX_ERROR_BYTES if is_error else MOST_BYTES
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in ("", "identity", "gzip"):

@@ -39,7 +39,7 @@ class Wire(NamedTuple):
     """A form of requests and replies.
 
     Attributes:
-        path: Where requests go, behind the address.
+        path: The path of requests, behind the address of the server.
         provider: The provider whose address is the default.
         state: The name of the state in a request.
         kind: The type of a yes-or-no question, and of its answer.

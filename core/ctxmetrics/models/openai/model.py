@@ -122,9 +122,9 @@ class OpenAIModel:
         base_url: The server's address; None takes ``OPENAI_BASE_URL``, else OpenAI's.
         api_key: The key; None takes ``OPENAI_API_KEY``. Servers other than OpenAI's may need none.
         temperature: Sent where the server takes it; None: not sent.
-        seed: The same; the number of the vote is added to it.
-        max_tokens: Most tokens of a reply, thinking included; None leaves it to the server.
-        timeout: Seconds for one request; None leaves it to the run (120).
+        seed: The seed of the request, to which the number of the vote is added; None sends none.
+        max_tokens: The maximum number of tokens of a reply, thinking included; None leaves it to the server.
+        timeout: The maximum number of seconds for one request; None leaves it to the run (120).
         reply_format: ``"auto"`` finds out; ``"json_schema"``, ``"json_object"`` and ``"text"`` insist.
         extra: Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
 
@@ -210,7 +210,7 @@ class OpenAIModel:
 
     @property
     def form(self) -> Form:
-        """How replies are asked for, as far as it is known what the server takes."""
+        """The form in which replies are asked for, as far as the server's capabilities are known."""
         return capabilities_of(str(self.base_url), self.model).form(self.reply_format)
 
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -304,10 +304,10 @@ def fill_in(
 
 
 def reveal_key(key: object, base_url: object, owner: str, model: str) -> str:
-    """Return the text of a key, or a stand-in where the server asks for none.
+    """Return the text of a key, or a stand-in if the server needs no key.
 
     Raises:
-        ParameterError: There is none, and the server asks for one.
+        ParameterError: There is no key, and the server needs one.
     """
     checked_key = key if isinstance(key, Key) else Key(None)
     text = checked_key.reveal()
@@ -320,7 +320,7 @@ def reveal_key(key: object, base_url: object, owner: str, model: str) -> str:
 
 
 class _RefusedError(Exception):
-    """A server refused a request: the refusal as it came, and the failure that it is unless another request helps."""
+    """A server refused a request. It holds the refusal as it came, and the failure to raise if no other request helps."""
 
     def __init__(self, cause: Exception, problem: JudgeError) -> None:
         super().__init__()
@@ -330,17 +330,17 @@ class _RefusedError(Exception):
 
 @dataclass(slots=True)
 class _RefusalLearner:
-    """Learns from the refusals of one question what the server does not take, and remembers a refusal that says nothing.
+    """Learns from the refusals of one question what the server does not take. Remembers a refusal that does not say why.
 
     Args:
-        capabilities: What is known of the server; it learns.
+        capabilities: What is known about the server. Each refusal of the server adds to it.
         schema: The reply's schema.
         fixed_form: Whether the caller insists on the form of the reply.
 
     Attributes:
-        refusal: The refusal that was not understood; None without one.
-        doubted: The form of the request that was refused in this way: its schema may be the cause.
-        form: The form to ask in next; None: the best form.
+        refusal: A refusal that does not say why; None if there was none.
+        doubted: The form of the request that this refusal was about: the form's schema may be the cause.
+        form: The form of the next request; None takes the best form.
     """
 
     capabilities: Capabilities
@@ -413,7 +413,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
 
     Args:
         text: The body. Untrusted.
-        prompt: What was asked, to estimate tokens that the server did not count.
+        prompt: The prompt that was sent, to estimate tokens that the server did not count.
         calls: The number of requests that this answer took.
 
     Raises:

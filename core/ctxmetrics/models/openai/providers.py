@@ -24,12 +24,12 @@ class Provider:
 
     Attributes:
         key: The environment variable that holds the key.
-        base_url: Its address; a name in braces is an environment variable. Empty: that of `OpenAIModel`.
-        local: Whether it is a server on this machine, which asks for no key unless it was told to.
-        first: What to do first, besides installing ``ctxmetrics[openai]``.
+        base_url: The address of the provider; a name in braces is an environment variable. Empty: the default of `OpenAIModel`.
+        local: Whether the provider is a server on this machine. Such a server needs no key, unless it was started with one.
+        first: The first step for a user, besides installing ``ctxmetrics[openai]``.
         wire: Of decision models, the form of requests and replies.
         batches: The form of its batches; None: it has none that the library can send.
-        batch_price: What a batch costs, as a share of the ordinary price, where the provider says so.
+        batch_price: The price of a batch as a share of the ordinary price, if the provider states it.
     """
 
     key: str

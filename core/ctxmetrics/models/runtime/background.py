@@ -55,7 +55,7 @@ def background_loop() -> asyncio.AbstractEventLoop:
             thread = threading.Thread(target=_serve, args=(loop,), name="ctxmetrics", daemon=True)
             try:
                 thread.start()
-            except RuntimeError as error:  # from Python 3.12 on, none starts while the interpreter ends
+            except RuntimeError as error:  # from Python 3.12 on, if the interpreter ends
                 del _loops[os.getpid()]
                 new_loop.close()
                 raise CtxMetricsError(
@@ -199,7 +199,7 @@ async def in_thread(function: Callable[[], T]) -> T:
     from anyio import to_thread
 
     return await on_background(
-        partial(to_thread.run_sync, abandon_on_cancel=True),  # it needs a current task
+        partial(to_thread.run_sync, abandon_on_cancel=True),  # `run_sync` needs a current task
         function,
     )
 
@@ -260,7 +260,7 @@ def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) 
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped. A KeyboardInterrupt that user code raises ends its task alone, and goes to who waits for it."""
+    """Run a loop until it is stopped. A KeyboardInterrupt that user code raises ends only its task, and goes to the caller that waits for the task."""
     while True:
         with suppress(KeyboardInterrupt):
             loop.run_forever()

@@ -1,4 +1,4 @@
-"""Detect that a model is down, and stop requests to it."""
+"""Detect that a model is down, and stop the requests to this model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Breaker:
         attempts: The largest number of attempts for one request.
 
     Attributes:
-        message: Why no request is sent, or None.
+        message: The reason why no request is sent, or None.
     """
 
     max_failures: int

@@ -179,7 +179,7 @@ class VerdictCache:
     on without the cache; it is tried again every ten seconds. One object may be used from several threads, and after a fork.
 
     Args:
-        directory: Where the cache is kept, on a local disk; it is made if it does not exist.
+        directory: The directory of the cache, on a local disk; it is made if it does not exist.
         max_bytes: Size at which the oldest quarter of the judgements is dropped.
 
     Raises:
@@ -214,7 +214,10 @@ class VerdictCache:
         """Return a value or None."""
         query = "SELECT value FROM verdicts WHERE key = ?"
         row = self._run(lambda connection: connection.execute(query, (key,)).fetchone())
-        return row[0] if row and isinstance(row[0], str) else None  # else it was changed from outside
+        if not row:
+            return None
+        value = row[0]
+        return value if isinstance(value, str) else None  # another type: not written by this library
 
     def put(self, key: str, value: str) -> None:
         """Keep a value, instead of what was there."""
@@ -455,6 +458,7 @@ def _make_table(connection: sqlite3.Connection) -> None:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
+        # The second value of each row of `table_info` is the name of a column.
         columns = [row[1] for row in connection.execute("PRAGMA table_info(verdicts)")]
         if not columns and version in (0, _VERSION):
             connection.execute(_CREATE_VERDICTS)

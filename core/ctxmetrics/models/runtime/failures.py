@@ -61,7 +61,7 @@ def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> J
     """Return an `UnreadError` in place of an `UnsentError` where a request may have been sent.
 
     Args:
-        problem: What `classify` made of the exception.
+        problem: The failure that `classify` made of the exception.
         error: The exception.
         waited: Whether the client waited for anything before it raised.
     """
@@ -103,7 +103,7 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
 
     Args:
-        error: What was raised. Keys in its text are masked.
+        error: The exception that was raised. Keys in its text are masked.
         seconds: The time that the request was given, for the message; 0 if it is not known.
     """
     if seconds and isinstance(error, TimeoutError) and not str(error):
@@ -171,7 +171,7 @@ def mark_kept_connection(problem: JudgeError, error: BaseException) -> JudgeErro
     """Return a `KeptConnectionError` in place of a failure whose exception, or one that it came from, names another loop.
 
     Args:
-        problem: What `classify` made of the exception.
+        problem: The failure that `classify` made of the exception.
         error: The exception.
     """
     if not any(map(_names_another_loop, _chain(error))):
@@ -208,7 +208,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Whether asking again helps nothing: no server runs on this machine, or the client has asked again itself."""
+    """Whether asking again cannot help: no server runs on this machine, or the client itself has asked again."""
     hosts = set()
     is_refused = False
     was_retried = False
@@ -256,10 +256,10 @@ def from_status(
 
     Args:
         status: The status.
-        message: What happened, without keys.
+        message: A description of the failure, without keys.
         retry_after: Seconds the server asked to wait.
-        code: What the server calls the error.
-        details: What else it says: codes and bodies.
+        code: The server's name for the error.
+        details: What else the server says: codes and bodies.
     """
     if status >= 400:  # noqa: PLR2004 - HTTP
         overflow = _find_overflow(status, message, details, message)
@@ -301,7 +301,7 @@ def _find_overflow(
 
 
 def _read_retry_after(error: BaseException) -> float | None:
-    """Read how many seconds the server asks to wait; None if it does not say."""
+    """Read how many seconds the server asks to wait; None if the server does not say."""
     headers = getattr(getattr(error, "response", None), "headers", None) or getattr(
         error, "headers", None
     )

@@ -41,7 +41,7 @@ class Memo(Generic[T]):
     It takes no lock, so it can be used in any thread and in a forked child: each step is one operation on a dict.
 
     Args:
-        max_entries: How many answers are remembered; the least recently used one is dropped first.
+        max_entries: The maximum number of answers that are remembered; the least recently used one is dropped first.
         keep: Whether an answer is remembered; others are only shared while in flight. By default one whose ``complete``
             is false is not.
     """
@@ -102,7 +102,8 @@ class Memo(Generic[T]):
             own_call.set_result(computed)
         finally:
             del in_flight[key]
-            if not own_call.done():  # it was cancelled or failed: another call computes
+            # If the call was cancelled or failed, another call computes the answer.
+            if not own_call.done():
                 own_call.set_result(None)
         return computed, False
 

@@ -68,28 +68,30 @@ class Run:
     """The state of one run.
 
     Args:
-        max_concurrency: Requests in flight at most.
-        timeout: Seconds for one request.
-        max_calls: Requests in all, or None.
-        max_tokens: Tokens in all, or None.
-        cache: Where validated judgements are kept, or None.
-        memo: Where finished judgements are remembered; None: the process's memory.
-        ends: Whether it is one run. False: it serves what is part of no run, and a judge that is down is tried again
-            after `COOL_DOWN`.
+        max_concurrency: The maximum number of requests at the same time.
+        timeout: The maximum number of seconds for one request.
+        max_calls: The maximum number of requests in the run, or None.
+        max_tokens: The maximum number of tokens in the run, or None.
+        cache: The cache of validated judgements, or None.
+        memo: The memory of finished judgements; None takes the memory of the process.
+        ends: Whether the run has an end. False for the run of the process, which serves all calls outside of a run; there, a judge
+            that is down is tried again after `COOL_DOWN`.
         max_failures: See `Breaker`.
         quota: Limits by the minute, beside the bound of the requests in flight.
-        attempts: How often one request is sent at most, but at least once; without an answer in time,
-            `TIMEOUT_ATTEMPTS` times at most. None: `ATTEMPTS`, not counting refusals for overload for as long as
+        attempts: The maximum number of times that one request is sent; it is sent at least once. If the answer does not come in
+            time, the maximum is `TIMEOUT_ATTEMPTS`. None takes `ATTEMPTS`, and refusals for overload do not count for as long as
             `OVERLOAD_PATIENCE`.
 
     Attributes:
-        breakers: Those of its models, by the models' identities.
+        breakers: The circuit breakers of the run's models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
         token_limits: The maximum number of tokens that a model takes, by the model's identity, where its server stated it.
-        question_limits: The most questions that a decision model takes in one request, by its identity, where it refused more.
-        tokenizers: What short requests show about the models' tokenizers, by the models' identities.
-        last_reply: The last reply of a server, where our own client read it.
-        unusable: In a run that ends, the last judgements whose replies stayed bad: another metric does not pay for them again.
+        question_limits: The maximum number of questions in one request to a decision model that has refused more, by the model's
+            identity.
+        tokenizers: Facts about the models' tokenizers that short requests have shown, by the models' identities.
+        last_reply: The last reply of a server that the library's own client read.
+        unusable: In a run that ends, the last judgements whose replies stayed bad, by their keys. Another metric that needs the
+            same judgement does not ask again.
     """
 
     max_concurrency: int = DEFAULT_CONCURRENCY
@@ -228,8 +230,8 @@ class Run:
         """Whether a request is not sent again.
 
         Args:
-            failures: How often it failed, by reason code.
-            first_refused_at: When it was first refused for overload.
+            failures: The number of failures of the request, by reason code.
+            first_refused_at: The time at which the request was first refused for overload.
         """
         if failures["timeout"] >= TIMEOUT_ATTEMPTS:
             return True
@@ -247,7 +249,7 @@ class Run:
         """Send one request, once.
 
         Args:
-            name: The identity of what is asked.
+            name: The identity of the model that is asked.
             ask: Sends the request; returns a dataclass with ``usage``, or raises a `JudgeError`.
             tokens: Tokens of the request, as estimated.
             local: Whether the server is on this machine or a private address.
@@ -273,26 +275,26 @@ class Run:
             async with limiter.slot() as sent_at:
                 if self.quota is not None:
                     await self.quota.enter(tokens)
-                spent = Usage()
+                usage = Usage()
                 if trial is None and breaker.message:
-                    breaker.check()  # it has opened meanwhile
+                    breaker.check()  # the breaker may have opened meanwhile
                 try:
                     if self.max_calls is not None or self.max_tokens is not None:
                         self.take_call()
                     reply = await ask()
-                    spent = reply.usage
+                    usage = reply.usage
                 except JudgeError as problem:
-                    spent = problem.usage
+                    usage = problem.usage
                     self._note_failure(problem, name, limiter, sent_at)
                     raise
                 except (BudgetExceededError, ParameterError):
                     raise
                 except BaseException:
-                    self.usage += Usage(calls=1)  # cancelled: it was sent all the same
+                    self.usage += Usage(calls=1)  # the call was cancelled after the request was sent
                     raise
                 finally:
                     if self.quota is not None:
-                        self.quota.count(spent.total_tokens - tokens)
+                        self.quota.count(usage.total_tokens - tokens)
                 breaker.answered()
                 self._warned_of_wait = False
                 self.usage += reply.usage
@@ -310,7 +312,7 @@ class Run:
         self.problem = problem if self.ends else None
         self.usage += problem.usage
         if isinstance(problem, KeptConnectionError):
-            return  # it says nothing about the server
+            return  # the failure says nothing about the server
         breaker = self.breaker_of(name)
         if retry_after_too_long(problem) and not self._warned_of_wait:
             self._warned_of_wait = True  # once, until the server answers again
@@ -334,8 +336,7 @@ class Run:
         """Count one more request against the budget, before it is sent.
 
         Args:
-            sent: Requests that were sent before for the same reply; they are counted in the usage in
-                any case.
+            sent: The number of requests that were already sent for the same reply. They count in the usage in any case.
 
         Raises:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
@@ -350,21 +351,21 @@ class Run:
         self._calls_taken += 1
 
     def count_earlier(self, usage: Usage, unanswered: int) -> None:
-        """Count against the budget what was paid before this run, and requests that were sent and are not answered yet."""
+        """Count the usage from before this run against the budget, and the requests that are sent but not yet answered."""
         self.usage += usage
         self._calls_taken += usage.calls + unanswered
 
 
 _current: ContextVar[Run | None] = ContextVar("ctxmetrics_run", default=None)
 _breaker_owner: ContextVar[object | None] = ContextVar("ctxmetrics_owner", default=None)
-# The run for all that is part of no run.
+# The run of the process, for all calls outside of a run.
 _process_run = Run()
 # The breakers of each owner, by the owner's id, while the owner exists.
 _breakers_by_owner: dict[int, dict[str, Breaker]] = {}
 
 
 def current_run() -> Run:
-    """Return the run this code is part of; outside of any, the process's."""
+    """Return the run that this code is part of; outside of all runs, the run of the process."""
     return _current.get() or _process_run
 
 
@@ -384,7 +385,7 @@ def using(run: Run) -> AbstractContextManager[Run]:
 
 
 def breaker_scope(owner: object | None) -> AbstractContextManager[object]:
-    """Set the owner of all that is judged in the block, if it is part of no run.
+    """Set the owner of all judgements in the block, if the block is part of no run.
 
     The knowledge that a judge is down belongs to this owner, and ends with the object.
 

@@ -27,7 +27,7 @@ class Edit(NamedTuple):
     Attributes:
         start: The position of its first character.
         end: The position behind its last character.
-        text: What a reader sees in its place.
+        text: The text that a reader sees in place of the stretch.
         partner: The position of the other mark of a pair, such as the closing one of an opening mark; -1 if there is none.
         is_hidden: Whether the stretch states nothing: a comment, a script, struck text.
     """
@@ -142,7 +142,7 @@ class FoundMarkup:
         for edit in sorted([*edits, *covering_edits]):
             if edit.start >= covered_until:
                 merged.append(edit)
-            elif edit.end > covered_until:  # it overlaps: keep the rest
+            elif edit.end > covered_until:  # the edit overlaps the one before: its rest is kept
                 merged.append(edit._replace(start=covered_until))
             covered_until = max(covered_until, edit.end)
         return tuple(merged)

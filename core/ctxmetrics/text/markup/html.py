@@ -227,7 +227,7 @@ def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
 
 
 def _read_unseen_element(markup: FoundMarkup, tag: re.Match[str], name: str) -> int:
-    """Drop an element of which nothing is seen, with its content, and return its end; 0 if it is seen."""
+    """Drop an element of which a reader sees nothing, with its content. Return its end; 0 if a reader sees it."""
     is_hidden = _is_hidden(markup, tag, name)
     is_unseen = name in _UNSEEN and _SHOWN_PARAMETER not in tag["attributes"]
     if not is_hidden and not is_unseen:

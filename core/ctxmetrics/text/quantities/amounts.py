@@ -115,8 +115,8 @@ def read_number(text: str, start: int) -> Value | None:
         amount = _shorten(f"{sign}{number}.{cents['cents']}")
         return build_amount(cents.end(), amount, MONEY[cents["sign"]])
     number = sign + _shorten(number)
-    named = _find_unit(text, place, number, currency)
-    return _read_unit(text, place, number, currency, named)
+    unit_and_end = _find_unit(text, place, number, currency)
+    return _read_unit(text, place, number, currency, unit_and_end)
 
 
 def _read_sign(text: str, start: int) -> tuple[str, int]:
@@ -133,22 +133,22 @@ def _read_sign(text: str, start: int) -> tuple[str, int]:
 
 
 def _read_unit(
-    text: str, place: int, number: str, currency: Unit | None, named: tuple[Any, int] | None
+    text: str, place: int, number: str, currency: Unit | None, unit_and_end: tuple[Any, int] | None
 ) -> Value:
     """Read a number with its scale and its unit.
 
     Args:
         text: The text.
-        place: Where the digits end.
+        place: The position at which the digits end.
         number: The number.
-        currency: The currency before it, if there is one.
-        named: The scale or the unit behind the number, and where it ends (`_find_unit`).
+        currency: The currency before the number, if there is one.
+        unit_and_end: The scale (a `Decimal`) or the unit behind the number, and the position at which it ends (`_find_unit`).
     """
     digits_end = place
     is_scaled = False
-    if named is not None and isinstance(named[0], Decimal):
+    if unit_and_end is not None and isinstance(unit_and_end[0], Decimal):
         is_scaled = True
-        factor, place = named
+        factor, place = unit_and_end
         number = _write_as_decimal(number)
         place = skip_mark(text, place, ". ")  # 5 Mio. Euro
         joint = _OF_MONEY.match(text, place)
@@ -156,19 +156,22 @@ def _read_unit(
             place = joint.end()
         if _is_certain(number):
             number = write_number(Decimal(number) * factor)
-        named = name_at(text, place, MEASURES)
-    elif named is None and "." in number and _is_certain(number) and _THOUSANDS.match(text, place):
+        unit_and_end = name_at(text, place, MEASURES)
+    elif (
+        unit_and_end is None and "." in number and _is_certain(number) and _THOUSANDS.match(text, place)
+    ):
         is_scaled = True
         number = write_number(Decimal(number) * 1000)
         place += 1
     unit = currency
-    if named is not None:
-        named_unit, unit_end = named
+    if unit_and_end is not None:
+        named_unit, unit_end = unit_and_end
         is_unit = _is_unit_of(text, place, unit_end) and currency in {None, named_unit}
         if is_unit and named_unit.kind == _TIMES_KIND:
             is_unit = _is_occasion(text, place, unit_end)
         if is_unit:
-            unit, place = named
+            unit = named_unit
+            place = unit_end
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _YEAR.fullmatch(number):
         return build_amount(digits_end, number, None)  # в 1890 году
     if unit is not None and unit.factor == _MONTHS_OF_YEAR and _OLD.match(text, place):
@@ -185,7 +188,7 @@ _ATTACHED = re.compile(r"(?<=\d)(?:in|(?<!\d\d\d)p)(?![^\W_])")
 
 
 def _find_unit(text: str, place: int, number: str, currency: Unit | None) -> tuple[Any, int] | None:
-    """Return the unit or the scale behind a number, and where it ends."""
+    """Return the unit or the scale behind a number, and the position at which it ends."""
     if currency is not None:  # $5m
         return name_at(text, place, SHORT_SCALES) or name_at(text, place, SCALES_AND_MEASURES)
     attached = _ATTACHED.match(text, place) if number.isdecimal() else None
@@ -419,7 +422,7 @@ def _terms(fraction: re.Match[str]) -> tuple[str, str]:
 
 
 def _ungroup(number: str) -> str:
-    """Return a number without the marks of its thousands: the last mark, if it is another one, begins the fraction."""
+    """Return a number without the marks of its thousands. If the last mark differs from the others, it begins the fraction."""
     marks = [character for character in number if not character.isdecimal()]
     whole = number
     fraction = ""

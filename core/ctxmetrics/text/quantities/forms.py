@@ -14,11 +14,11 @@ class Quantity(NamedTuple):
     """A quantity of a text.
 
     Attributes:
-        start: Its first character.
+        start: The position of the quantity's first character.
         end: The position behind its last character.
-        kind: What it measures: ``time``, ``date``, ``ratio``, ``money``, ``code``, or the base of its unit. Two quantities
+        kind: What the quantity measures: ``time``, ``date``, ``ratio``, ``money``, ``code``, or the base of its unit. Two quantities
             of one kind can contradict each other.
-        key: Its value; equal for equal values.
+        key: The value of the quantity; equal for equal values.
         parts: The keys of coarser quantities that it holds.
     """
 
@@ -30,7 +30,7 @@ class Quantity(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A unit: the base that it is counted in, and how many of them it is."""
+    """A unit: its base, and the number of bases in one unit. An hour is 3,600 seconds."""
 
     base: str
     factor: Decimal

@@ -26,7 +26,7 @@ class SpokenTime(NamedTuple):
     Attributes:
         begin: The index of its first word.
         end: The index behind its last word.
-        key: Its hours and minutes in digits, such as ``09:30``.
+        key: The hours and minutes of the time in digits, such as ``09:30``.
     """
 
     begin: int
@@ -339,7 +339,7 @@ def _read_elided(chunks: Sequence[str], index: int, first: str) -> tuple[int, Se
 def _read_sum(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]] | None:
     """Read a number with hundreds: two hundred and five, ciento veinte, two thousand five hundred."""
     thousands = 0
-    group = 0  # what is below a thousand
+    group = 0  # the part of the number below a thousand
     has_hundreds = False
     end = index
     previous = ""

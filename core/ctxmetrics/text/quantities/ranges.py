@@ -68,7 +68,7 @@ _SHARE = re.compile(r"\d{1,9}(?:\.\d{1,2})?")
 
 
 def _skip_joint(text: str, end: int, word_before: str) -> int:
-    """Return where the second value of a range begins; the end of the text if there is no second value."""
+    """Return the position of the second value of a range; the end of the text if there is no second value."""
     joint = _TO.match(text, end)
     if joint is None and word_before in _BETWEEN:
         joint = _AND.match(text, end)

@@ -55,7 +55,7 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
 
     Args:
         text: The text.
-        start: Where it begins.
+        start: The position at which the time begins.
         word_before: The word before it, which may say that an hour is meant: at, um, à.
     """
     if text[start : start + 3].isdecimal() and len(text) > start + 2:
@@ -124,7 +124,7 @@ def _read_military(text: str, start: int, word_before: str) -> Value | None:
 
 
 def _read_half_before(text: str, start: int) -> tuple[bool | None, int]:
-    """Return whether what stands before a time says that it is after noon, and where the time begins."""
+    """Return whether the words before a time say that it is after noon, and the position at which the time begins."""
     if text[start] < "\u2e80":
         return None, start
     for name in DAY_PARTS_BEFORE:
