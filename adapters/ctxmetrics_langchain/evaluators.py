@@ -91,11 +91,11 @@ class RetrievalEvaluator(RunEvaluator):
 
     @property
     def feedback_keys(self) -> list[str]:
-        """One key a metric: its name, unless another was given."""
+        """One key for each metric: the metric's name, unless another key was given."""
         return list(self.wrappers)
 
     async def _ascores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
-        """Score a record, one score a key; a metric that fails leaves the others alone.
+        """Score a record, one score for each key. A metric that fails does not affect the others.
 
         Args:
             record: A mapping with sides, or with the fields themselves.

@@ -19,7 +19,7 @@ class UploadedRunnable(Runnable[dict[str, Any], Any]):
     """A runnable whose runs, and those below, are uploaded only where LangSmith uploads.
 
     Args:
-        runnable: The runnable that runs.
+        runnable: The runnable to run.
     """
 
     def __init__(self, runnable: RunnableLambda[dict[str, Any], Any]) -> None:

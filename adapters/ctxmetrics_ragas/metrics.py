@@ -208,7 +208,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             self._wrap()  # raises if a package or a provider of events is missing
         self.name: str = name or adapting.rename(core, self.framework_name)
         self.allowed_values: Any = (0.0, core.convention_data.scale)
-        # As in Ragas' own metrics, the question is named if the metric uses it: code passes these columns on. It may be absent.
+        # As in Ragas' own metrics, the question is a column if the metric uses it, because code passes these columns on. A sample may
+        # lack the question.
         question = {"user_input"} if "user_input" in core.uses else set()
         self._required_columns = {
             MetricType.SINGLE_TURN: {*core.requires, *question},
@@ -216,7 +217,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         }
 
     def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
-        """Return the columns that a data set must have, or those that the metric reads."""
+        """Return the columns that a data set must have, or the columns that the metric reads."""
         optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
         return {
             MetricType.SINGLE_TURN.name: {*self.core.requires} | optional,

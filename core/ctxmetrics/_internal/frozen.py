@@ -33,8 +33,8 @@ _MUTATING_METHODS = (
     "setdefault",
     "update",
 )
-for _changing in _MUTATING_METHODS:
-    setattr(FrozenDict, _changing, _refuse)
+for _method_name in _MUTATING_METHODS:
+    setattr(FrozenDict, _method_name, _refuse)
 
 EMPTY = FrozenDict({})
 

@@ -165,9 +165,8 @@ def remember_api_keys_of(thing: object) -> None:
         owner = pending.popleft()
         if id(owner) in visited:
             continue
-        visited[id(owner)] = (
-            owner  # kept alive: the id of an object that is deleted may become another object's
-        )
+        # The object is kept alive: the id of a deleted object may become the id of another one.
+        visited[id(owner)] = owner
         for name, value in _read_parts(owner):
             with suppress(Exception):  # an object of another library may raise anything
                 pending.extend(_remember_value(name, value))

@@ -8,7 +8,7 @@ decides what an undefined value means.
   can give a recall of 1.5.
 - Lists of retrieved things are in rank order, best first.
 - ``k`` counts from the top. A ``k`` beyond the end is the whole list; ``k=0`` looks at nothing.
-- ``None`` means that the formula is 0/0 there. No function returns NaN.
+- ``None`` is the value of a formula that is 0/0. No function returns NaN.
 - Sums run over doubles in rank order, then there is one division, so the same verdicts give the same bits on
   every Python: the built-in ``sum`` rounds differently since 3.12.
 """

@@ -32,16 +32,17 @@ class NLIPreset:
 
     Attributes:
         model: The name of the model on the Hugging Face hub.
-        text: The one text that it reads. ``{premise}`` is the retrieved text, ``{claim}`` the unit, ``{end}`` the tokenizer's
+        text: The one text that the model reads. ``{premise}`` is the retrieved text, ``{claim}`` the unit, ``{end}`` the tokenizer's
             mark for the end of a text.
         supported: The number of the output that means "supported".
-        piece_tokens: Words and punctuation marks in one piece of a context at most: about what its authors cut to.
-        max_tokens: Tokens that it reads at most.
+        piece_tokens: The maximum number of words and punctuation marks in one piece of a context. The model's authors cut to
+            about this length.
+        max_tokens: The maximum number of tokens that the model reads.
         published: The published figure of the model, with its data set and setting.
         source: The address at which the figure stands.
         licence: The licence of the model, as its authors state it.
-        tokenizer: The model whose tokenizer it uses; empty: its own.
-        remote_code: Whether loading it runs code from the hub.
+        tokenizer: The model whose tokenizer is used; empty: the model's own.
+        remote_code: Whether loading the model runs code from the hub.
     """
 
     model: str
@@ -121,23 +122,24 @@ class PresetPredictor:
 
     Attributes:
         preset: The preset.
-        revision: The revision of its model on the hub.
+        revision: The revision of the preset's model on the hub.
     """
 
     preset: NLIPreset
     revision: str
     _pipeline: Any = field(default=None, repr=False)
     _problem: Exception | None = field(default=None, repr=False)
-    _loading: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _load_lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _share_predictor, (self.preset, self.revision)
 
     def __call__(self, pairs: Sequence[TextPair]) -> list[float | PairFailure]:
         """Return the probability that each premise states its claim."""
-        with self._loading:
+        with self._load_lock:
             if self._problem is not None:
-                raise self._problem.with_traceback(None)  # else it grows by every batch that it fails
+                # The traceback would grow with every batch that fails.
+                raise self._problem.with_traceback(None)
             if self._pipeline is None:
                 try:
                     self._pipeline = self._load()
@@ -150,7 +152,7 @@ class PresetPredictor:
         """Load the model, and check that its output tells a stated claim from one that is not.
 
         Raises:
-            JudgeError: It does not, so that no verdict of it means anything.
+            JudgeError: The output does not, so that no verdict of the model means anything.
         """
         transformers: Any = import_module("transformers")
         load_tokenizer = transformers.AutoTokenizer.from_pretrained

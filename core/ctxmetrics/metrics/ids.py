@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _MAX_GRADE = 1e9
-# What a missing id becomes where a table is written as text.
+# The texts that a missing id becomes when a table is written as text.
 _LIKE_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})
 
 

@@ -242,8 +242,8 @@ class DecisionModel(Protocol):
     """A model that answers yes-or-no questions about a state with probabilities.
 
     Attributes:
-        identity: Provider, model name and what else changes its answers. It is part of every cache key; it holds no
-            key and no address with a password.
+        identity: The provider, the model's name, and all else that changes the model's answers. The identity is part of every
+            cache key; it holds no API key and no address with a password.
     """
 
     @property

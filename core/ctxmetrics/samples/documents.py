@@ -84,16 +84,16 @@ def text_of(item: Any) -> Any:
                 )
             if type(text) is list:
                 break
-    first = None
+    first_value_of_text_key = None
     for path in _TEXT_PATHS:
         value = look_up(document, path)
         if type(value) is list:
             value = join_parts(value) or value
         if isinstance(value, str):
             return value
-        if first is None and path in TEXT_KEYS:
-            first = value
-    return first
+        if first_value_of_text_key is None and path in TEXT_KEYS:
+            first_value_of_text_key = value
+    return first_value_of_text_key
 
 
 def _text_beside_title(document: dict[Any, Any], key: str, text: str) -> str:
@@ -259,7 +259,7 @@ def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
 
     Args:
         items: The documents, or objects with an id and a grade.
-        ids: Their ids.
+        ids: The ids of the documents or objects, in their order.
     """
     if not isinstance(ids, (list, tuple)) or len(ids) != len(items):
         return {}
@@ -270,14 +270,14 @@ def grades_of(items: Sequence[Any], ids: Any) -> dict[str, float]:
         if grade is not None and id_ is not None:
             id_text = str(whole_number(id_))
             grades[id_text] = max(grade, grades.get(id_text, 0.0))
-    has_several_grades = any(grade != 1 for grade in grades.values())
-    return grades if has_several_grades else {}
+    has_other_grade_than_one = any(grade != 1 for grade in grades.values())
+    return grades if has_other_grade_than_one else {}
 
 
 def _read_grades(items: Sequence[Any]) -> list[float | None]:
     """Read the relevance grade of each item; None for an item without one.
 
-    Some names, such as "score", may mean something else. They count as grades if all items have a small whole number there.
+    Some names, such as "score", may mean something else. Their values count as grades if all items have a small whole number there.
     """
     if all(isinstance(item, str) for item in items):  # the usual case
         return [None] * len(items)
@@ -447,7 +447,7 @@ def first_value_at(item: Any, keys: Iterable[str]) -> Any:
 
 @cache
 def _with_first_steps(keys: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return keys and paths, each with its first step."""
+    """Return each key or path together with its first step."""
     return [(key, key.partition("[")[0].partition(".")[0]) for key in keys]
 
 

@@ -77,10 +77,10 @@ def _without_punctuation(text: str) -> str:
 def phrase_kind(text: str) -> Kind:
     """Return the kind of a reference that names no fact; an empty text for any other reference.
 
-    - ``refusal``: it says that there is no answer; `ctxmetrics.samples.refusals` has the form.
-    - ``mark``: the same in a word that fills an empty cell, and may be an answer: "None", "Unknown".
-    - ``unsure``: it may be a refusal, or is one beside a statement. It counts as a statement.
-    - ``yes_no``: a yes or a no and nothing else.
+    - ``refusal``: the reference says that there is no answer; see `ctxmetrics.samples.refusals`.
+    - ``mark``: the reference is a word that fills an empty cell, and may be an answer: "None", "Unknown".
+    - ``unsure``: the reference may be a refusal, or is a refusal beside a statement. It counts as a statement.
+    - ``yes_no``: the reference is a yes or a no and nothing else.
     """
     if len(text) <= _MAX_PHRASE_CHARACTERS:
         if text.strip() in _cased_marks():

@@ -98,8 +98,8 @@ class Value(NamedTuple):
     """A phrase of a text that has a contrary, such as "all" or "some".
 
     Attributes:
-        group: The name of the group of values that it belongs to, such as that of all, some and none.
-        value: The name of its value in the group.
+        group: The name of the phrase's group. "all", "some" and "none" are values of one group, and contrary to each other.
+        value: The name of the phrase's value in the group.
         beside: The keys of the words that the phrase is about; empty if it may be any word.
         spelling: The phrase as the text writes it.
     """
@@ -155,7 +155,7 @@ def _are_contrary(group: str, value: str, other: str) -> bool:
 
 
 def _get_forms(words: Sequence[Token]) -> Sequence[str]:
-    """Return the form of each word that is compared with the lists: its folded form, or the stem of a Cyrillic word.
+    """Return the form of each word for comparison with the lists: its folded form, or the stem of a Cyrillic word.
 
     Cyrillic words have too many endings to list.
     """
@@ -404,7 +404,7 @@ def _find_content_before(words: Sequence[Token], first: int, is_content: Sequenc
 
 
 class Bound(NamedTuple):
-    """What a phrase says of a number.
+    """Whether a phrase makes a number the least or the most: "at least 5".
 
     Attributes:
         is_least: Whether the number is the least; else it is the most.

@@ -382,11 +382,11 @@ def list_keys(words: Sequence[Token]) -> list[str]:
 
 
 def split_date(key: str) -> tuple[str, Sequence[str], str]:
-    """Return how a date with a year may stand apart from its year: the day and month here, the year elsewhere.
+    """Split the key of a date with a year, because a text may have the year in another place than the day and month.
 
     Returns:
-        The year; the keys of which one stands for the day and month, or for the month; a key that the sentences with
-        it do not have, since the date there has a year of its own. Empty texts for what is not a date with a year.
+        The year; keys of which one stands for the day and month, or for the month alone; and the key of the month with another
+        year, which sentences with the month must not have. All are empty if the key is no date with a year.
     """
     if key[4:5] != "-" or _DATED.fullmatch(key) is None:
         return "", (), ""  # the usual case

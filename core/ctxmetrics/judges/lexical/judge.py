@@ -88,11 +88,11 @@ class LexicalJudge(Rules):
     name: str = field(init=False, repr=False, compare=False)
     """``lexical``, with the parameters that are not the default."""
     warnings: tuple[str, ...] = field(default=(LABEL,), init=False, repr=False, compare=False)
-    """What it is, and where its measured agreement with people is written."""
+    """What this judge is, and the page with its measured agreement with people."""
     waits: ClassVar[bool] = False
-    """It waits for nothing, so that a sync call needs no other thread."""
+    """The judge waits for nothing, so that a sync call needs no other thread."""
     judges_stages_alone: ClassVar[bool] = True
-    """It judges each stage of a retrieval alone, which costs nothing; other judges are asked once about all stages."""
+    """The judge judges each stage of a retrieval alone, which costs nothing; other judges are asked once about all stages."""
 
     def __post_init__(self) -> None:
         check_number("LexicalJudge: max_sentences", self.max_sentences, 1, whole=True)

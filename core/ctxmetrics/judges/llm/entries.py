@@ -61,7 +61,7 @@ def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mappin
         data: The reply.
         request_part: The units and contexts that the request showed.
     """
-    changed: dict[str, Any] = {}
+    corrected_lists: dict[str, Any] = {}
     for key, letter, ids in (
         ("sentences", "s", request_part.units),
         ("useful", "c", request_part.contexts),
@@ -70,22 +70,22 @@ def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mappin
         if not isinstance(entries, Mapping) or all(str(name).strip() in ids for name in entries):
             continue  # the usual case
         spellings = Counter(read_id(name, letter) for name in entries)
-        changed[key] = {}
+        corrected_lists[key] = {}
         for name, entry in entries.items():
             id_ = read_id(name, letter)
             is_known = id_ in ids and spellings[id_] == 1
-            changed[key][id_ if is_known else name] = entry
-    return {**data, **changed} if changed else data
+            corrected_lists[key][id_ if is_known else name] = entry
+    return {**data, **corrected_lists} if corrected_lists else data
 
 
 def count_strays(data: Mapping[str, Any], request_part: RequestPart, contexts: Collection[str]) -> int:
     """Count the ids of a reply that were not asked about. Their entries decide nothing."""
-    strays = 0
+    stray_count = 0
     for key, ids in (("sentences", request_part.units), ("useful", contexts)):
         entries = data.get(key)
         if isinstance(entries, Mapping):
-            strays += len([name for name in entries if str(name).strip() not in ids])
-    return strays
+            stray_count += len([name for name in entries if str(name).strip() not in ids])
+    return stray_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def find_objection(
     for opinion in list_opinions(cell, KEYS_OF_ENTRY | {key}, pack, unit):
         if opinion.verdict is not verdict and not is_aside(opinion, key):
             return f"{opinion.key}: {opinion.value}"[:LONGEST_SHOWN]
-    # A model may quote what speaks against a yes.
+    # A model may say yes, and say about a quote that it does not support the yes.
     pieces = cell.get("evidence")
     if not verdict or not isinstance(pieces, (list, tuple)):
         return None

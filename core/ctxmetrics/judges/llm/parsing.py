@@ -391,7 +391,7 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
         return None
     is_balanced = text.count("{") == text.count("}")
     unclosed_braces = _count_unclosed_braces(text)
-    # One brace too many or too few is a slip; with another difference the reply is cut off behind an entry.
+    # One brace too many or too few is a small mistake. If more braces are missing, the reply is cut off behind an entry.
     is_one_brace_off = abs(unclosed_braces) == 1
     is_cut_off = not is_balanced and not is_one_brace_off
     if is_cut_off or _DENYING_COMMENT.search(_STRING.sub('""', text)):

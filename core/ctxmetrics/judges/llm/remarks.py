@@ -317,13 +317,18 @@ def denies(reason: str, unit: str = "") -> bool:
 
 def _denies_in_first_clause(text: str) -> bool:
     """Whether the first clause of an English reason says that nothing states the sentence, and no other clause revokes it."""
-    first, *others = _CLAUSE_END.split(text)
-    denial = _DENYING_CLAUSE.search(first)
+    first_clause, *other_clauses = _CLAUSE_END.split(text)
+    denial = _DENYING_CLAUSE.search(first_clause)
     if denial is None or _CONCLUDES_YES.search(text):
         return False
-    if _STATES.search(first[: denial.start()]) or _is_double_negation(first):
+    if _STATES.search(first_clause[: denial.start()]) or _is_double_negation(first_clause):
         return False
-    return not any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in others)
+    return not _has_stating_clause(other_clauses)
+
+
+def _has_stating_clause(clauses: Sequence[str]) -> bool:
+    """Whether a clause says that a context states something, and does not negate it."""
+    return any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in clauses)
 
 
 def _is_double_negation(clause: str) -> bool:
@@ -334,16 +339,17 @@ def _is_double_negation(clause: str) -> bool:
 
 def denies_in_other_language(text: str) -> bool:
     """Whether the first clause of a reason in another language than English says that the contexts do not state something."""
-    first = _CLAUSE_END.split(text)[0]
-    words = [fold(word) for word in _SPACED_WORD.findall(first)]
+    first_clause = _CLAUSE_END.split(text)[0]
+    words = [fold(word) for word in _SPACED_WORD.findall(first_clause)]
     if not _ENGLISH_WORDS.isdisjoint(words):
         return False
     for language, stems in WORDS["statements"].items():
         if any(turn in text for turn in WORDS["other_turns"].get(language, ())):
             continue
-        if any(stem in first for stem in WORDS["oppositions"]):
+        if any(stem in first_clause for stem in WORDS["oppositions"]):
             continue
-        if _has_negation(first, words, language) and any(stem in first for stem in stems):
+        states_something = any(stem in first_clause for stem in stems)
+        if states_something and _has_negation(first_clause, words, language):
             return True
     return False
 
@@ -353,11 +359,13 @@ def _has_negation(text: str, words: Sequence[str], language: str) -> bool:
     negations = WORDS["other_negations"].get(language, ())
     if language in _LANGUAGES_WITHOUT_SPACES:
         return any(negation in text for negation in negations)
-    denying = get_word_list("negations", language) | frozenset(map(fold, negations))
-    no_negation = get_word_list("no_negation_before", language)
-    denying -= get_words("without")
+    negation_words = get_word_list("negations", language) | frozenset(map(fold, negations))
+    negation_words -= get_words("without")
+    # Before one of these words, a negation denies nothing: "not only".
+    words_after_no_negation = get_word_list("no_negation_before", language)
     for place, word in enumerate(words):
-        if word in denying and no_negation.isdisjoint(words[place + 1 : place + 2]):
+        next_word = words[place + 1 : place + 2]
+        if word in negation_words and words_after_no_negation.isdisjoint(next_word):
             return True
     return False
 
@@ -381,11 +389,11 @@ def _begins_with_denial(text: str) -> bool:
     )
     if beginning is None or _CONCLUDES_YES.search(conclusion):
         return False
-    first, *others = _CLAUSE_END.split(conclusion[len(beginning) :])
-    if _OPPOSES.search(first) or any(stem in first for stem in WORDS["oppositions"]):
+    first_clause, *other_clauses = _CLAUSE_END.split(conclusion[len(beginning) :])
+    if _OPPOSES.search(first_clause) or any(stem in first_clause for stem in WORDS["oppositions"]):
         return False
     # "Not stated in c1, stated in c2."
-    if any(_CONTEXT_STATES.search(clause) and not _DIFFERS.search(clause) for clause in others):
+    if _has_stating_clause(other_clauses):
         return False
     words = re.findall(r"\w+", conclusion)
     takes_back = not (get_words("turns") | get_words("other_contexts")).isdisjoint(words)

@@ -209,7 +209,8 @@ def _find_refused(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     return None
 
 
-# By process, endpoint and model: a forked child must not wait for a discovery of its parent.
+# What is known about each server. The key is the process, the endpoint and the model: a forked child must not wait until its parent
+# has found something out.
 _known: dict[tuple[int, str, str], Capabilities] = {}
 
 
@@ -221,7 +222,7 @@ def capabilities_of(endpoint: str, model: str) -> Capabilities:
 
 @lru_cache(maxsize=256)
 def response_format(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the field of a request that asks for JSON of a reply's schema, as `ctxmetrics.prompts` has them: strict."""
+    """Return the field of a request that asks for JSON with exactly a reply's schema (`ctxmetrics.prompts`)."""
     return {
         "type": "json_schema",
         "json_schema": {"name": model.__name__, "strict": True, "schema": model.model_json_schema()},

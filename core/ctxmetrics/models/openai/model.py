@@ -380,7 +380,7 @@ def request_body(
     capabilities: Capabilities,
     form: Form | None = None,
 ) -> dict[str, Any]:
-    """Build the fields of a request that a server with these capabilities takes; ``form`` None: in the best form."""
+    """Build the fields of a request that a server with these capabilities takes. If ``form`` is None, the best form is used."""
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
     if "system" in capabilities.refused:
         messages = [{"role": "user", "content": prompt.text}]

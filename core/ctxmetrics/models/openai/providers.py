@@ -27,8 +27,8 @@ class Provider:
         base_url: The address of the provider; a name in braces is an environment variable. Empty: the default of `OpenAIModel`.
         local: Whether the provider is a server on this machine. Such a server needs no key, unless it was started with one.
         first: The first step for a user, besides installing ``ctxmetrics[openai]``.
-        wire: Of decision models, the form of requests and replies.
-        batches: The form of its batches; None: it has none that the library can send.
+        wire: The form of requests and replies, for decision models.
+        batches: The form of the provider's batches; None: the library can send it no batches.
         batch_price: The price of a batch as a share of the ordinary price, if the provider states it.
     """
 

@@ -205,14 +205,14 @@ async def in_thread(function: Callable[[], T]) -> T:
 
 
 async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Await a coroutine function in the running loop, or on the library's where asyncio does not know the running task.
+    """Await a coroutine function in the running loop; if asyncio does not know the running task, on the library's own loop.
 
     Args:
-        seconds: After these it is cancelled.
+        seconds: The time after which the call is cancelled.
         function: The coroutine function.
 
     Raises:
-        TimeoutError: It was cancelled.
+        TimeoutError: The call was cancelled.
     """
     caller = asyncio.current_task()
     if isinstance(caller, asyncio.Task):  # asyncio's tasks are of the class that it knows

@@ -19,8 +19,8 @@ def render(template: str, **values: Any) -> str:
     """Fill in a template of a score.
 
     Args:
-        template: Name of the template.
-        **values: What it shows. Texts are escaped, whoever wrote them.
+        template: The name of the template.
+        **values: The values that the template shows. All texts are escaped.
     """
     return _environment().get_template(template).render(values)
 

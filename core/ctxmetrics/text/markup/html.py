@@ -151,8 +151,8 @@ class _Tags(NamedTuple):
     """The tags of a text.
 
     Attributes:
-        last_closing: The name of each closing tag, with its last position.
-        opened: The name of each opening tag, with the positions at which it was opened and not closed yet.
+        last_closing: The last position of a closing tag, by the tag's name.
+        opened: The positions of the opening tags that are not closed yet, by the tag's name.
     """
 
     last_closing: Mapping[str, int]

@@ -359,10 +359,10 @@ def _is_numbered_note(markup: FoundMarkup, start: int, before: str) -> bool:
 
 
 def _ends_text(before: str, *, may_follow_space: bool = False) -> bool:
-    """Whether what stands before brackets is text to which a note may belong.
+    """Whether the characters before brackets are text to which a note may belong.
 
     Args:
-        before: The characters before.
+        before: The characters before the brackets.
         may_follow_space: The brackets hold numbers: they may stand behind a space.
     """
     last = before[-1]

@@ -96,9 +96,11 @@ def read_number(text: str, start: int) -> Value | None:
             return code
     sign, place = _read_sign(text, start)
     currency = None
-    named_currency = None if text[place : place + 1].isdecimal() else name_at(text, place, MONEY)
-    if named_currency is not None:
-        currency, place = named_currency
+    currency_and_end = None
+    if not text[place : place + 1].isdecimal():
+        currency_and_end = name_at(text, place, MONEY)
+    if currency_and_end is not None:
+        currency, place = currency_and_end
         place = skip_mark(text, place, ".")  # Rs. 500
         place = skip_mark(text, place, " ")
     digits = None if text.isascii() else _read_east_asian(text, place)

@@ -120,9 +120,9 @@ def _read_year_last(match: re.Match[str]) -> Value | None:
 
 
 def build_date(end: int, year: str | None, month: int, day: int) -> Value | None:
-    """Return a date with the coarser ones that it holds; a part that is absent is None or 0.
+    """Build a date, with the keys of the coarser dates that it holds. A part that is absent is None or 0.
 
-    ``?05-12`` says that the day has no year here, ``=05`` that the month has one.
+    The key ``?05-12`` is a day whose year is not known; the key ``=05`` is a month with a known year.
     """
     if not 1 <= month <= LAST_MONTH or day > _LAST_DAY:
         return None

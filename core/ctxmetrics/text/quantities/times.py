@@ -87,15 +87,15 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
             is_evening = bool(day_part["evening"] or is_late_night)
     if not is_clock:
         return None
-    written = match["hour"]
+    hour_text = match["hour"]
     if is_evening is not None and hour <= NOON:
         hour = hour % NOON + (NOON if is_evening else 0)
-        written += "pm" if is_evening else "am"
-    return _build_time(match, end, hour, minute, word_before)._replace(number=written)
+        hour_text += "pm" if is_evening else "am"
+    return _build_time(match, end, hour, minute, word_before)._replace(number=hour_text)
 
 
 def _build_time(match: re.Match[str], end: int, hour: int, minute: int, word_before: str) -> Value:
-    """Return a time; 1h30 is a duration of a few hours, unless a word such as "at" stands before it, and holds the other one as well."""
+    """Build a time or a duration: 1h30 is a duration, unless it is long or a word such as "at" stands before it. It holds both keys."""
     seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
     key = f"{hour % LAST_HOUR:02}:{minute:02}{seconds}"  # 24:00 is midnight
     if not match["minute_behind"]:
