@@ -18,11 +18,11 @@ from ctxmetrics.verdicts import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class ListMetric(Metric):
-    """A metric that compares two lists: what was retrieved, and what should have been."""
+    """A metric that compares two lists: the retrieved items, and the items that should have been retrieved."""
 
-    # Whether the lists hold texts; no picture may stand among them.
+    # Whether the lists hold texts; no picture may stand among these.
     reads_texts: ClassVar[bool] = False
-    # Whether there is a verdict for each item of the reference; else there is one for each that was retrieved, in rank order.
+    # Whether there is a verdict for each item of the reference; else there is one for each retrieved item, in rank order.
     counts_reference: ClassVar[bool] = False
     # Whether the class has its own `lists_to_compare` only for the grades in a sample's labels. A sample without labels is
     # then read as any other metric of lists reads it.
@@ -39,9 +39,11 @@ class ListMetric(Metric):
             if score_without_text is not None:
                 return score_without_text
         retrieved, reference = self.lists_to_compare(sample)
-        empty = self.score_empty_side(sample, retrieved=bool(retrieved), reference=bool(reference))
-        if empty is not None:
-            return empty
+        score_of_empty_side = self.score_empty_side(
+            sample, retrieved=bool(retrieved), reference=bool(reference)
+        )
+        if score_of_empty_side is not None:
+            return score_of_empty_side
         value, hits = self.compare(retrieved, reference)
         verdicts = _LaterVerdicts(self, tuple(hits), retrieved, reference)
         metadata, notes = self.describe_lists(sample, retrieved, reference, hits)
@@ -73,7 +75,7 @@ class ListMetric(Metric):
         return not has_picture and not any(find_placeholder(text) for text in texts)
 
     def lists_to_compare(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
-        """Return the two lists: the first k that were retrieved, and the reference without empty ids, which expect nothing."""
+        """Return the two lists: the first k retrieved items, and the reference without empty ids, which expect nothing."""
         retrieved_field, reference_field = self.requires
         retrieved = getattr(sample, retrieved_field)
         reference = getattr(sample, reference_field)

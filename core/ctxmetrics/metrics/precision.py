@@ -40,7 +40,7 @@ class TextPrecision(Metric):
         return self.convention_data.repeats == "once"
 
     def merge(self, hits: Sequence[bool], repeats: Mapping[int, int]) -> Sequence[bool]:
-        """Count each repeated context once, at its first rank, unless the convention counts each."""
+        """Count each repeated context once, at its first rank, unless the convention counts all repetitions."""
         if not repeats or not self.merges_repeats:
             return hits
         return merge_repeats(hits, repeats)
@@ -52,8 +52,8 @@ class TextPrecision(Metric):
 
         Args:
             sample: The sample.
-            repeats: From the index of each repetition to that of the first context with its text.
-            hits: For each retrieved context whether it is relevant.
+            repeats: For the index of each repetition, the index of the first context with the same text.
+            hits: For each retrieved context, whether it is relevant.
         """
         # Contexts of one source count as one, whatever their texts.
         counts_sources = self.grouped and has_id_for_each_context(sample)
@@ -61,8 +61,8 @@ class TextPrecision(Metric):
             return EMPTY, ()
         first_names = name_repeats(repeats)
         equations = [f"{name} = {first_name}" for name, first_name in first_names.items()]
-        listed = join_first(equations, most=5)
-        note = f"{len(repeats)} of {len(hits)} retrieved contexts repeat one above ({listed})"
+        first_equations = join_first(equations, most=5)
+        note = f"{len(repeats)} of {len(hits)} retrieved contexts repeat one above ({first_equations})"
         if not self.merges_repeats:
             return EMPTY, (f"{note}; {self.repeats_rule}",)
         note += ": a repeated context counts once, at its first rank"
@@ -97,7 +97,7 @@ def rate_by_units(
     context_lengths = tuple(map(len, request.contexts))
     attribution = Attribution(tuple(units), context_lengths, repeats)
     contexts_by_unit = attribution.rests_on()
-    redundant = attribution.find_repeating() if only_new else ()
+    redundant_indexes = attribution.find_repeating() if only_new else ()
     unjudged_unit = next((unit for unit in units if unit.value is None), None)
     verdicts = []
     for index, (id_, text) in enumerate(zip(request.context_ids, request.contexts, strict=True)):
@@ -107,7 +107,7 @@ def rate_by_units(
                 supported_units.append(unit)
         unit_ids = ", ".join(unit.id for unit in supported_units)
         verdict = Verdict(id=id_, value=False, text=text, reason="supports no unit of the reference")
-        if index in redundant:
+        if index in redundant_indexes:
             verdict = replace(verdict, reason=f"adds nothing: a context above states {unit_ids}")
             supported_units = []
         if supported_units:

@@ -28,16 +28,17 @@ class Attribution:
     model judged: two parts may state the same fact, and then one of them is enough. The embedded judge, which asks no
     language model, computes each unit's smallest k itself: it judges with only the first k contexts.
 
-    A supported unit *rests on* the contexts that state the whole unit. If there are none, it rests on those that state its parts.
+    A supported unit *rests on* the contexts that state the whole unit. If there are none, it rests on the contexts that state its
+    parts.
 
-    A context with the text of an earlier context counts as that context once more. A unit that rests on one of them rests on
-    both. The later one is redundant or unused, and it has no rank of its own in the precision.
+    A context with the text of an earlier context counts as that context once more. A unit that rests on one of the two rests on
+    both. The later context is redundant or unused, and it has no rank of its own in the precision.
 
     ``k`` counts contexts from the top in every method; None takes all.
 
     Attributes:
         units: The verdicts about the units, in order, with their evidence.
-        context_lengths: Characters of each judged context, in rank order.
+        context_lengths: The number of characters of each judged context, in rank order.
         repeats: For each context that repeats an earlier one: its index, and the index of the first context with that text.
         texts: The judged contexts; None if they are not known, as in results from a file.
     """
@@ -80,12 +81,12 @@ class Attribution:
         if "whole" in cells:
             return cells.index("whole") + 1
         parts = [index for index, cell in enumerate(cells) if cell == "part"]
-        if parts:  # all of them are needed
+        if parts:  # all parts are needed, also the last one
             return parts[-1] + 1
         return len(cells)  # for evidence that names no context, all contexts are needed
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
-        """Return for each unit the indices of the contexts on which it rests; empty if it is not supported."""
+        """Return for each unit the indices of the contexts on which the unit rests; empty if the unit is not supported."""
         return tuple(_find_true(row) for row in self.matrix(k))
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
@@ -104,7 +105,7 @@ class Attribution:
 
     @property
     def judged(self) -> bool:
-        """Whether every unit has a verdict; if one has none, the figures of the sample are None."""
+        """Whether every unit has a verdict. If one unit has none, the figures of the sample are None."""
         return all(unit.value is not None for unit in self.units if unit.weight)
 
     def recall(self, k: int | None = None) -> float | None:

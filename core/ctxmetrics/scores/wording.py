@@ -25,7 +25,7 @@ _MAX_SPANS_SHOWN = 4
 _MAX_IDS_SHOWN = 5
 # The maximum number of characters of an id in a list.
 _MAX_ID_CHARACTERS = 20
-# "noes": the reason of a no, by the code of the verdict. "doubts": what is written about a flagged yes, by the code of its doubt.
+# "noes": the words about a no, by the code of the verdict. "doubts": the words about a flagged yes, by the code of its doubt.
 _WORDS: Mapping[str, Mapping[str, str]] = read_data("scores", "verdicts.json")
 # The mark of each verdict, and its colour in a terminal.
 _MARKS: Mapping[bool | None, tuple[str, str]] = {
@@ -35,7 +35,7 @@ _MARKS: Mapping[bool | None, tuple[str, str]] = {
 }
 # Ends coloured text in a terminal.
 _END_OF_COLOUR = "\033[0m"
-# Four digits of a p value are shown.
+# A smaller p value is shown as less than this number, because four digits are shown.
 _SMALLEST_P = 0.0001
 # The word for each verdict.
 _STATES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "not judged"}
@@ -55,7 +55,7 @@ def say(text: str, language: str) -> str:
 
 
 def describe_count(hits: int, total: int, missing: int, counted: tuple[str, str], language: str) -> str:
-    """Return ``2 of 3 sentences supported``, and how many are not judged."""
+    """Describe how many verdicts are yes, such as ``2 of 3 sentences supported``, and how many are missing."""
     noun, state = counted
     unjudged = say("not judged", language)
     if language == "ru":  # the count follows, so that no noun changes its ending with the number
@@ -84,14 +84,14 @@ def describe_usage(usage: Usage, language: str) -> str:
 
 
 def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: str = "en") -> str:
-    """Return ``1 sample``, ``2 samples``; with a verb in both forms ``1 sample has``, ``2 samples have``."""
+    """Write a number with its noun: ``1 sample``, ``2 samples``; with both forms of a verb: ``1 sample has``, ``2 samples have``."""
     if number == 1 and language == "en":
         return f"1 {noun} {verb}".rstrip()
     return f"{number} {say(f'{noun}s', language)} {verbs}".rstrip()
 
 
 def format_number(value: float, convention: str, *, percent: bool = True) -> str:
-    """Write a value as its convention does; rounding is for display only. Without ``percent``: 0.67 alone."""
+    """Write a value as its convention does; rounding is for display only. Without ``percent``, only 0.67 and no 67%."""
     if not get_convention(convention).percent:
         return f"{value:.4f}"
     return f"{value:.2f} ({round(value, 2):.0%})" if percent else f"{value:.2f}"
@@ -140,7 +140,7 @@ def describe_doubt(verdict: Verdict, language: str = "en") -> str:
 
 
 def describe_contradiction(verdict: Verdict) -> str | None:
-    """Describe what speaks against an uncertain yes: ``number: '2 years' against '1 year'``."""
+    """Describe the contradiction of an uncertain yes: ``number: '2 years' against '1 year'``."""
     details = verdict.details.get("contradiction")
     if verdict.code != "uncertain" or not isinstance(details, Mapping):
         return None
@@ -158,20 +158,23 @@ def describe_doubts(counts: Mapping[str, int], language: str) -> str:
 
 def describe_low_ranks(verdicts: Sequence[Verdict], language: str) -> str | None:
     """Name the useful contexts that stand below useless ones; None if none does."""
-    useful = [place for place, verdict in enumerate(verdicts) if verdict.value]
-    useless = [place for place, verdict in enumerate(verdicts) if verdict.value is False]
-    if not useful or not useless or useful[-1] < useless[0]:
+    useful_places = [place for place, verdict in enumerate(verdicts) if verdict.value]
+    useless_places = [place for place, verdict in enumerate(verdicts) if verdict.value is False]
+    if not useful_places or not useless_places:
         return None
-    low = [verdicts[place].id for place in useful if place > useless[0]]
-    above = [verdicts[place].id for place in useless if place < useful[-1]]
-    return (
-        f"{say('ranked low', language)}: {_join_ids(low)} {say('below', language)} {_join_ids(above)}"
-    )
+    last_useful = useful_places[-1]
+    first_useless = useless_places[0]
+    if last_useful < first_useless:
+        return None
+    ids_below = _join_ids([verdicts[place].id for place in useful_places if place > first_useless])
+    ids_above = _join_ids([verdicts[place].id for place in useless_places if place < last_useful])
+    return f"{say('ranked low', language)}: {ids_below} {say('below', language)} {ids_above}"
 
 
 def is_expected(counted: tuple[str, str]) -> bool:
-    """Return whether verdicts are about what is expected, and not about what was retrieved."""
-    return counted[0] in _UNITS or counted[0].startswith("reference ")
+    """Return whether verdicts are about expected items, and not about retrieved ones. ``counted``: see `Score.counted`."""
+    noun, _ = counted
+    return noun in _UNITS or noun.startswith("reference ")
 
 
 def list_contexts(verdict: Verdict) -> list[str]:
@@ -181,20 +184,21 @@ def list_contexts(verdict: Verdict) -> list[str]:
 
 
 def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
-    """Say in two or three words why a verdict is not a yes; empty for one that is.
+    """Say in two or three words why a verdict is not a yes; empty for a yes.
 
     Args:
         verdict: The verdict.
         counted: What the verdicts of the score are about, and what a yes means (`Score.counted`).
-        language: Of the words.
+        language: The language of the words.
     """
+    noun, state = counted
     if verdict.value:
         return ""
     if verdict.value is None:
         text = "not judged"
     elif verdict.code is not None and verdict.code in _WORDS["noes"]:
         text = _WORDS["noes"][verdict.code]
-    elif counted[0] in _UNITS:
+    elif noun in _UNITS:
         contexts = list_contexts(verdict)
         if contexts:
             return f"{say('stated in part in', language)} {_join_ids(contexts)}"
@@ -205,7 +209,7 @@ def explain_miss(verdict: Verdict, counted: tuple[str, str], language: str) -> s
     elif is_expected(counted):
         text = "not retrieved"
     else:
-        text = f"not {counted[1]}"
+        text = f"not {state}"
     return say(text, language)
 
 
@@ -242,17 +246,17 @@ def explain_verdict(verdict: Verdict, language: str) -> str:
 def _format_spans(verdict: Verdict, language: str) -> str:
     """Write the first pieces of evidence of a verdict."""
     spans = [_format_span(span, verdict, language) for span in verdict.evidence[:_MAX_SPANS_SHOWN]]
-    more = len(verdict.evidence) - len(spans)
-    if more:
-        spans.append(f"+{more} {say('more', language)}")
+    hidden_count = len(verdict.evidence) - len(spans)
+    if hidden_count:
+        spans.append(f"+{hidden_count} {say('more', language)}")
     return "; ".join(spans)
 
 
 def _format_span(span: Evidence, verdict: Verdict, language: str) -> str:
     """Write one piece of evidence: the context, the characters, and the quote."""
     part = "" if span.whole else f" ({say('part', language)})"
-    where = f"c{span.context + 1} [{span.start}:{span.end}]{part}"
+    place = f"c{span.context + 1} [{span.start}:{span.end}]{part}"
     if span.quote != verdict.text:
-        return f'{where} "{clean(span.quote, _MAX_QUOTE_CHARACTERS)}"'
+        return f'{place} "{clean(span.quote, _MAX_QUOTE_CHARACTERS)}"'
     phrase = "the whole text" if verdict.id.startswith("c") else "word for word"
-    return f"{where} {say(phrase, language)}"
+    return f"{place} {say(phrase, language)}"

@@ -97,7 +97,7 @@ def _read_unit(text: str, language: str) -> _Unit:
 
 
 class _Sentence(NamedTuple):
-    """A sentence of a context: its text, its words, and the keys that they hold."""
+    """A sentence of a context: its text, its words, and the keys that the words hold."""
 
     text: str
     words: Sequence[Token]
@@ -148,17 +148,17 @@ def _state_together(unit: _Unit, sentence: _Sentence, following: _Sentence, lang
 
 def _denies(unit: _Unit, words: Iterable[Token], language: str) -> bool:
     """Whether some word denies something and is not a word of the unit."""
-    denying = get_stem_keys("denials", language) | get_stem_keys("negations", language)
+    denying_keys = get_stem_keys("denials", language) | get_stem_keys("negations", language)
     unit_keys = {word.key for word in unit.words}
-    return any(word.key in denying and word.key not in unit_keys for word in words)
+    return any(word.key in denying_keys and word.key not in unit_keys for word in words)
 
 
 def _is_contrary(unit: _Unit, sentences: Sequence[str], language: str) -> bool:
     """Whether sentences contradict a unit, take it back, or are about another value or name."""
-    contrary = (
+    contradiction = (
         find_contradiction(unit.text, sentences, language)
         or find_reservation(unit.text, sentences, language)
         or find_other_value(unit.text, sentences, language)
         or find_other_name(unit.text, sentences)
     )
-    return contrary is not None
+    return contradiction is not None

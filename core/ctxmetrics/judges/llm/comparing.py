@@ -127,11 +127,12 @@ def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> 
 def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: RequestPart) -> bool:
     """Whether the evidence of a unit belongs to another unit.
 
-    It does if it has none of the words that only its unit has, and at least half of the words that only the other unit has.
+    The evidence must have none of the words that only its own unit has, and at least half of the words that only the other unit
+    has.
 
     Args:
         id_: The id of the unit.
-        sentences: The sentences that hold its quotes.
+        sentences: The sentences that hold the quotes of the unit.
         request_part: The units and contexts that the request showed.
     """
     if len(request_part.units) == 1:
@@ -182,13 +183,13 @@ def find_conflicts(
 
 
 def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: RequestPart) -> None:
-    """Flag supported units, and the contexts on which they rest although these are called useless.
+    """Flag each supported unit that rests on a useless context, and flag the context.
 
     Such a context becomes useful if the evidence is strong; else it stays useless.
     """
     for unit_id, context_id, span in list(find_conflicts(verdicts, request_part)):
         unit = verdicts[unit_id]
-        # A quote that names another context still proves something: it stands in this context alone.
+        # A quote that names another context is still strong evidence, if it stands only in this context.
         is_strong = set(unit.details.get("weak", ())) <= {"another_context"}
         verdicts[context_id] = replace(
             verdicts[context_id],
@@ -201,6 +202,6 @@ def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: Reque
 
 
 def contradicted(verdict: Verdict, reason: str) -> Verdict:
-    """Return the verdict flagged, with one more reason."""
+    """Return the verdict with the flag ``contradicted`` and one more reason."""
     reasons: Iterable[str] = filter(None, (verdict.reason, reason))
     return replace(verdict, code="contradicted", reason="; ".join(reasons))

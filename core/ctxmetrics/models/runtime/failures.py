@@ -37,7 +37,7 @@ class UnsentError(JudgeError):
 
     Attributes:
         kind: The name of its class.
-        where: The file and line that raised it.
+        where: The file and line that raised the exception.
     """
 
     def __init__(self, message: str, error: BaseException) -> None:
@@ -50,7 +50,7 @@ class UnsentError(JudgeError):
 
 
 class KeptConnectionError(JudgeError):
-    """A client used a connection that it kept from an event loop that has ended. It takes another one next."""
+    """A client used a connection that it kept from an event loop that has ended. The client takes a new connection next."""
 
 
 class UnreadError(JudgeError):
@@ -99,8 +99,8 @@ def bad_answer(message: str, calls: int = 1) -> JudgeError:
 def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
     """Turn any exception of a model's client into a `JudgeError`.
 
-    The status code decides where the exception, or one it came from, has one; else its kind. A server that asks to
-    wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
+    The status code decides, if the exception or one of its causes has a status code; else the kind of the exception decides. A
+    server that asks to wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
 
     Args:
         error: The exception that was raised. Keys in its text are masked.
@@ -114,7 +114,7 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     if problem.reason_code not in OVERLOAD_CODES and _is_final(error):
         problem.retryable = False
     wait = problem.retry_after
-    # A user's model may set it to anything, also to NaN.
+    # A user's model may set the wait to anything, also to NaN.
     if not isinstance(wait, (int, float)) or not wait >= 0:
         problem.retry_after = None
     elif problem.retryable and retry_after_too_long(problem):
@@ -161,14 +161,15 @@ def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:
 
 
 def _list_details(error: BaseException) -> list[object]:
-    """List what a client's exception keeps of a server's error: bodies, codes and the name of a parameter."""
-    holders = [getattr(error, name, None) for name in ("body", "response", "details", "code", "type")]
+    """List the parts of a server's error that a client's exception holds: bodies, codes and the name of a parameter."""
+    names = ("body", "response", "details", "code", "type")
+    details = [getattr(error, name, None) for name in names]
     param = getattr(error, "param", None)
-    return [*holders, {"param": param}]
+    return [*details, {"param": param}]
 
 
 def mark_kept_connection(problem: JudgeError, error: BaseException) -> JudgeError:
-    """Return a `KeptConnectionError` in place of a failure whose exception, or one that it came from, names another loop.
+    """Return a `KeptConnectionError` in place of a failure whose exception, or one of its causes, names another loop.
 
     Args:
         problem: The failure that `classify` made of the exception.
@@ -180,7 +181,7 @@ def mark_kept_connection(problem: JudgeError, error: BaseException) -> JudgeErro
 
 
 def _names_another_loop(error: BaseException) -> bool:
-    """Whether an exception is asyncio's about an object of another event loop."""
+    """Whether an exception is the one that asyncio raises about an object of another event loop."""
     return isinstance(error, RuntimeError) and _ANOTHER_LOOP.search(str(error)) is not None
 
 
@@ -190,7 +191,7 @@ def retry_after_too_long(error: JudgeError) -> bool:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """List an exception, the exceptions that caused it, and those that a retry library wrapped in it."""
+    """List an exception, the exceptions that caused it, and the exceptions that a retry library wrapped in it."""
     chain: list[BaseException] = []
     pending: list[Any] = [error]
     while pending and len(chain) < 10:  # noqa: PLR2004 - deeper than any client nests
@@ -200,10 +201,11 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(link)
         pending += [link.__cause__, link.__context__]
         pending += link.exceptions if isinstance(link, BaseExceptionGroup) else ()
-        last: Any = getattr(link, "last_attempt", None)
-        # An attribute of another library's object may raise anything; then nothing is known of it.
+        last_attempt: Any = getattr(link, "last_attempt", None)
+        # An attribute of another library's object may raise anything. Then the attempt is ignored.
         with suppress(Exception):
-            pending.append(last if isinstance(last, BaseException) else last.exception())
+            is_error = isinstance(last_attempt, BaseException)
+            pending.append(last_attempt if is_error else last_attempt.exception())
     return chain
 
 
@@ -257,7 +259,7 @@ def from_status(
     Args:
         status: The status.
         message: A description of the failure, without keys.
-        retry_after: Seconds the server asked to wait.
+        retry_after: The number of seconds that the server asked to wait.
         code: The server's name for the error.
         details: What else the server says: codes and bodies.
     """
@@ -288,11 +290,9 @@ def from_status(
 def _find_overflow(
     status: int | None, text: str, details: Sequence[object], message: str
 ) -> JudgeError | None:
-    """Build the failure of a request with more tokens than the model takes; None for any other."""
-    from ctxmetrics.models.runtime.context_overflow import (
-        is_too_long,
-        stated_limit,
-    )  # most runs have no failure
+    """Build the failure of a request with more tokens than the model takes; None for any other failure."""
+    # Most runs have no failure, and do not need this module.
+    from ctxmetrics.models.runtime.context_overflow import is_too_long, stated_limit
 
     if not is_too_long(status, text, details):
         return None

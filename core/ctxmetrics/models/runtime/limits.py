@@ -22,7 +22,7 @@ MINUTE = 60.0
 FIRST_LOCAL = 2
 # A reply is quick, and raises the bound, if it took less than this share of its time-out ..
 _QUICK_SHARE = 0.25
-# .. or less than so many times the fastest reply. A slower one probably waited for other requests.
+# .. or less than so many times the fastest reply. A slower reply probably waited for other requests.
 _QUICK_FACTOR = 2.0
 # How much more slowly the limit rises above a value at which a request was refused.
 _SLOW_PACE = 0.25
@@ -48,10 +48,14 @@ class Limiter:
     in_flight: int = field(init=False, default=0)
     started: set[str] = field(init=False, default_factory=set)
     _fastest: float = field(init=False, default=float("inf"))
+    # Whether a request was answered since a time-out lowered the limit.
     _answered: bool = field(init=False, default=True)
+    # The last limit at which a request was refused, and the time at which the limit was lowered.
     _ceiling: float = field(init=False, default=float("inf"))
     _lowered_at: float = field(init=False, default=float("-inf"))
+    # The time from which on requests may be sent again.
     _open_at: float = field(init=False, default=0.0)
+    # How many requests in a row were refused while they were alone in flight.
     _refused_alone: int = field(init=False, default=0)
     _waiters: OrderedDict[asyncio.Future[None], None] = field(init=False, default_factory=OrderedDict)
 
@@ -64,7 +68,7 @@ class Limiter:
 
         - by 1, as long as no request was refused;
         - by 1 / limit after a refusal;
-        - by a quarter of that at limits from which on a request was refused.
+        - by 1 / (4 * limit) at limits at which a request was refused, and above.
         """
         import asyncio
 
@@ -121,9 +125,9 @@ class Limiter:
         self._lower(sent_at, max(1.0, int(self.bound) / 2))
         if self.in_flight > 1:
             return False
-        longer = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._refused_alone, 99))
+        doubled_wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._refused_alone, 99))
         self._refused_alone += 1
-        self._open_at = max(self._open_at, now + (retry_after or longer))
+        self._open_at = max(self._open_at, now + (retry_after or doubled_wait))
         return True
 
     def timed_out(self, sent_at: float) -> bool:
@@ -182,7 +186,7 @@ class Quota:
         """Wait until one more request may be sent, in the order in which they ask.
 
         Args:
-            tokens: Tokens of the prompt, as estimated.
+            tokens: The estimated number of tokens of the prompt.
         """
         import asyncio
 
@@ -200,10 +204,13 @@ class Quota:
     def _wait(self, tokens: int) -> float:
         """Return the seconds to wait until a request may be sent; 0 if it may be sent now."""
         now = time.monotonic()
-        while self._recent and self._recent[0][0] <= now - MINUTE:
-            _, requests, used = self._recent.popleft()
-            self._requests -= requests
-            self._tokens -= used
+        while self._recent:
+            entry_time, request_count, token_count = self._recent[0]
+            if entry_time > now - MINUTE:
+                break
+            self._recent.popleft()
+            self._requests -= request_count
+            self._tokens -= token_count
         requests_are_used_up = self._most_requests is not None and self._requests >= self._most_requests
         tokens_are_used_up = (
             self._most_tokens is not None

@@ -25,8 +25,8 @@ class Edit(NamedTuple):
     """A stretch of a text that a reader does not see as it is written.
 
     Attributes:
-        start: The position of its first character.
-        end: The position behind its last character.
+        start: The position of the stretch's first character.
+        end: The position behind the stretch's last character.
         text: The text that a reader sees in place of the stretch.
         partner: The position of the other mark of a pair, such as the closing one of an opening mark; -1 if there is none.
         is_hidden: Whether the stretch states nothing: a comment, a script, struck text.
@@ -44,9 +44,11 @@ class FoundMarkup:
 
     Attributes:
         text: The text.
-        taken: One byte for each character. It is 1 if the character is known to be markup or code: it is not read again.
-        edits: The stretches that are not seen as they are written: the end of each, and the text that is seen instead.
-        covered: The stretches that are dropped with all edits in them: the end of each, and whether it states nothing.
+        taken: One byte for each character: 1 if the character is known to be markup or code, and is not read again.
+        edits: The stretches that a reader does not see as they are written, by their start: the end, and the text that is seen
+            instead.
+        covered: The stretches that are dropped with all edits in them, by their start: the end, and whether the stretch states
+            nothing.
         partners: For each mark of a pair, the position of the other mark.
         blank_lines: The positions of blank lines. No pair of marks crosses a blank line.
     """
@@ -69,26 +71,26 @@ class FoundMarkup:
         return self.taken.find(1, start, end) < 0
 
     def protect(self, start: int, end: int) -> None:
-        """Take a stretch that stays as it is."""
+        """Mark a stretch as taken that stays as it is."""
         self.taken[start:end] = b"\1" * (end - start)
 
     def drop(self, start: int, end: int, text: str = "") -> None:
-        """Take a stretch that is not seen; another text may be seen in its place."""
+        """Mark a stretch as taken that a reader does not see; another text may be seen in its place."""
         if start < end and self.taken.find(1, start, end) < 0:
             self.edits[start] = (end, text)
             self.taken[start:end] = b"\1" * (end - start)
 
     def drop_with_blank(self, start: int, end: int) -> None:
-        """Drop a stretch that is not seen. The blank before it is dropped too if a blank or a punctuation mark follows."""
+        """Drop a stretch that a reader does not see. The blank before it is dropped too, if a blank or a punctuation mark follows."""
         self.drop(self._with_blank(start, end), end)
 
     def hide(self, start: int, end: int) -> None:
-        """Drop a stretch that states nothing, and all that was found in it."""
+        """Drop a stretch that states nothing, with all edits inside."""
         states_nothing = True
         self.covered[self._with_blank(start, end)] = (end, states_nothing)
 
     def cover(self, start: int, end: int) -> None:
-        """Drop a stretch that is not seen in its place, such as a note, and all that was found in it."""
+        """Drop a stretch that a reader does not see in its place, such as a note, with all edits inside."""
         states_nothing = False
         self.covered[start] = (end, states_nothing)
 
@@ -98,7 +100,7 @@ class FoundMarkup:
         return start - 1 if is_apart else start
 
     def drop_pair(self, opening: tuple[int, int], closing: tuple[int, int]) -> None:
-        """Drop an opening and a closing mark, or neither if one of them is taken."""
+        """Drop an opening and a closing mark; drop neither if one of the two is taken."""
         if self.is_free(*opening) and self.is_free(*closing):
             self.drop(*opening)
             self.drop(*closing)
@@ -126,7 +128,7 @@ class FoundMarkup:
         return place
 
     def list_edits(self) -> tuple[Edit, ...]:
-        """Return what was found, in order."""
+        """Return all edits, in order."""
         edits: list[Edit] = []
         for start, (end, text) in sorted(self.edits.items()):
             edits.append(Edit(start, end, text, self.partners.get(start, -1)))
@@ -137,15 +139,15 @@ class FoundMarkup:
         covering_edits = [
             Edit(start, end, is_hidden=is_hidden) for start, (end, is_hidden) in self.covered.items()
         ]
-        merged: list[Edit] = []
+        merged_edits: list[Edit] = []
         covered_until = 0
         for edit in sorted([*edits, *covering_edits]):
             if edit.start >= covered_until:
-                merged.append(edit)
+                merged_edits.append(edit)
             elif edit.end > covered_until:  # the edit overlaps the one before: its rest is kept
-                merged.append(edit._replace(start=covered_until))
+                merged_edits.append(edit._replace(start=covered_until))
             covered_until = max(covered_until, edit.end)
-        return tuple(merged)
+        return tuple(merged_edits)
 
     def character_before(self, place: int) -> str:
         """Return the character before a place; empty at the beginning."""
