@@ -290,17 +290,17 @@ def _find_other_values(
     quantity = unit.tokens[position]
     forms = _find_forms(quantity)
     texts_without_value: list[ComparedText] = []
-    # The maximum number of words of the unit, beside its value, that a text with the value shares.
-    shared_with_value = 0
+    # Of the texts with the unit's value: the highest number of other words that a text shares with the unit.
+    most_shared_with_value = 0
     least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
     for text in evidence:
         has_value = not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
         if has_value:
-            shared_with_value = max(shared_with_value, text.shared_count - 1)
+            most_shared_with_value = max(most_shared_with_value, text.shared_count - 1)
         else:
             texts_without_value.append(text)
     for text in texts_without_value:
-        if text.shared_count <= shared_with_value or text.shared_count < least_shared:
+        if text.shared_count <= most_shared_with_value or text.shared_count < least_shared:
             continue
         for token in text.tokens:
             if _is_rival(token, quantity) and token.key not in unit.keys:
@@ -320,7 +320,7 @@ def _find_forms(quantity: Token) -> frozenset[str]:
 
 
 _ANY_DIGIT = re.compile(r"\d")
-# "Twice" has the first measure, "half" the second; both say how many times.
+# The measure of "twice" is "times", the measure of "half" is "fraction". Both say how many times.
 _MULTIPLE_KINDS = frozenset(("times", "fraction"))
 
 
@@ -355,15 +355,17 @@ def _find_other_counts(
     if not unit.counts_next_word(position):
         return
     noun = unit.tokens[position + 1]
-    shared_with_number = 0
-    candidates: list[tuple[int, ComparedText]] = []
+    # Of the texts with the same number and noun: the highest number of other words that a text shares with the unit.
+    most_shared_with_number = 0
+    texts_without_number: list[ComparedText] = []
     for text in evidence:
         if token.key not in text.keys:
-            candidates.append((text.shared_count, text))
+            texts_without_number.append(text)
         elif noun.key in text.keys:
-            shared_with_number = max(shared_with_number, text.shared_count - 1)
-    for shared, text in candidates:
-        if shared <= shared_with_number or shared < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
+            most_shared_with_number = max(most_shared_with_number, text.shared_count - 1)
+    least_shared = _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
+    for text in texts_without_number:
+        if text.shared_count <= most_shared_with_number or text.shared_count < least_shared:
             continue
         for noun_position in text.find_key(noun.key):
             number = text.tokens[noun_position - 1]

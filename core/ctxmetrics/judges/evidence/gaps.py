@@ -34,11 +34,11 @@ _MAX_NEIGHBOUR_CHARACTERS = 60
 def hides_statement(before: str, gap: str, after: str, language: str) -> bool:
     """Whether the ellipsis of a quote joins two different statements.
 
-    It does if the gap, the text that the ellipsis leaves out, is one of these:
+    The gap is the text that the ellipsis leaves out. The ellipsis joins different statements in one of these cases:
 
-    - It holds a value of the same kind as the quote: "20 euros" in "The fee is ... 50 euros".
-    - It ends a row of a table.
-    - It ends with the subject of the text behind it: "and the bus" in "The ferry ... leaves at ten".
+    - The gap holds a value of the same kind as the quote: "20 euros" in "The fee is ... 50 euros".
+    - The gap ends a row of a table.
+    - The gap ends with the subject of the text behind it: "and the bus" in "The ferry ... leaves at ten".
 
     Args:
         before: The part of the quote before the ellipsis.
@@ -109,7 +109,7 @@ _CURRENCIES = frozenset(
 
 
 def _get_kind_of_unit(unit: str) -> str:
-    """Return the kind of a value by its unit: of money, or of what it counts."""
+    """Return the kind of a value by its unit: ``money``, or the key of the word that the value counts."""
     words = tokenize(unit)
     key = words[0].key if words else unit
     return "money" if key in _CURRENCIES else key

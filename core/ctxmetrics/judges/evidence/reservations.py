@@ -28,8 +28,8 @@ class _Marker(NamedTuple):
     """Words that take back what a sentence says, such as "failed to".
 
     Attributes:
-        kind: ``anywhere``: the words take back the whole sentence. ``until``: they do if a year follows. ``harmless``: they take
-            back nothing. Any other kind: they take back the word behind them.
+        kind: ``anywhere``: the words take back the whole sentence. ``until``: the words take back the sentence if a year follows.
+            ``harmless``: the words take back nothing. Any other kind: the words take back the word behind them.
         phrase: The words, folded.
     """
 
@@ -48,7 +48,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
 
     Args:
         unit: The unit.
-        evidence: The sentences that hold its evidence.
+        evidence: The sentences that hold the evidence for the unit.
         language: ISO 639 code; it chooses the lists.
 
     >>> str(find_reservation("It reached the coast.", ["It failed to reach the coast."], "en"))
@@ -66,6 +66,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     }
     # The highest number of the unit's content words in a sentence without a reservation.
     most_shared_without_reservation = 0
+    # Each reservation, with the number of the unit's content words in its sentence.
     reservations: list[tuple[int, Contradiction]] = []
     for text in evidence:
         words = tokenize(text)
@@ -89,9 +90,9 @@ def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
 
 
 def _denies(words: Sequence[Token], language: str) -> bool:
-    """Whether a word denies."""
-    denying = get_word_list("negations", language)
-    return any(word.folded in denying for word in words)
+    """Whether one of some words denies something."""
+    negations = get_word_list("negations", language)
+    return any(word.folded in negations for word in words)
 
 
 def _find_in_sentence(
@@ -103,23 +104,23 @@ def _find_in_sentence(
 ) -> Contradiction | None:
     """Return the first marker of a sentence that takes back a word of the unit, or the sentence."""
     unit_keys = frozenset(list_keys(unit_words))
-    first_of_unit = unit_words[0].spelling
+    first_word_of_unit = unit_words[0].spelling
     for kind, start, end in _find_markers(words, markers):
         marker_text = _spell(words[start:end])
         if kind == "anywhere":
-            return Contradiction("reservation", first_of_unit, marker_text)
+            return Contradiction("reservation", first_word_of_unit, marker_text)
         if kind == "until":
             dates = [word for word in words[end : end + 2] if _YEAR.search(word.key)]
             if dates and dates[0].key not in unit_keys:
-                against = f"{marker_text} {dates[0].spelling}"
-                return Contradiction("reservation", first_of_unit, against)
+                marker_and_year = f"{marker_text} {dates[0].spelling}"
+                return Contradiction("reservation", first_word_of_unit, marker_and_year)
             continue
         position = _find_content_word(words, end, language)
         if position is None or words[position].key not in content_keys:
             continue
         if not _is_stated_elsewhere(words, position, content_keys):
-            against = _spell(words[start : position + 1])
-            return Contradiction("reservation", words[position].spelling, against)
+            marker_and_word = _spell(words[start : position + 1])
+            return Contradiction("reservation", words[position].spelling, marker_and_word)
     return None
 
 
@@ -129,9 +130,9 @@ def _spell(words: Sequence[Token]) -> str:
 
 
 def _is_stated_elsewhere(words: Sequence[Token], position: int, content_keys: Collection[str]) -> bool:
-    """Whether a word that a marker takes back stands elsewhere in the sentence, near as many content words of the unit or more.
+    """Whether a word that a marker takes back also stands elsewhere in the sentence, near as many content words of the unit.
 
-    "They tried to date the books, and the papyrus dates from 125": the second "date" states it.
+    "They tried to date the books, and the papyrus dates from 125": the second "date" is not taken back.
     """
     least_shared = _count_content_near(words, position, content_keys)
     for other_position, word in enumerate(words):

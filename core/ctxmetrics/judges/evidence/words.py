@@ -117,7 +117,8 @@ def _read_chunks_with_numbers(chunks: Sequence[str], words_by_chunk: list[Any]) 
 
     Args:
         chunks: The parts of a text between white space.
-        words_by_chunk: For each chunk its words if it is known to hold no number, else None. This function fills it.
+        words_by_chunk: For each chunk, its words if the chunk is known to hold no number, else None. This function fills the
+            list.
     """
     number_kinds: dict[int, type] = {}
     for index, known_words in enumerate(words_by_chunk):
@@ -136,7 +137,7 @@ def _replace_stretches(
 
     The words of a stretch are stored at its first chunk; its other chunks get no words.
     """
-    next_free = 0
+    next_free = 0  # the first chunk behind the last stretch
     for index, kind in number_kinds.items():
         if index < next_free:
             continue  # this chunk is a part of the stretch before
@@ -155,13 +156,13 @@ def _replace_stretches(
             quantities = read_quantities(stretch, number_words=has_number_words)
             words = _replace_quantities(stretch, quantities)
         words_by_chunk[start] = words
-        for other in range(start + 1, end):
-            words_by_chunk[other] = ()
+        for other_index in range(start + 1, end):
+            words_by_chunk[other_index] = ()
 
 
-# How many letters a code has that stands apart from its digits: BA 286 is BA286.
+# The number of letters of a code whose digits stand apart: BA 286 is BA286.
 _CODE_LETTERS = 2
-_CODE_NUMBER = re.compile(r"\d{2,3}|[03-9]\d{3}")  # no year
+_CODE_NUMBER = re.compile(r"\d{2,3}|[03-9]\d{3}")  # a year is no part of a code
 _NO_CODES = frozenset(
     ("ad", "bc", "ce", "am", "pm", "us", "eu", "uk", "un", "no", "nr", "st", "ca", "kg", "km", "vs")
 ).union(*LISTS["stop"].values())
@@ -183,7 +184,7 @@ _CELL_END = re.compile(r"[\t\n]")
 _LINE_END = re.compile(
     r"""
     \n[ \r]*\n                  # the end of a paragraph
-    | (?<=\d)[ \r]*\n(?=\s*\d)  # between two number_kinds
+    | (?<=\d)[ \r]*\n(?=\s*\d)  # between two numbers
     # Behind a line of less than 25 characters, as lists of values have; but "20\neuros" is one quantity.
     | (?<!.{25})\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])
     """,
@@ -205,11 +206,11 @@ def _write_in_digits(chunks: Sequence[str], number_kinds: Mapping[int, type]) ->
     if HanNumbers in kinds:
         return [write_han_numbers(chunk) for chunk in chunks]
     if Decades in kinds:
-        written = [*chunks]
+        written_chunks = [*chunks]
         for index, kind in number_kinds.items():
             if kind is Decades:
-                written[index] = _write_decade(chunks[index], previous=chunks[index - 1])
-        return written
+                written_chunks[index] = _write_decade(chunks[index], previous=chunks[index - 1])
+        return written_chunks
     return join_number_words(chunks) if _may_join(chunks, number_kinds) else chunks
 
 
@@ -225,18 +226,18 @@ def _write_decade(chunk: str, *, previous: str) -> str:
     return chunk.replace(word, f"19{DECADES.get(word.lower(), word)}")
 
 
-# Characters of the longest word for half or a quarter of a year, with a mark behind it.
+# The number of characters of the longest word for a half or a quarter, with a mark behind it.
 _MAX_HALF_LETTERS = max(map(len, (*HALVES, *QUARTERS))) + 1
 
 
 def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
-    """Whether a number word stands beside another one, or with what joins tens and ones between them."""
-    last = len(chunks) - 1
+    """Whether two number words stand side by side, or with a word between them that joins tens and ones."""
+    last_index = len(chunks) - 1
     for index, kind in number_kinds.items():
         if kind not in _JOINING_KINDS:
             continue
         # three-quarters, three of
-        if "-" in chunks[index] or (index < last and chunks[index + 1] in _WORDS_BEHIND_FRACTION):
+        if "-" in chunks[index] or (index < last_index and chunks[index + 1] in _WORDS_BEHIND_FRACTION):
             return True
         if kind is ClockWords or len(chunks[index]) <= _MAX_HALF_LETTERS:
             word = chunks[index].strip(MARKS_AROUND).lower()
@@ -244,13 +245,13 @@ def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
                 return True
         if index and chunks[index - 1].lower() in _ONES_BEFORE:
             return True
-        if index < last and _is_joined(chunks, number_kinds, index + 1):
+        if index < last_index and _is_joined(chunks, number_kinds, index + 1):
             return True
     return False
 
 
 def _is_joined(chunks: Sequence[str], number_kinds: Mapping[int, type], place: int) -> bool:
-    """Whether the word behind a number word makes one number with it: another one, or what stands before another one."""
+    """Whether a number word and the word behind it are one number: the latter is a number word, or stands before one."""
     if number_kinds.get(place) in _JOINING_KINDS or chunks[place] in TENS_JOINTS:
         return True
     is_result = chunks[place] in RESULT_JOINTS and place + 1 < len(chunks)
@@ -260,7 +261,7 @@ def _is_joined(chunks: Sequence[str], number_kinds: Mapping[int, type], place: i
 def _replace_spoken_times(
     chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], number_kinds: dict[int, type]
 ) -> None:
-    """Put a word in the place of each time in words, and drop its places from those that may be numbers."""
+    """Replace each time in words by one word. Its chunks are removed from ``number_kinds``: they are no other number."""
     indexes = [index for index, kind in number_kinds.items() if kind is ClockWords]
     next_free = 0
     for index in indexes:
@@ -284,7 +285,7 @@ def _replace_spoken_times(
         )
 
 
-# As how many words a time in words counts: its hour and its minutes.
+# A time in words counts as two words: its hour and its minutes.
 _WORDS_OF_SPOKEN_TIME = 2
 
 
@@ -297,9 +298,9 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
 
 # "A hundred" is a number as well.
 _ONES_BEFORE = ONE_WORDS | {"a"}
-# What may be one of several words of a number.
+# The kinds of chunks that may be one of several words of a number.
 _JOINING_KINDS = frozenset((NumberWords, ClockWords))
-# What may be written in digits.
+# The kinds of chunks that may be written in digits.
 _KINDS_IN_WORDS = _JOINING_KINDS | {HanNumbers, Decades}
 
 

@@ -24,7 +24,7 @@ MAX_SENTENCE = 1_000
 
 
 def sentences(text: str) -> Sequence[tuple[int, int]]:
-    """Return where each sentence of a text begins and ends; none is longer than `MAX_SENTENCE`."""
+    """Return the start and the end of each sentence of a text; no sentence is longer than `MAX_SENTENCE`."""
     view = see(text)
     spans = split_visible(view.text) if view.is_plain else sentence_spans(text)
     if len(text) <= MAX_SENTENCE:
@@ -105,9 +105,8 @@ class WordIndex:
         for sentence, sentence_keys in enumerate(self._keys):
             for key in filter(new_keys.__contains__, sentence_keys):  # faster than an `if`
                 sentences_by_key[key].append(sentence)
-        self._places.update(
-            sentences_by_key
-        )  # another thread that looks for the same keys writes the same
+        # Another thread that looks for the same keys writes the same sentences.
+        self._places.update(sentences_by_key)
 
     def _find_sentences(self, key: str) -> Sequence[int]:
         """Return the sentences with exactly this key, with repetitions."""
@@ -120,23 +119,28 @@ class WordIndex:
 
         For a date, sentences with its day and no year count, too. For "three times", sentences with "three" count, too.
         """
-        exact = self._find_sentences(key)
+        exact_sentences = self._find_sentences(key)
         may_be_date = key[4:5] == "-"  # such as "2024-05-01"
         if not may_be_date:
             number = find_equal_key(key) if " " in key else ""
             if not number:
-                return exact  # the usual case
-            with_number = self._find_sentences(number)
-            with_number_set = frozenset(with_number)
-            return [*with_number, *(item for item in exact if item not in with_number_set)]
+                return exact_sentences  # the usual case
+            sentences_with_number = self._find_sentences(number)
+            distinct_with_number = frozenset(sentences_with_number)
+            other_sentences = [item for item in exact_sentences if item not in distinct_with_number]
+            return [*sentences_with_number, *other_sentences]
         year, forms_without_year, excluded_key = split_date(key)
         if not year:
-            return exact
-        excluded = frozenset(self._find_sentences(excluded_key))
-        dated = [*exact]
+            return exact_sentences
+        excluded_sentences = frozenset(self._find_sentences(excluded_key))
+        dated_sentences = [*exact_sentences]
         for form in forms_without_year:
-            dated += [item for item in self._find_sentences(form) if item not in excluded]
-        return sorted(dated)
+            dated_sentences += [
+                sentence
+                for sentence in self._find_sentences(form)
+                if sentence not in excluded_sentences
+            ]
+        return sorted(dated_sentences)
 
     def masks(self, bits: Mapping[str, int]) -> dict[int, dict[int, int]]:
         """Return for each context the sentences that hold some words, each with the bits of its words.

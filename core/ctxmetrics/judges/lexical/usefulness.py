@@ -74,7 +74,7 @@ def judge_usefulness(
 
 
 def bm25_shares(answer: ParsedText, index: WordIndex) -> list[float]:
-    """Return for each context BM25 of the answer's words over what a context that is the answer itself would get.
+    """Return for each context the BM25 score of the answer's words, divided by the score of the answer itself as a context.
 
     BM25 is ``sum(idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)))`` with ``idf = ln(1 + (n - df +
     0.5) / (df + 0.5))``; n, df and the lengths come from the contexts themselves. Words that are in no context weigh
@@ -92,15 +92,15 @@ def bm25_shares(answer: ParsedText, index: WordIndex) -> list[float]:
     bm25 = [0.0] * context_count
     bm25_of_answer = 0.0
     for key in answer.content_positions:
-        counts: dict[int, int] = {}  # how often each context has the word
+        counts_by_context: dict[int, int] = {}  # how often each context has the word
         for sentence in index.sentences(key):
             owner = owners[sentence]
-            counts[owner] = counts.get(owner, 0) + 1
-        contexts_with_word = len(counts)
+            counts_by_context[owner] = counts_by_context.get(owner, 0) + 1
+        contexts_with_word = len(counts_by_context)
         idf = log(1 + (context_count - contexts_with_word + 0.5) / (contexts_with_word + 0.5))
         count_in_answer = counts_in_answer[key]
         bm25_of_answer += idf * count_in_answer / (count_in_answer + damping_of_answer)
-        for context, count in counts.items():
+        for context, count in counts_by_context.items():
             bm25[context] += idf * count / (count + damping[context])
     return [min(1.0, value / bm25_of_answer) for value in bm25]
 
@@ -111,7 +111,7 @@ def _damping(relative_length: float) -> float:
 
 
 def _judge_literally(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:
-    """Judge contexts for an answer without content words: useful where it stands word for word."""
+    """Judge contexts for an answer without content words: a context is useful if the answer stands there word for word."""
     verdicts = []
     for number, id_ in enumerate(request.context_ids):
         span = find_literal(text, request.contexts[number], number)
@@ -133,7 +133,7 @@ def _judge_literally(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:
 
 
 def find_literal(text: str, context: str, number: int) -> Evidence | None:
-    """Find a text's words in a context one after the other, whatever stands between them; else the text itself."""
+    """Find a text's words in a context one after the other, with any marks between them. A text without words is found as it is."""
     view = see(context)
     text = see(text).text
     words = tokenize(text)
@@ -151,14 +151,14 @@ def find_literal(text: str, context: str, number: int) -> Evidence | None:
 
 
 def _pattern(words: Sequence[Token]) -> re.Pattern[str]:
-    """Return the pattern of words one after the other.
+    """Build the pattern of words one after the other.
 
-    No letter or digit stands before the first and after the last, and a number is not a part of another ("1" in "0.1").
+    No letter or digit stands before the first word and after the last word. A number is not found in a longer one ("1" in "0.1").
     """
     spellings = [_spelling_pattern(word) for word in words]
-    before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
-    after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
-    pattern = before + r"[\W_]+".join(spellings) + after
+    no_letter_before = "" if words[0].kind == "character" else r"(?<![^\W_])(?<![^\W_]['’])"
+    no_letter_after = "" if words[-1].kind == "character" else r"(?!['’]?[^\W_])"
+    pattern = no_letter_before + r"[\W_]+".join(spellings) + no_letter_after
     return re.compile(rf"(?!{INSIDE_NUMBER}){pattern}(?!{INSIDE_NUMBER})", re.IGNORECASE)
 
 

@@ -25,8 +25,7 @@ UNREAD_OF_A_JUDGEMENT = 3
 # Seconds for which a request that is refused for overload is sent again, since most limits are by the
 # minute. A model that accepts no request for so long counts as down.
 OVERLOAD_PATIENCE = 60.0
-# Seconds after which a model that was down is asked again. It holds only outside of runs, whose end is
-# not known.
+# The number of seconds after which a model that was down is asked again. Within a run that ends, the model is not asked again.
 COOL_DOWN = 10.0
 
 
@@ -34,7 +33,7 @@ COOL_DOWN = 10.0
 class Breaker:
     """Stop all requests to a model that is down: then the breaker opens.
 
-    It opens after the failed requests of `max_failures` judgements in a row. Some failures count less or later:
+    The breaker opens after the failed requests of `max_failures` judgements in a row. Some failures count less or later:
 
     - A refusal for overload: the breaker opens only if, for `OVERLOAD_PATIENCE`, requests that are alone in flight are refused
       and no reply comes.
@@ -56,6 +55,7 @@ class Breaker:
     cool_down: float | None
     attempts: int
     message: str | None = field(init=False, default=None)
+    # The judgements in a row without usable content, and the failures in a row, of which some count as a part of one.
     _without_content: int = field(init=False, default=0)
     _failed: Fraction = field(init=False, default=Fraction())
     _timed_out: int = field(init=False, default=0)
@@ -69,7 +69,7 @@ class Breaker:
     _unsent_errors: dict[str, str] = field(init=False, default_factory=dict)
 
     def check(self) -> None:
-        """Raise if the model is down.
+        """Check that the model is not down.
 
         Raises:
             JudgeError: The model is down; the reason code is ``judge_down``.
@@ -142,7 +142,7 @@ class Breaker:
         )
 
     def failed(self, error: JudgeError) -> None:
-        """Note a request that brought no reply, or one without an answer."""
+        """Note a request that brought no reply, or a reply without an answer."""
         if error.reason_code in CONTENT_CODES or error.reason_code in SIZE_CODES:
             self.answered()
             return
@@ -158,7 +158,7 @@ class Breaker:
     def timed_out(self, error: JudgeError, *, alone: bool) -> None:
         """Note a request that was not answered in time, and whether it was the only one in flight."""
         self._timed_out += 1
-        if alone:  # then the time-outs of requests in flight together count, too
+        if alone:  # now the earlier time-outs, of requests that were in flight together, count too
             timeouts_of_a_judgement = max(1, min(TIMEOUTS_OF_A_JUDGEMENT, self.attempts))
             self._failed += Fraction(self._timed_out, timeouts_of_a_judgement)
             self._timed_out = 0
@@ -180,7 +180,7 @@ class Breaker:
         self.message = None
 
     def note_unusable(self, code: str) -> None:
-        """Note a judgement whose replies had no usable content. It counts within a run only."""
+        """Note a judgement whose replies had no usable content. Such a judgement counts only within a run."""
         if self.cool_down is None:
             self._without_content += 1
             self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))

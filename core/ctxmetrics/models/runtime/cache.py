@@ -170,9 +170,9 @@ class CacheInfo:
 class VerdictCache:
     """A cache of judgements in a directory that its owner alone can read.
 
-    A directory that is made gets the mode 0700, and the files in it 0600. Where the directory exists
-    already, the modes of the files are corrected, and that of the directory too if it holds nothing
-    else and belongs to the user of the process.
+    A directory that is made gets the mode 0700, and its files get 0600. If the directory exists already, the modes of the files
+    are corrected. The mode of the directory is corrected only if it holds nothing but the cache and belongs to the user of the
+    process.
 
     A file that is no readable database, or that holds a table of another version, gets another name, with a warning, and a
     new file is made. If the file cannot be read or written (such as on a full disk), there is one warning, and the run goes
@@ -180,7 +180,7 @@ class VerdictCache:
 
     Args:
         directory: The directory of the cache, on a local disk; it is made if it does not exist.
-        max_bytes: Size at which the oldest quarter of the judgements is dropped.
+        max_bytes: The size at which the oldest quarter of the judgements is dropped.
 
     Raises:
         InputFileError: The directory cannot be made, or nothing can be written there.
@@ -195,7 +195,7 @@ class VerdictCache:
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
-        # Bytes that were written since the size of the file was checked. It is checked at the first judgement that is kept,
+        # The number of bytes written since the size of the file was checked. The first judgement that is kept causes a check,
         # because many runs are short.
         self._unchecked_bytes = max_bytes
         self._rests_until = 0.0
@@ -220,8 +220,9 @@ class VerdictCache:
         return value if isinstance(value, str) else None  # another type: not written by this library
 
     def put(self, key: str, value: str) -> None:
-        """Keep a value, instead of what was there."""
-        value = value.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes
+        """Keep a value, instead of an earlier value under the same key."""
+        # JSON escapes may hold half characters, which cannot be stored.
+        value = value.encode("utf-8", "backslashreplace").decode()
         self._run(lambda connection: connection.execute(_INSERT_VERDICT, (key, value)))
         self._unchecked_bytes += len(value)
         if self._unchecked_bytes > self._max_bytes // 64:
@@ -231,7 +232,7 @@ class VerdictCache:
     def claim(self, key: str) -> bool:
         """Claim a judgement for this process, which asks for it next; False if another process holds the claim.
 
-        A process that has ended holds no claim, and none holds longer than ten minutes.
+        A process that has ended holds no claim, and no claim holds longer than ten minutes.
         """
 
         def take(connection: sqlite3.Connection) -> bool:
@@ -241,14 +242,14 @@ class VerdictCache:
                 query = "SELECT process FROM claims WHERE key = ? AND until > ?"
                 row = connection.execute(query, (key, time.time())).fetchone()
                 if row is not None:
-                    (process,) = row
-                    if process != os.getpid() and _is_running(process):
+                    (process_id,) = row
+                    if process_id != os.getpid() and _is_running(process_id):
                         return False
                 claim = (key, os.getpid(), time.time() + _CLAIM_SECONDS)
                 connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", claim)
             return True
 
-        # None: the database failed. Without it nothing can be claimed, and every process asks.
+        # If the database failed, `_run` returns None. Nothing can be claimed then, and every process asks.
         return self._run(take) is not False
 
     def release(self, key: str) -> None:
@@ -269,7 +270,7 @@ class VerdictCache:
         """Delete every judgement, and files that were set aside because they cannot be read.
 
         Raises:
-            InputFileError: It could not be done.
+            InputFileError: The judgements could not be deleted.
         """
         commands = "DELETE FROM verdicts; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
         if self._run(lambda connection: connection.executescript(commands)) is None:
@@ -298,9 +299,9 @@ class VerdictCache:
     def _open(self) -> sqlite3.Connection:
         """Return the open connection; open the file if it is closed."""
         if self._connection is None:
-            with suppress(OSError):  # SQLite says better what is wrong
+            with suppress(OSError):  # SQLite's own message is better
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-                # The files that SQLite and earlier versions put beside it are for its owner alone, too.
+                # The files that SQLite and earlier versions put beside the database are also for its owner alone.
                 for file in self.path.parent.glob(f"{FILE_NAME}*"):
                     if stat.S_IMODE(file.stat().st_mode) & 0o077:
                         file.chmod(0o600)
@@ -383,11 +384,11 @@ class VerdictCache:
 
 @contextmanager
 def open_store(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
-    """Give the cache of a run: a path is opened and closed again, a store is taken as it is.
+    """Give the cache of a run: the cache at a path is opened and closed again, a store is taken as it is.
 
     Raises:
         InputFileError: As `VerdictCache` raises.
-        ParameterError: It is neither.
+        ParameterError: ``cache`` is neither a path nor a store.
     """
     if isinstance(cache, (str, os.PathLike)):
         if not str(cache):
