@@ -108,8 +108,8 @@ def read_search(
 
     Args:
         name: The tool's name.
-        call: The message or block that holds its arguments.
-        output: The message or block that holds its result (`to_output`).
+        call: The message or block that holds the tool's arguments.
+        output: The message or block that holds the tool's result (`to_output`).
         retriever: As for `find_conversation`.
     """
     documents = _read_tool_documents(output)
@@ -122,7 +122,7 @@ def to_output(value: Any, error: Any) -> dict[str, Any]:
     """Return the output of a tool's span as a message.
 
     Args:
-        value: The value of the span: a message, the bare output, or an object with one of them under ``output``.
+        value: The value of the span: a message, the bare output, or an object with a message or an output under ``output``.
         error: The error of the span.
     """
     inner = look_up(value, "output") if isinstance(value, Mapping) else None
@@ -149,9 +149,9 @@ def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any,
 
 
 def _take_call(output: Any, calls: list[Any]) -> Any:
-    """Remove the call that an output answers from the list, and return it.
+    """Remove the call that an output answers from the list, and return the call.
 
-    The messages of Ragas have no ids: there, the first call is the one that is answered.
+    The messages of Ragas have no ids: there, an output answers the first call.
     """
     id_ = first_value_at(output, _KEYS["call_ids"])
     for place, call in enumerate(calls):
@@ -187,7 +187,8 @@ def _list_blocks(message: Any) -> Iterator[Any]:
             yield block
     calls = first_value_at(message, ("tool_calls", "tools_called"))
     yield from calls if isinstance(calls, (list, tuple)) else ()
-    passages = first_value_at(message, _KEYS["passages"])  # of a turn: DeepEval, Azure
+    # In DeepEval and Azure, a turn holds its passages.
+    passages = first_value_at(message, _KEYS["passages"])
     if isinstance(passages, str) and passages.strip():
         passages = [passages]
     if isinstance(passages, (list, tuple)) and passages:
@@ -204,7 +205,7 @@ def _read_message_text(message: Any) -> str:
 
 
 def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str], bool] | None) -> bool:
-    """Whether a tool searches. The caller's choice decides; without one, its name or its output; see `find_conversation`."""
+    """Whether a tool searches. The caller's choice decides, or else the tool's name or output; see `find_conversation`."""
     if callable(retriever):
         return retriever(name)
     if retriever not in (None, "all", "last"):
@@ -243,7 +244,7 @@ def _read_tool_documents(output: Any) -> list[Any] | None:
 
 
 def _documents_in(value: Any) -> list[Any] | None:
-    """Return the documents in the output of a tool. It may be a list, an object with a list, JSON in a text, or a text."""
+    """Return the documents in the output of a tool: a list, an object with a list, JSON in a text, or a text."""
     value = as_list(object_in(value))
     if isinstance(value, str):
         return [value] if value.strip() else []

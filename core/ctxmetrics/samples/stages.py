@@ -21,8 +21,8 @@ class Stage(Plain):
     """What one step of a retrieval handed on, in rank order.
 
     Attributes:
-        contexts: The texts; None if only ids are known.
-        ids: Their ids, if they have some.
+        contexts: The texts of the contexts; None if only ids are known.
+        ids: The ids of the contexts; None if they have none.
     """
 
     contexts: tuple[str, ...] | None = None
@@ -76,7 +76,8 @@ def pool_contexts(stages: Iterable[Stage]) -> tuple[tuple[str, ...], list[list[i
     """Pool the contexts of all stages.
 
     Returns:
-        The distinct contexts in the order of their first appearance; and for each stage the indexes of its contexts among them.
+        The pool, which is the distinct contexts in the order of their first appearance; and for each stage the indexes of its
+        contexts in the pool.
     """
     pool_index_of: dict[_ContextKey, int] = {}
     pool_indexes_by_stage: list[list[int]] = []
@@ -109,8 +110,8 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
     """Describe each stage without its texts.
 
     Returns:
-        For each stage: ``contexts`` (the number of distinct ones), ``characters`` (their total), ``ids``, and ``hash`` (of ids
-        and texts).
+        For each stage: ``contexts`` (the number of distinct contexts), ``characters`` (the sum of their lengths), ``ids``, and
+        ``hash`` (a hash of ids and texts).
     """
     sizes: dict[str, dict[str, Any]] = {}
     keys = _context_keys([*stages.values()])
@@ -128,7 +129,7 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
 def with_stage_history(
     stages: Mapping[str, Stage], alone: Sequence[Sequence[Verdict]] = (), pooled: Sequence[Verdict] = ()
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts about the last stage, with what the other stages say in their details.
+    """Return the verdicts about the last stage. Their details hold the verdicts about the other stages.
 
     ``details["stages"]`` has a mapping for each stage, in order:
 
@@ -188,13 +189,13 @@ def _values_so_far(
 
 
 def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
-    """Return what `_values_so_far` returns, from verdicts about each stage alone: a yes of one stage is kept in later ones."""
+    """Return the same as `_values_so_far`, from verdicts about each stage alone: a yes of one stage stays for all later stages."""
     values_by_stage: list[list[bool | None]] = []
     for verdicts in by_stage:
         values = [verdict.value for verdict in verdicts]
         if values_by_stage:
             pairs = zip(values_by_stage[-1], values, strict=True)
-            values = [True if before is True else value for before, value in pairs]
+            values = [True if earlier_value is True else value for earlier_value, value in pairs]
         values_by_stage.append(values)
     return values_by_stage
 

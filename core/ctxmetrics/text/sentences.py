@@ -158,9 +158,9 @@ def split_sentences(text: str, language: str | None = None) -> tuple[str, ...]:
 
 
 def sentence_spans(text: str, language: str | None = None) -> tuple[Span, ...]:
-    """Return where the sentences of `split_sentences` stand in the text.
+    """Return the spans of the sentences of `split_sentences` in the text.
 
-    What is cut is the visible text: no sentence ends in an address or a tag, and one may go on behind a page number.
+    The visible text is cut: no sentence ends in an address or a tag, and a sentence may go on behind a page number.
     """
     view = see(text)
     spans = (Span(*ends) for ends in split_visible(view.text, language))
@@ -171,7 +171,7 @@ def split_visible(text: str, language: str | None = None) -> Sequence[tuple[int,
     """Return the start and the end of each sentence, as `sentence_spans` does. A reader must see all of the text."""
     if not has_content(text):
         return ()
-    # sentencex takes whole characters only; every place stays the same
+    # sentencex takes only whole characters. Each replacement is as long as the original, so all positions stay the same.
     if not text.isascii() and _NOT_FOR_SPLITTER.search(text):
         text = _HALVES.sub("\ufffd", text)
         text = _BEFORE_STOP.sub(lambda match: _WIDE_SPACE.sub(" ", match[0]), text)
@@ -194,7 +194,7 @@ def split_visible(text: str, language: str | None = None) -> Sequence[tuple[int,
 def _join_pieces(
     text: str, pieces: Iterable[tuple[int, int]], marks: _ListMarks
 ) -> list[tuple[int, int]]:
-    """Return the sentences of some pieces, without the white space around them: those that were cut too early are joined."""
+    """Return the sentences of some pieces, without white space around them. Pieces that were cut too early are joined."""
     spans: list[tuple[int, int]] = []
     pieces_of_last = 0  # how many pieces the last sentence has
     for piece_start, piece_end in pieces:
@@ -205,7 +205,8 @@ def _join_pieces(
         if not begins_with_letter and not has_content(text[start:end]):
             # A piece of marks alone is not a sentence; it may be the end of an amount: "5 mln. €".
             if start < end and spans and _ends_with_cut_amount(text, spans[-1], text[start:end]):
-                spans[-1] = (spans[-1][0], end)
+                last_start, _ = spans[-1]
+                spans[-1] = (last_start, end)
             continue
         if spans and not (text[start].isupper() and _ends_plainly(text, spans[-1])):
             before = _without_mark(text, Span(*spans[-1]), marks)
@@ -221,7 +222,7 @@ def _join_pieces(
 
 
 def _strip_piece(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return where a piece begins and ends without white space around it and without the mark of a list before it."""
+    """Return the start and the end of a piece without white space around it and without a list mark before it."""
     stripped_end = end
     if text[end - 1].isspace():
         stripped_end = start + len(text[start:end].rstrip())
@@ -233,7 +234,7 @@ def _strip_piece(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _ends_with_cut_amount(text: str, sentence: tuple[int, int], behind: str) -> bool:
-    """Whether a sentence ends inside an amount that goes on behind it."""
+    """Whether a sentence ends inside an amount, and the text behind it is the rest of the amount."""
     return _is_cut_amount(_get_tail(text, Span(*sentence)), behind)
 
 
@@ -250,8 +251,8 @@ class _ListMarks:
     def has(self, mark: re.Match[str], tail: str) -> bool:
         """Whether a number with a stop is the mark of a list item.
 
-        It is if it is 0 or 1, or if the text also has a mark with the number before or behind it. It is not if an abbreviation
-        stands before it.
+        The number must be 0 or 1, or the text must also have a mark with the next lower or higher number. No abbreviation may
+        stand before the number.
         """
         if _ends_with_abbreviation(tail):
             return False
@@ -274,7 +275,7 @@ def _ends_with_abbreviation(tail: str) -> bool:
 def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
     """Whether a piece before a capital letter certainly ends a sentence.
 
-    It does if it ends with ``!``, ``?`` or the like, or with a full stop behind a word that is no title ("Dr.").
+    The piece must end with ``!``, ``?`` or the like, or with a full stop behind a word that is no title ("Dr.").
     """
     start, end = piece
     mark = text[end - 1]
@@ -286,7 +287,7 @@ def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
 
 
 def _skip_mark(text: str, start: int, last: int) -> int:
-    """Return where a piece begins without the list mark at the beginning of its line. "3. Mai" begins with a date, not a mark."""
+    """Return the start of a piece behind the list mark that begins its line. "3. Mai" begins with a date, not with a mark."""
     mark = _LIST_MARK.match(text, start, last)
     if mark is None or MONTH.match(text, mark.end()) or not _begins_line(text, start):
         return start

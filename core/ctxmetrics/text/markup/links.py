@@ -113,7 +113,7 @@ def find_templates(markup: FoundMarkup) -> None:
 
 
 def find_addresses(markup: FoundMarkup) -> None:
-    """Find links of reStructuredText, of which the text is seen."""
+    """Find links of reStructuredText. A reader sees their text."""
     for match in _TEXT_WITH_ADDRESS.finditer(markup.text):
         start, end = match.span(1)
         if markup.character_before(start) == " ":
@@ -123,7 +123,7 @@ def find_addresses(markup: FoundMarkup) -> None:
 
 
 def find_cross_references(markup: FoundMarkup) -> None:
-    """Find references of AsciiDoc, of which the text is seen."""
+    """Find references of AsciiDoc. A reader sees their text."""
     for match in _CROSS_REFERENCE.finditer(markup.text):
         if " " in match[0]:
             markup.drop_pair(match.span(1), match.span(2))
@@ -136,13 +136,13 @@ def find_comments(markup: FoundMarkup) -> None:
 
 
 def find_textile_links(markup: FoundMarkup) -> None:
-    """Find links of Textile, of which the text is seen."""
+    """Find links of Textile. A reader sees their text."""
     for match in _TEXTILE_LINK.finditer(markup.text):
         markup.drop_pair((match.start(), match.start() + 1), match.span(1))
 
 
 def find_links(markup: FoundMarkup) -> None:
-    """Find links, pictures, BBCode and the marks of notes: of a link and a picture the text is seen."""
+    """Find links, pictures, BBCode and the marks of notes. A reader sees the text of a link or a picture."""
     text = markup.text
     for match in _CITATION.finditer(text):
         markup.drop(*match.span())
@@ -195,7 +195,7 @@ def _find_wiki_links(markup: FoundMarkup) -> None:
 def _read_bracket(
     markup: FoundMarkup, opening: tuple[int, int], closing: int, definitions: frozenset[str] | set[str]
 ) -> int:
-    """Take the brackets of a link, or the mark of a note, and return up to where that was read."""
+    """Take the brackets of a link, or the mark of a note, and return the position up to which the text was read."""
     text = markup.text
     start, content_start = opening
     end = closing + 1

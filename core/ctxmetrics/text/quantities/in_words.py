@@ -248,7 +248,7 @@ _COUNTED_BY_ONE = frozenset(
     for word in row["words"]
     if len(word) > len("mio")
 )
-# The quarters of a year: the words for one, and for which of the four it is.
+# The words for a quarter of a year, and the words that say which of the four quarters it is.
 QUARTERS = frozenset(LISTS["quarters"])
 _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
     name: f"q{number}"
@@ -288,13 +288,13 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
     >>> join_number_words("half a percent, an hour and a half, two and a half years".split())
     ['0.5', 'percent,', '1.5', 'hour,', '2.5', 'years']
     """
-    joined: list[str] = []
+    joined_chunks: list[str] = []
     index = 0
     while index < len(chunks):
-        end, words = _read_number(chunks, index)
-        joined += words or chunks[index:end]
+        end, number_chunks = _read_number(chunks, index)
+        joined_chunks += number_chunks or chunks[index:end]
         index = end
-    return joined
+    return joined_chunks
 
 
 def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
@@ -370,7 +370,7 @@ def _read_sum(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]] | 
 
 
 def _iterate_words(chunks: Sequence[str], index: int) -> Iterator[tuple[int, str]]:
-    """Yield the words from an index on, each with its index. The last one is the first word with a mark behind it."""
+    """Yield the words from an index on, each with its index, up to the first word with a mark behind it."""
     for position in range(index, len(chunks)):
         chunk = chunks[position]
         word = chunk.lstrip(_MARKS_AROUND_WORD) if position == index else chunk
