@@ -151,7 +151,7 @@ def _check_circular_labels(sample: Sample) -> Iterator[tuple[str, bool]]:
 
 @dataclass(slots=True)
 class Labels:
-    """The ids and labels of a run, as far as its notes need them.
+    """The ids and labels of a run, as far as its notes need them. Stored results hold the names of its fields.
 
     Attributes:
         samples: The number of samples.
@@ -164,20 +164,19 @@ class Labels:
         yes_or_no: How many references are a yes or a no and nothing else.
         marks: How many questions have no answer because the reference is a word such as "None".
         unsure: How many references may be a refusal, and count as statements.
-        separators: The number of samples whose only retrieved context may be several passages. The key is the separator between
+        contexts: The number of samples whose only retrieved context may be several passages. The key is the separator between
             them and its name; see `count_separators`.
-        expected_separators: The same for the expected contexts.
-        answer_hashes: The hashes of the references of one question. The key is the hash of the question and its contexts.
+        expected: The same for the expected contexts.
+        answers: The hashes of the references of one question. The key is the hash of the question and its contexts.
         orders: The number of samples by what their metadata says about the order. The key is a pair of `_find_signs`.
         dropped: Contexts that were dropped because they were the question itself: the number of "contexts", and of "samples" that
             had one.
-        empty_ids: The number of empty ids, under "retrieved" and "reference".
+        empty: The number of empty ids, under "retrieved" and "reference".
         repeated: Retrieved contexts that repeat one above, by their texts or else their ids: the number of "contexts", and of
             "samples" that have one.
-        text_signs: Signs that a text is not what its field says.
-        circular_counts: The number of samples. The key is a kind of circular label, and whether the sample's label is circular.
-        never_retrieved_notes: What `describe_never_retrieved` returned last.
-        described_samples: The length of `wanted` when `never_retrieved_notes` was written.
+        signs: Signs that a text is not what its field says.
+        circles: The number of samples. The key is a kind of circular label, and whether the sample's label is circular.
+        last_never: The notes that `describe_never_retrieved` returned last, after the length that `wanted` had then.
     """
 
     samples: int = 0
@@ -189,17 +188,16 @@ class Labels:
     retrieved: set[str] = field(default_factory=set)
     wanted: list[tuple[str, ...]] = field(default_factory=list)
     first_pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
-    separators: Counter[tuple[str, str]] = field(default_factory=Counter)
-    expected_separators: Counter[tuple[str, str]] = field(default_factory=Counter)
-    answer_hashes: dict[int, set[int]] = field(default_factory=dict)
+    contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    expected: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answers: dict[int, set[int]] = field(default_factory=dict)
     orders: Counter[tuple[str, str]] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
-    empty_ids: Counter[str] = field(default_factory=Counter)
+    empty: Counter[str] = field(default_factory=Counter)
     repeated: Counter[str] = field(default_factory=Counter)
-    text_signs: TextSigns = field(default_factory=TextSigns)
-    circular_counts: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    never_retrieved_notes: list[str] = field(default_factory=list)
-    described_samples: int = 0
+    signs: TextSigns = field(default_factory=TextSigns)
+    circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    last_never: tuple[int, list[str]] = (0, [])
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
         """Add a sample, with what a file of results says about it beside its fields."""
@@ -216,7 +214,7 @@ class Labels:
         self._count_kinds(sample)
         references = sample.references or (sample.reference or "",)
         contexts = sample.retrieved_contexts or ()
-        self.text_signs.add(sample.user_input, references, contexts, sample.reference_contexts or ())
+        self.signs.add(sample.user_input, references, contexts, sample.reference_contexts or ())
         if sample.unanswerable:
             self.without_answer["all"] += 1
             if retrieved:
@@ -226,7 +224,7 @@ class Labels:
         if sample.retrieved_contexts:
             self._count_texts(sample, sample.retrieved_contexts)
         if sample.reference_contexts:
-            count_separators(self.expected_separators, sample.reference_contexts)
+            count_separators(self.expected, sample.reference_contexts)
         if sample.metadata:
             self._count_metadata(sample.metadata)
         self._count_empty("retrieved", sample.retrieved_context_ids or ())
@@ -235,12 +233,12 @@ class Labels:
             # Empty ids are equal, but their contexts may differ: they are no repeats.
             self._count_repeats([item for item in retrieved if item])
         for kind_and_result in _check_circular_labels(sample):
-            self.circular_counts[kind_and_result] += 1
+            self.circles[kind_and_result] += 1
 
     def _count_empty(self, side: str, ids: Sequence[str]) -> None:
         """Count the empty ids of a sample."""
         if "" in ids:
-            self.empty_ids[side] += ids.count("")
+            self.empty[side] += ids.count("")
 
     def _count_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Count a sample by what its metadata says about the order, and about dropped contexts."""
@@ -259,10 +257,10 @@ class Labels:
 
     def _count_texts(self, sample: Sample, texts: Sequence[str]) -> None:
         """Count a sample by the texts that were retrieved."""
-        count_separators(self.separators, texts)
+        count_separators(self.contexts, texts)
         if sample.user_input and sample.reference:
             question_hash = hash((sample.user_input, texts))
-            self.answer_hashes.setdefault(question_hash, set()).add(hash(sample.reference))
+            self.answers.setdefault(question_hash, set()).add(hash(sample.reference))
 
     def _count_kinds(self, sample: Sample) -> None:
         """Count a sample whose reference names no fact, or may name none."""
@@ -313,13 +311,11 @@ class Labels:
                 "question has none, mark the row (unanswerable: true)"
             )
         notes += self._describe_retrieved()
-        notes += self.text_signs.describe()
-        notes += describe_separators(self.separators, "context", "precision says nothing")
-        notes += describe_separators(
-            self.expected_separators, "expected context", "string metrics say nothing"
-        )
+        notes += self.signs.describe()
+        notes += describe_separators(self.contexts, "context", "precision says nothing")
+        notes += describe_separators(self.expected, "expected context", "string metrics say nothing")
         # Samples that repeat the question and the contexts of another sample, with another reference.
-        repeat_count = sum(len(hashes) for hashes in self.answer_hashes.values() if len(hashes) > 1)
+        repeat_count = sum(len(hashes) for hashes in self.answers.values() if len(hashes) > 1)
         if repeat_count * 2 > self.samples:
             notes.append(
                 f"{repeat_count} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "
@@ -340,8 +336,8 @@ class Labels:
                 "write long ones: different ids may be the same here. Write ids as text"
             )
         for kind in _CIRCULAR_LABELS:
-            count = self.circular_counts[kind, True]
-            if count >= _MIN_SAMPLES and not self.circular_counts[kind, False]:
+            count = self.circles[kind, True]
+            if count >= _MIN_SAMPLES and not self.circles[kind, False]:
                 notes.append(f"{kind}, in all {count} samples: such labels prove nothing")
         return tuple(notes)
 
@@ -359,11 +355,11 @@ class Labels:
             notes.append(
                 f"repeated contexts: {repeat_count}, in {samples}; notes of the scores say what counts"
             )
-        if self.empty_ids["retrieved"]:
-            ids = plural(self.empty_ids["retrieved"], "retrieved id", "is", "are")
+        if self.empty["retrieved"]:
+            ids = plural(self.empty["retrieved"], "retrieved id", "is", "are")
             notes.append(f"{ids} empty: an empty id keeps its rank and is not relevant")
-        if self.empty_ids["reference"]:
-            ids = plural(self.empty_ids["reference"], "reference id", "is", "are")
+        if self.empty["reference"]:
+            ids = plural(self.empty["reference"], "reference id", "is", "are")
             notes.append(f"{ids} empty: an empty id expects nothing")
         return notes
 
@@ -372,10 +368,11 @@ class Labels:
 
         A change that keeps the whole id, such as of upper and lower case, is described even if only one id needs it.
         """
-        if self.described_samples != len(self.wanted):  # samples were added after the last call
-            self.never_retrieved_notes = self._describe_never()
-            self.described_samples = len(self.wanted)
-        return self.never_retrieved_notes
+        sample_count, notes = self.last_never
+        if sample_count != len(self.wanted):  # samples were added after the last call
+            notes = self._describe_never()
+            self.last_never = (len(self.wanted), notes)
+        return notes
 
     def _describe_never(self) -> list[str]:
         """Describe the reference ids that were never retrieved; see `describe_never_retrieved`."""

@@ -315,13 +315,13 @@ class TextSigns:
     """Counts samples whose texts may not be what their fields say.
 
     Attributes:
-        order_names: The number of samples with several texts. The key is the name of the ranks or scores that stand in all texts
+        lists: The number of samples with several texts. The key is the name of the ranks or scores that stand in all texts
             of the sample; an empty name if there are none.
-        unordered_names: The same, only for samples whose texts are not in the order of these ranks or scores.
+        unordered: The same, only for samples whose texts are not in the order of these ranks or scores.
         contexts: The number of samples with contexts.
         prompts: The number of samples with one context that ends with the question.
         texts: The number of all contexts.
-        cut_texts: The number of contexts that end in dots.
+        cut: The number of contexts that end in dots.
         expected: The number of samples with expected contexts.
         expected_names: The number of samples with expected contexts of which none reads as a text.
         references: The number of references.
@@ -333,12 +333,12 @@ class TextSigns:
         alternatives: The number of references that hold several texts, between bars or the like.
     """
 
-    order_names: Counter[str] = field(default_factory=Counter)
-    unordered_names: Counter[str] = field(default_factory=Counter)
+    lists: Counter[str] = field(default_factory=Counter)
+    unordered: Counter[str] = field(default_factory=Counter)
     contexts: int = 0
     prompts: int = 0
     texts: int = 0
-    cut_texts: int = 0
+    cut: int = 0
     expected: int = 0
     expected_names: int = 0
     references: int = 0
@@ -366,15 +366,15 @@ class TextSigns:
         if texts:
             self.contexts += 1
             self.texts += len(texts)
-            self.cut_texts += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
+            self.cut += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
         if expected:
             self.expected += 1
             self.expected_names += all(map(is_no_text, expected))
         if len(texts) > 1:
             name, is_ordered = _find_order_in_texts(texts)
-            self.order_names[name] += 1
+            self.lists[name] += 1
             if not is_ordered:
-                self.unordered_names[name] += 1
+                self.unordered[name] += 1
         elif texts and question and question in texts[0]:
             _, _, rest = texts[0].rpartition(question)
             if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_CHARACTERS]):
@@ -404,9 +404,9 @@ class TextSigns:
     def describe(self) -> list[str]:
         """Describe what most samples show, a sentence each."""
         notes: list[str] = []
-        list_count = sum(self.order_names.values())
-        for name, unordered_count in self.unordered_names.items():
-            if 2 * self.order_names[name] > list_count:
+        list_count = sum(self.lists.values())
+        for name, unordered_count in self.unordered.items():
+            if 2 * self.lists[name] > list_count:
                 notes.append(
                     f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {plural(unordered_count, 'sample')}: put "
                     "the texts in its order, or give the numbers in a list beside them, such as 'scores'"
@@ -416,9 +416,9 @@ class TextSigns:
                 f"{plural(self.prompts, 'sample')} with one context that ends with the question: it seems to be a prompt. Give "
                 "the passages"
             )
-        if 2 * self.cut_texts > self.texts:
+        if 2 * self.cut > self.texts:
             notes.append(
-                f"{self.cut_texts} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
+                f"{self.cut} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
             )
         if 2 * self.expected_names > self.expected:
             notes.append(
