@@ -41,6 +41,22 @@ _SHOWN_RATES = ("sensitivity", "specificity", "balanced_accuracy", "kappa")
 _Value = Annotated[float, Field(ge=0, le=100)]
 
 
+class LabelledScore(NamedTuple):
+    """The scores of a labelled sample in a card.
+
+    Attributes:
+        sample_hash: A hash of the sample's id and texts.
+        judge_score: The score by the judge.
+        people_score: The score by people's labels.
+        weight: The number of samples that this sample stands for.
+    """
+
+    sample_hash: str
+    judge_score: _Value
+    people_score: _Value
+    weight: Annotated[float, Field(gt=0, le=MAX_WEIGHT)]
+
+
 class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
     """One metric of a card.
 
@@ -56,7 +72,7 @@ class Calibrated(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, st
     unit: str
     labels: int
     figures: Mapping[str, float | str | list[float] | None]
-    labelled: tuple[tuple[str, _Value, _Value, Annotated[float, Field(gt=0, le=MAX_WEIGHT)]], ...]
+    labelled: tuple[LabelledScore, ...]
 
 
 class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_length=1000):
@@ -161,7 +177,9 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
         self, item: Calibrated, keys: Sequence[str], values: Sequence[float | None]
     ) -> tuple[Correction | None, bool]:
         """Correct the mean of a metric, and tell whether all labelled samples are in the run."""
-        labels = {key: (people_score, weight) for key, _, people_score, weight in item.labelled}
+        labels = {
+            labelled.sample_hash: (labelled.people_score, labelled.weight) for labelled in item.labelled
+        }
         # The columns that `correct_mean` reads: the judge's score, people's score, the weight, and no cluster.
         rows: list[tuple[float | None, float | None, float, None]] = []
         labelled_in_run = 0
@@ -175,8 +193,8 @@ class Card(BaseModel, extra="forbid", strict=True, allow_inf_nan=False, str_max_
             # The labelled samples are added to the samples of the run. Labels of the run's own samples do not count.
             rows = [(value, None, 1.0, None) for value in values]
             rows += [
-                (judge_score, people_score, weight, None)
-                for _, judge_score, people_score, weight in item.labelled
+                (labelled.judge_score, labelled.people_score, labelled.weight, None)
+                for labelled in item.labelled
             ]
         scale = get_convention(self.convention).scale
         correction = correct_mean(item.metric, rows, scale=scale, apart=not all_are_in_run)
@@ -285,22 +303,6 @@ def write_card(path: Path, report: AgreementReport) -> None:
     )
     card = card.model_copy(update={"digest": card.compute_digest()})
     write_whole(path, (card.model_dump_json(indent=1), "\n"))
-
-
-class LabelledScore(NamedTuple):
-    """The scores of a labelled sample in a card.
-
-    Attributes:
-        sample_hash: A hash of the sample's id and texts.
-        judge_score: The score by the judge.
-        people_score: The score by people's labels.
-        weight: The number of samples that this sample stands for.
-    """
-
-    sample_hash: str
-    judge_score: float
-    people_score: float
-    weight: float
 
 
 def _list_labelled(items: Iterable[Compared]) -> tuple[LabelledScore, ...]:
