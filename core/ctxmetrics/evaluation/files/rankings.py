@@ -61,13 +61,15 @@ def is_ranking(file: Path) -> bool:
         with open_text(file) as text:
             cells = text.readline().split()
     except InputFileError:
-        if file.exists():
+        if file.exists():  # it holds no text, so it is no ranking
             return False
         raise
-    return cells == _BEIR_HEADER or (
-        len(cells) in (_RUN_COLUMN_COUNT, _QRELS_COLUMN_COUNT)
-        and _read_finite(cells[_COLUMN_INDEXES[len(cells)][_SCORE_INDEX]]) is not None
-    )
+    if cells == _BEIR_HEADER:
+        return True
+    if len(cells) not in (_RUN_COLUMN_COUNT, _QRELS_COLUMN_COUNT):
+        return False
+    score_column = _COLUMN_INDEXES[len(cells)][_SCORE_INDEX]
+    return _read_finite(cells[score_column]) is not None
 
 
 def beir_rows(folder: Path) -> Iterator[tuple[str, Any]]:

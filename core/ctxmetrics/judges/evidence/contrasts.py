@@ -197,10 +197,10 @@ def may_hold_values(words: Sequence[Token]) -> bool:
     """Whether a text may have a phrase with a contrary. A quick check for the usual case."""
     if not _read_phrases().keys().isdisjoint(_get_forms(words)):
         return True
-    return _may_hold_others(words)
+    return _may_hold_values_outside_phrases(words)
 
 
-def _may_hold_others(words: Sequence[Token]) -> bool:
+def _may_hold_values_outside_phrases(words: Sequence[Token]) -> bool:
     """Whether a rule may find a value in a text: the text has a number, or characters of a script without blanks."""
     kinds = {*map(_get_kind, words)}
     return "number" in kinds or "characters" in kinds or "i" in map(_get_folded, words)
@@ -222,8 +222,8 @@ def find_values(
     """
     forms = _get_forms(words)
     values: list[Value] = []
-    if _may_hold_others(words):
-        values += _find_others(words)
+    if _may_hold_values_outside_phrases(words):
+        values += _find_values_outside_phrases(words)
     # For each group of phrases, the first position that no phrase covers: "second largest" is not also "largest".
     next_free: dict[str, int] = {}
     for start, phrase in _find_phrases(forms):
@@ -242,7 +242,7 @@ def find_values(
     return values
 
 
-def _find_others(words: Sequence[Token]) -> list[Value]:
+def _find_values_outside_phrases(words: Sequence[Token]) -> list[Value]:
     """Find the values that rules find. Each rule runs only if the text has one of the rule's words."""
     values: list[Value] = []
     kinds = {*map(_get_kind, words)}

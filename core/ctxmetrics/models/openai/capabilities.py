@@ -145,7 +145,7 @@ class Capabilities:
         return True
 
 
-def names_bound(error: BaseException) -> bool:
+def mentions_token_limit(error: BaseException) -> bool:
     """Whether a refusal says that the limit on reply tokens is too large."""
     parameter = getattr(error, "param", None)
     message = str(error).lower()

@@ -33,7 +33,7 @@ from ctxmetrics.models.openai.capabilities import (
     Capabilities,
     Form,
     capabilities_of,
-    names_bound,
+    mentions_token_limit,
     next_form,
     response_format,
     schema_size,
@@ -233,21 +233,25 @@ class OpenAIModel:
             while True:
                 body = request_body(self, prompt, schema, capabilities, learner.form)
                 # A limit of the reply that the library sets, not the user.
-                bounded = self.max_tokens is None and not body.keys().isdisjoint(WORDS["reply_bounds"])
+                limit_was_added = self.max_tokens is None and not body.keys().isdisjoint(
+                    WORDS["reply_bounds"]
+                )
                 if calls:  # the run has taken the first one
                     run.take_call(sent=calls)
                 calls += 1
                 try:
                     answer = await self._post(body)
                 except _RefusedError as error:
-                    if calls < _MAX_REQUESTS_FOR_REPLY and learner.learn(error, body, bounded=bounded):
+                    if calls < _MAX_REQUESTS_FOR_REPLY and learner.learn(
+                        error, body, limit_was_added=limit_was_added
+                    ):
                         continue
                     problem = learner.refusal or error.problem
                 else:
                     if learner.doubted is not None:
                         capabilities.refuse_form(learner.doubted, schema_size(schema))
                     capabilities.settled = True
-                    if bounded and calls < _MAX_REQUESTS_FOR_REPLY and thinks(answer):
+                    if limit_was_added and calls < _MAX_REQUESTS_FOR_REPLY and thinks(answer):
                         capabilities.bounded = False
                         continue
                     return read_answer(answer, prompt, calls)
@@ -350,15 +354,15 @@ class _RefusalLearner:
     doubted: Form | None = field(init=False, default=None)
     form: Form | None = field(init=False, default=None)
 
-    def learn(self, error: _RefusedError, body: Mapping[str, Any], *, bounded: bool) -> bool:
+    def learn(self, error: _RefusedError, body: Mapping[str, Any], *, limit_was_added: bool) -> bool:
         """Learn from a refusal; return whether there is another request to try.
 
         Args:
             error: The refusal.
             body: The request.
-            bounded: Whether the library bounded the reply's tokens of its own accord.
+            limit_was_added: Whether the library added a limit on the reply's tokens, which the user did not ask for.
         """
-        if bounded and names_bound(error.cause):
+        if limit_was_added and mentions_token_limit(error.cause):
             self.capabilities.bounded = False  # the server takes no limit of this size
             return True
         size = schema_size(self.schema)

@@ -10,13 +10,19 @@ from typing import NamedTuple
 from ctxmetrics.text.markup.characters import PATH
 from ctxmetrics.text.markup.found_markup import LISTS, SUPERSCRIPTS, FoundMarkup, is_word, match_marks
 
-_ELEMENTS = frozenset(LISTS["elements"])
-_TEX_WRAPPERS = frozenset(LISTS["tex_wrappers"])
-_TEX_DROPPED = frozenset(LISTS["tex_dropped"])
+_CHEMICAL_ELEMENTS = frozenset(LISTS["elements"])
+_TEX_COMMANDS_WITH_VISIBLE_GROUP = frozenset(LISTS["tex_wrappers"])
+_TEX_COMMANDS_WITH_HIDDEN_GROUP = frozenset(LISTS["tex_dropped"])
 _TEX_CHARACTERS: Mapping[str, str] = LISTS["tex_characters"]
+# A formula between dollar signs. The third form begins with a command or a sign, so that prices are no formulas.
 _DOLLARS = re.compile(
-    r"(?<![\\$\w])(?:\$\$([^$]{1,800}+)\$\$|\$(?!\s)([^$\n]{1,300}+)(?<!\s)\$(?![\w$]))"
-    r"|\$(?=[\\^_])([^$\n]{1,300}+)\$(?![\d$])"
+    r"""
+    (?<![\\$\w])
+    (?:\$\$([^$]{1,800}+)\$\$                               # $$E = mc^2$$
+      |\$(?!\s)([^$\n]{1,300}+)(?<!\s)\$(?![\w$]))         # $x$
+    |\$(?=[\\^_])([^$\n]{1,300}+)\$(?![\d$])               # H$_2$O, a$\alpha$b
+    """,
+    re.VERBOSE,
 )
 # What only mathematics holds: a command, a mark of an index or a power, a relation; or one symbol.
 _MATHEMATICS = re.compile(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]")
@@ -102,7 +108,7 @@ def find_formulas(markup: FoundMarkup) -> None:
         return
     for match in _FORMULA.finditer(text):
         symbols = re.findall("[A-Z][a-z]?", match[0])
-        if "_" in match[0] and symbols and _ELEMENTS.issuperset(symbols):
+        if "_" in match[0] and symbols and _CHEMICAL_ELEMENTS.issuperset(symbols):
             for index in _INDEX.finditer(text, *match.span()):
                 markup.drop(*index.span(), index[1] or "")
 
@@ -242,7 +248,7 @@ def _read_command(
     option = _TEX_OPTION.match(text, end)
     brace = option.end() if option else end
     has_group = text.startswith("{", brace)
-    if command in _TEX_DROPPED and has_group:
+    if command in _TEX_COMMANDS_WITH_HIDDEN_GROUP and has_group:
         group = _TEX_GROUP.match(text, brace)
         if group:
             _drop_command(markup, command, start, group.end())
@@ -252,7 +258,7 @@ def _read_command(
         if visible_part > brace and text.startswith("{", visible_part):
             open_groups.append(_Group(start, visible_part + 1, ""))
             return visible_part + 1
-    if command in _TEX_WRAPPERS and has_group:
+    if command in _TEX_COMMANDS_WITH_VISIBLE_GROUP and has_group:
         open_groups.append(_Group(start, brace + 1, _SEPARATORS.get(command, "")))
         return brace + 1
     if command in _TEX_CHARACTERS:

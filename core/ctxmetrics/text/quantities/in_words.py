@@ -222,11 +222,11 @@ HALVES = frozenset(LISTS["halves"])
 # "a", between "half" and its unit.
 _HALF_JOINTS = frozenset(("a", "an"))
 # The phrases for "and a half" and "and a quarter" with what they add, by their first word.
-_AND_A_PART: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-for _name, _decimals in (("and_a_half", ".5"), ("and_a_quarter", ".25")):
+_AND_A_FRACTION: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+for _name, _fraction in (("and_a_half", ".5"), ("and_a_quarter", ".25")):
     for _phrase in LISTS[_name]:
         _words = tuple(_phrase.split())
-        _AND_A_PART.setdefault(_words[0], []).append((_words, _decimals))
+        _AND_A_FRACTION.setdefault(_words[0], []).append((_words, _fraction))
 # Words for 100, each with the number words that may stand before it: five hundred, but "five cents" is money.
 _WORDS_BEFORE_HUNDRED: Mapping[str, frozenset[str]] = {
     word: frozenset(numbers) for word, numbers in LISTS["hundreds"].items()
@@ -510,10 +510,10 @@ def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tupl
     Returns:
         As for `_read_number`.
     """
-    for behind_unit in (False, True):
+    for behind_unit in (False, True):  # "two and a half hours", "two hours and a half"
         start = index + 2 if behind_unit else index + 1
-        phrases = _AND_A_PART.get(chunks[start], ()) if start < len(chunks) else ()
-        for words, decimals in phrases:
+        phrases = _AND_A_FRACTION.get(chunks[start], ()) if start < len(chunks) else ()
+        for words, fraction in phrases:
             if not _stand_at(chunks, start, words):
                 continue
             end = start + len(words)
@@ -522,7 +522,7 @@ def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tupl
             is_number = not behind_unit and len(words) > len(("y", "media"))
             if not ((is_number and end < len(chunks)) or _is_unit(chunks, unit_index)):
                 break
-            sum_in_digits = _write_number(chunks, index, index, number + decimals)
+            sum_in_digits = _write_number(chunks, index, index, number + fraction)
             if not behind_unit:
                 return end, [sum_in_digits]
             last_chunk = chunks[end - 1]
