@@ -29,7 +29,7 @@ from faults.reply_remarks import agreed, remarked, remarked_useful, renamed
 from faults.reply_slips import extra, extra_no, extra_useful, misquoted, place_of, requoted, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 # --- texts around the object ---
@@ -275,12 +275,18 @@ YES_BY_REASON = {
     "English, neither": "Neither c2 nor c3 states it.",
 }
 
+
+def against_by_reason(reasons: Mapping[str, str]) -> dict[str, kinds.Fault]:
+    """Return the kinds of a yes with a reason against it, one for each language."""
+    return {
+        f"supported, and a reason against it: {language}": extra({"reason": words})
+        for language, words in reasons.items()
+    }
+
+
 KINDS: dict[str, kinds.Fault] = {
     # a yes, and a reason against it
-    **{
-        f"supported, and a reason against it: {language}": extra({"reason": words})
-        for language, words in YES_BY_REASON.items()
-    },
+    **against_by_reason(YES_BY_REASON),
     # a yes, and other keys against it
     "supported, and verdict: ✗": extra({"verdict": "✗"}),
     "supported, and label: ❌": extra({"label": "❌"}),
@@ -439,10 +445,7 @@ LATER_REASONS = {
 }
 
 LATER: dict[str, kinds.Fault] = {
-    **{
-        f"supported, and a reason against it: {language}": extra({"reason": words})
-        for language, words in LATER_REASONS.items()
-    },
+    **against_by_reason(LATER_REASONS),
     "supported, and truth: false": extra({"truth": "false"}),
     "supported, and stars: 1": extra({"stars": "1/5"}),
     "supported, and probability_of_support: 5%": extra({"probability_of_support": "5%"}),

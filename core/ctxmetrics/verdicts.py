@@ -40,7 +40,7 @@ VerdictCode = Literal[
     "budget_exceeded",
 ]
 
-# The number of characters that count as one token, if nobody counted the tokens.
+# The number of characters that count as one token, where no server has counted the tokens.
 CHARACTERS_A_TOKEN = 4
 # Codes of the positive and negative verdicts of a language model, the most serious last.
 FLAGS = (None, "no_echo", "weak_evidence", "contradicted", "unverified_evidence")

@@ -348,7 +348,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
     def describe_verdicts(
         self,
         sample: Sample,  # noqa: ARG002 - precision reads the sample and the verdicts
-        verdicts: Sequence[Verdict],  # noqa: ARG002
+        verdicts: Sequence[Verdict],  # noqa: ARG002 - see sample
         repeats: Mapping[int, int],
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Return which contexts repeat others, as metadata, and the notes about what the repeats change."""

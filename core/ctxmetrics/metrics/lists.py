@@ -55,9 +55,9 @@ class ListMetric(Metric):
     def describe_lists(
         self,
         sample: Sample,  # noqa: ARG002 - other metrics read these
-        retrieved: Sequence[Any],  # noqa: ARG002
-        reference: Any,  # noqa: ARG002
-        hits: Sequence[Any],  # noqa: ARG002
+        retrieved: Sequence[Any],  # noqa: ARG002 - see sample
+        reference: Any,  # noqa: ARG002 - see sample
+        hits: Sequence[Any],  # noqa: ARG002 - see sample
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Return metadata of the score, and notes: for example that a repeated item counts once."""
         return EMPTY, ()

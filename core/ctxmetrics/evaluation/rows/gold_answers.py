@@ -141,7 +141,7 @@ class GoldAnswers:
     def correct_row(self, row: Row) -> PeopleGold | None:
         """Return the gold passages of a row's sample as corrected by people's answers.
 
-        Return None if the sample has no gold passages, or if nobody answered.
+        Return None if the sample has no gold passages, or if no labeller answered about it.
 
         Raises:
             InputFileError: The audit asks another question under the same name.

@@ -102,7 +102,7 @@ class StageDetails(TypedDict):
 class Details(TypedDict, total=False):
     """The details of a verdict that the library computes with. A verdict may have any other details too."""
 
-    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]
+    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 
     weight: Annotated[float, Field(ge=0)]
     partial: Annotated[float, Field(ge=0, le=1)]
@@ -121,7 +121,7 @@ class StageSizes(TypedDict):
 class Record(TypedDict, total=False):
     """The facts about the sample in a line, beside the sample's own fields."""
 
-    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]
+    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 
     hash: str | None
     content_hash: str | None

@@ -256,7 +256,7 @@ class PeopleAnswers:
     def majority(
         self, annotator: str | None = None
     ) -> dict[QuestionKey, dict[LabelQuestion, bool | None]]:
-        """Return the answer of the majority to each question. It is None for a tie, or if nobody said yes or no.
+        """Return the answer of the majority to each question. It is None for a tie, or if no labeller said yes or no.
 
         Args:
             annotator: The person whose answers count; None: the answers of all people count.

@@ -40,7 +40,7 @@ class _ValueReader(LineReader):
 
         self.form = line_forms.LIGHT_LINE
 
-    def build_score(self, data: dict[str, Any], record: Mapping[str, Any] | None) -> Score:  # noqa: ARG002
+    def build_score(self, data: dict[str, Any], record: Mapping[str, Any] | None) -> Score:  # noqa: ARG002 - other files read the record
         """Build the score of a line."""
         data["verdicts"] = tuple([_find_verdict(item) for item in data.get("verdicts", ())])
         metadata = data.get("metadata")

@@ -296,17 +296,17 @@ def _join_word(
     """
     key, folded, kind, measures = reading
     spelling = match[0]
-    # The v of v2.3.1 is no name.
-    has_name_before = bool(words) and words[-1].kind == "word" and words[-1].folded != "v"
     if gap == "-" and key in _ONES and words[-1].key in _TENS:  # twenty-one
         tens = words.pop()
         key = tens.key[0] + key
         kind = "number"
         spelling = f"{tens.spelling}-{spelling}"
-    elif match.lastgroup == "number" and has_name_before:
-        is_joined = not gap or (gap == "-" and words[-1].spelling.isupper())
-        if is_joined:  # HC2, COVID-19: the number is a part of the name, with its zeros
-            key = words[-1].key + (spelling if spelling.isdecimal() else key)
+    elif match.lastgroup == "number" and words:
+        word_before = words[-1]
+        is_name = word_before.kind == "word" and word_before.folded != "v"  # v2.3.1 has no name
+        is_joined = not gap or (gap == "-" and word_before.spelling.isupper())
+        if is_name and is_joined:  # HC2, COVID-19: the number is a part of the name, with its zeros
+            key = word_before.key + (spelling if spelling.isdecimal() else key)
     parts = (f"{key}~",) if kind == "number" else ()
     return Token(intern(key), intern(folded), kind, intern(spelling), ends_clause, measures, parts)
 

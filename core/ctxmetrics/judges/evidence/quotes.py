@@ -7,7 +7,7 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -103,19 +103,16 @@ class QuotedUnit:
         answer: The whole answer.
         contexts: The contexts that were shown.
         language: ISO 639 code of the answer; it chooses the stop words.
-        years: The years of the unit.
     """
 
     text: str
     answer: str
     contexts: Collection[str]
     language: str
-    years: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Keep what a reader sees of the texts, and the years of the unit."""
+        """Keep what a reader sees of the texts."""
         object.__setattr__(self, "text", see(self.text).text)
-        object.__setattr__(self, "years", _list_years(self.text, tokenize(self.text)))
         object.__setattr__(self, "answer", see(self.answer).text)
         object.__setattr__(self, "contexts", _see_all(tuple(self.contexts)))
 
@@ -197,13 +194,14 @@ class QuotedUnit:
 
         The sentences must have a year, but none of the unit's years, and no context may have the unit's year.
         """
-        if not self.years:
+        years_of_unit = _list_years(self.text, tokenize(self.text))
+        if not years_of_unit:
             return None
         quoted_text = " ".join(sentences)
         quoted_years = _list_years(quoted_text, tokenize(quoted_text))
-        if not quoted_years or not self.years.isdisjoint(quoted_years):
+        if not quoted_years or not years_of_unit.isdisjoint(quoted_years):
             return None
-        for year in sorted(self.years):
+        for year in sorted(years_of_unit):
             if not any(year in context for context in contexts):
                 return Contradiction("number", year, min(quoted_years))
         return None
