@@ -207,9 +207,8 @@ class AnyDeepEvalMetric:
             SampleError: A field of it has the wrong type.
         """
         measuring = _begin_measuring(self)
-        with adapting.breaker_scope(
-            self.core
-        ):  # a test run of DeepEval may last as long as the process
+        # A test run of DeepEval may last as long as the process.
+        with adapting.breaker_scope(self.core):
             return _set_result(self, measuring, self._wrap().score(test_case))
 
     async def a_measure(self, test_case: _AnyTestCase, *_: Any, **__: Any) -> float | None:

@@ -67,9 +67,8 @@ class ChatModel(adapting.ForeignModel):
             JudgeError: It refused, its reply was cut off, or the answer holds several choices. What its client raises
                 passes through.
         """
-        with (
-            keep_local_runs()
-        ):  # LangSmith's runs of this call are not uploaded if the caller keeps them local
+        # LangSmith's runs of this call are not uploaded if the caller keeps them local.
+        with keep_local_runs():
             return await self._generate(prompt, schema)
 
     async def _generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:

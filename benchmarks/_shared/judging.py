@@ -140,9 +140,8 @@ def _ragas(data: dict, text: str) -> str:
 def _deepeval(text: str) -> str:
     if "'verdicts' key" not in text:
         return json.dumps({"reason": "The score is what it is because of what is said there."})
-    answer = text[
-        text.rindex("xpected ") :
-    ]  # "Expected Output" or "Expected output", after the examples
+    # "Expected Output" or "Expected output", after the examples.
+    answer = text[text.rindex("xpected ") :]
     head, _, tail = answer.partition("Retrieval Context")
     facts = FACT.findall(head)
     if "each node in the retrieval context" in text:

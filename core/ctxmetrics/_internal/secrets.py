@@ -226,9 +226,8 @@ def _remember_environment() -> None:
     """Remember the keys in environment variables, so that they are masked."""
     for name in tuple(os.environ):
         if _VARIABLE_NAME_OF_KEY.search(name):
-            remember_key(
-                os.environ.get(name, "").strip()
-            )  # another thread may delete the variable meanwhile
+            # Another thread may delete the variable meanwhile.
+            remember_key(os.environ.get(name, "").strip())
 
 
 @lru_cache(maxsize=8)

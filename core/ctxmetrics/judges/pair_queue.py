@@ -235,9 +235,8 @@ def _read_score(item: object) -> PairScore:
     number = item
     if isinstance(item, list) and len(item) == 1:  # the function returned one column
         number = item[0]
-    if (
-        isinstance(number, (int, float)) and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE
-    ):  # false for NaN
+    # The comparison is false for NaN.
+    if isinstance(number, (int, float)) and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE:
         return min(max(float(number), 0.0), 1.0)
     return (
         f"predict returned {reprlib.repr(number)} for a pair: it must be a number from 0 to 1. Where a model returns "

@@ -435,9 +435,8 @@ def first_value_at(item: Any, keys: Iterable[str]) -> Any:
     """Return the first value that stands under one of the keys, or None."""
     is_dict = type(item) is dict
     for key, first_step in _with_first_steps(tuple(keys)):
-        if (
-            is_dict and key not in item and first_step not in item
-        ):  # nearly always: nothing is looked up
+        # Most items have neither key: then the slower lookup is not needed.
+        if is_dict and key not in item and first_step not in item:
             continue
         value = look_up(item, key)
         if value is not None:

@@ -207,9 +207,8 @@ class Labels:
         # What was retrieved cannot be read as a list of texts: it stands in the metadata.
         is_unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
         has_nothing = not retrieved and not is_unusable
-        if has_nothing and any(
-            map(sample.has, OPTIONS)
-        ):  # the sample of a baseline has none of these fields
+        # The sample of a baseline has none of these fields.
+        if has_nothing and any(map(sample.has, OPTIONS)):
             self.unanswered += 1
         self._count_kinds(sample)
         references = sample.references or (sample.reference or "",)

@@ -106,9 +106,8 @@ class BatchModel(ReplayingModel):
                 return await self._ask_first(key, ask)
         if outcome is not None and not outcome.again:
             return _replay(outcome, prompt)
-        if not self.journal.is_waiting(
-            key
-        ):  # another metric of the sample may have sent the same request
+        # Another metric of the sample may have sent the same request.
+        if not self.journal.is_waiting(key):
             self._add_to_batch(key, prompt, schema)
         waiting = waits_for.get()
         if waiting is not None:

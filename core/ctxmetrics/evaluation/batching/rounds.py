@@ -213,9 +213,8 @@ class BatchRounds:
                     problems = ["a file of results is not there any more"]
             with self.journal.writing():
                 failures = self._keep_results(intent, file)
-                if (
-                    state.queue_full and intent.requests > 1
-                ):  # the requests are sent again, in smaller batches
+                # The batch was too large for the provider's queue: its requests are sent again, in smaller batches.
+                if state.queue_full and intent.requests > 1:
                     queued_tokens = sum(other.tokens for other in self.journal.unfinished)
                     self.journal.set_fact("queue", max(1, queued_tokens // 2))
                 else:
@@ -244,9 +243,8 @@ class BatchRounds:
             if outcome.code:
                 failures[outcome.code] += 1
         self.journal.add_paid("batched", paid)
-        if failures[
-            "truncated"
-        ]:  # the model thinks before it replies: so the length of its replies is no longer bounded
+        # The model thinks before it replies, so the length of its replies has no bound.
+        if failures["truncated"]:
             self.journal.set_fact("server", {**self.journal.facts["server"], "bounded": False})
         return failures
 

@@ -214,9 +214,8 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
     queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
     documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
-    documents.sort(
-        key=lambda name: normalized_key(name) != _TREC_DOCUMENT_NAME
-    )  # PyTerrier has a number beside it
+    # PyTerrier has a number of the document (docid) beside its id (docno): the id stands first.
+    documents.sort(key=lambda name: normalized_key(name) != _TREC_DOCUMENT_NAME)
     if expected:
         numbers = [name for name in names if normalized_key(name) in _GRADE_NAMES]
     else:

@@ -216,9 +216,8 @@ def _eight_bits_in(file: Path) -> str:
                 decoder.decode(block)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            if len(block) < _BYTES_PER_NON_ASCII_BYTE * len(
-                block.translate(None, _ASCII_BYTES)
-            ):  # of another script
+            # Most bytes are no ASCII: a text of another script, not Windows-1252.
+            if len(block) < _BYTES_PER_NON_ASCII_BYTE * len(block.translate(None, _ASCII_BYTES)):
                 return "utf-8-sig"
             logging.getLogger("ctxmetrics").warning(
                 "%s: not UTF-8: read as Windows-1252. If letters look wrong, write --encoding (in Python encoding=).",

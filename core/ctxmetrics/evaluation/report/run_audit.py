@@ -126,10 +126,8 @@ def _audit_metric(
     metric: Metric, rows: Sequence[Row], golds: dict[int, PeopleGold], scale: float
 ) -> AuditedMetric | None:
     """Correct the mean of a metric. Return None if fewer than two samples have a value by people's gold."""
-    from ctxmetrics.evaluation.statistics.corrected_means import (
-        MIN_AUDITED,
-        audited_mean,
-    )  # loads numpy
+    # Imported here, because it loads numpy.
+    from ctxmetrics.evaluation.statistics.corrected_means import MIN_AUDITED, audited_mean
 
     values: list[float] = []
     # The values of the audited rows: with the gold that people corrected, and with the gold of the file.

@@ -76,9 +76,8 @@ def content_hash(sample: Sample) -> str:
 
 def _hash_fields(sample: Sample, fields: Mapping[str, Any]) -> str:
     scored_fields = {name: value for name, value in fields.items() if name not in _UNSCORED_FIELDS}
-    if (
-        sample.stages
-    ):  # the hash of a mapping does not depend on the order of its keys, but the order of stages counts
+    # The hash of a mapping does not depend on the order of its keys, but the order of stages counts.
+    if sample.stages:
         scored_fields["order"] = list(sample.stages)
     return digest(scored_fields)
 

@@ -165,9 +165,8 @@ class OpenAIModel:
         if not isinstance(self.api_key, Key):
             is_openai = urlsplit(str(self.base_url)).hostname == urlsplit(OPENAI_URL).hostname
             object.__setattr__(self, "api_key", Key(self.api_key, needed=is_openai))
-        reveal_key(
-            self.api_key, self.base_url, "OpenAIModel", self.model
-        )  # raises at once if there is none
+        # Raises at once if there is no key.
+        reveal_key(self.api_key, self.base_url, "OpenAIModel", self.model)
         check_names(self.model, str(self.base_url), "OpenAIModel")
 
     @classmethod

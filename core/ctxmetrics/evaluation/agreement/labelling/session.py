@@ -318,9 +318,8 @@ def _is_settled(
         other_contexts: The other contexts.
     """
     if answer.answer == YES:
-        stating = (
-            named_contexts or own_contexts
-        )  # if the person named no context, any context of the answer may state the sentence
+        # If the person named no context, any context of the answer may state the sentence.
+        stating = named_contexts or own_contexts
         return stating <= other_contexts
     if answer.answer == NO:
         return other_contexts <= own_contexts
