@@ -113,7 +113,7 @@ def run(argv: list[str]) -> dict[str, object]:
 def get_functions() -> dict[str, Callable[[str], object]]:
     """Return the functions by name; each gets one text."""
     from ctxmetrics import LexicalJudge
-    from ctxmetrics._internal.display import visible_on_page
+    from ctxmetrics._internal.display import replace_invisible_on_page
     from ctxmetrics._internal.secrets import masked
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.judges.evidence.contradiction import find_contradiction
@@ -162,7 +162,7 @@ def get_functions() -> dict[str, Callable[[str], object]]:
         "contradiction": lambda text: find_contradiction("not the pump " + text, [text], "en"),
         "find_refusal": find_refusal,
         "masked": masked,
-        "visible_on_page": visible_on_page,
+        "visible_on_page": replace_invisible_on_page,
         "prompt": lambda text: render(pack, "claims", {"text": text}),
         "support": judge_context,
         "usefulness": judge_usefulness,

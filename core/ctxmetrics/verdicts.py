@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from ctxmetrics._internal.frozen import EMPTY, Bounds, Frozen, Plain, plain
+from ctxmetrics._internal.frozen import EMPTY, Bounds, Frozen, Plain, to_json_data
 
 # A whole number from 0 on; files of results are refused that hold another.
 Count = Annotated[int, Bounds(ge=0)]
@@ -105,7 +105,7 @@ class Verdict(Plain):
             "reason": self.reason,
             "code": self.code,
             "evidence": [span.to_dict() for span in self.evidence],
-            "details": plain(self.details) if self.details else {},
+            "details": to_json_data(self.details) if self.details else {},
         }
 
     @property

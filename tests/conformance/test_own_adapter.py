@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmetrics.evaluation.frameworks.parity import installed_runners
+from ctxmetrics.evaluation.frameworks.parity import find_installed_runners
 from support.machine import need_index, need_program
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_what_is_wrong_with_it_is_found(old: str, new: str, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_the_table_of_runners_is_what_is_installed() -> None:
     """It imports all frameworks."""
-    found, absent = installed_runners()
+    found, absent = find_installed_runners()
     listed = set(re.findall(r"`(\w+\.\w+)`", PAGE.partition("## Existing adapters")[2]))
     assert {runner.name for runner in found} - {"core"} <= listed
     assert absent or {runner.name for runner in found} - {"core"} == listed

@@ -16,7 +16,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, IDBasedContextPrecision, IDBasedContextRecall, Sample
 from ctxmetrics.adapting.runners import Runner, isolated_process
-from ctxmetrics.evaluation.frameworks.parity import CORE, compare, installed_runners
+from ctxmetrics.evaluation.frameworks.parity import CORE, compare, find_installed_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,9 @@ from ctxmetrics.evaluation.frameworks import parity
 
 ctxmetrics_ragas.metrics._to_ragas_number = lambda score: 0.25
 # The runners that are broken, and one that is not: another test runs the others.
-runners, _ = parity.installed_runners()
+runners, _ = parity.find_installed_runners()
 chosen = [item for item in runners if item.name.startswith(("core", "ragas", "langchain.lcel"))]
-parity.installed_runners = lambda: (chosen, {})
+parity.find_installed_runners = lambda: (chosen, {})
 sys.argv = ["ctxmetrics", "parity", sys.argv[1], "--metric", "id_based_context_recall"]
 main()
 """
@@ -95,7 +95,7 @@ def test_seven_metrics_in_every_runner_on_the_handbook(
     run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
     """A third of its samples."""
-    runners, absent = installed_runners()
+    runners, absent = find_installed_runners()
     done = run("-m", "ctxmetrics", "parity", str(write_part(tmp_path, slice(None, None, 3))))
     assert done.returncode == 0, done.stdout + done.stderr
     head, *rows = done.stdout.splitlines()
@@ -260,7 +260,7 @@ def test_a_missing_framework_is_said_and_the_others_run(monkeypatch: pytest.Monk
         SimpleNamespace(name="own", load=lambda: [Runner("own", CORE.score)]),
     ]
     monkeypatch.setattr(runners, "entry_points", lambda group: entries)
-    found, absent = installed_runners()
+    found, absent = find_installed_runners()
     assert [runner.name for runner in found] == ["core", "own"]
     assert absent == {"ragas": f"ragas is not installed. Install it with: {install_command('ragas')}"}
     assert "ragas: not run: ragas is not installed." in str(compare(SAMPLES, [IDBasedContextRecall()]))

@@ -11,7 +11,7 @@ import pytest
 
 from ctxmetrics import Sample
 from ctxmetrics.adapting.runners import Runner
-from ctxmetrics.evaluation.frameworks.parity import CORE, installed_runners
+from ctxmetrics.evaluation.frameworks.parity import CORE, find_installed_runners
 from ctxmetrics.metrics.catalog import ALL_METRICS
 from ctxmetrics.testing import golden
 from ctxmetrics.testing.golden import Case, batches, differences, load_cases, make_sample
@@ -70,7 +70,7 @@ def names() -> list[str]:
 @pytest.mark.slow
 def test_no_runner_is_left_out() -> None:
     """It imports all frameworks."""
-    runners, absent = installed_runners()
+    runners, absent = find_installed_runners()
     found = {runner.name for runner in runners}
     assert found <= set(names())
     assert absent or found == set(names())

@@ -13,8 +13,8 @@ from ctxmetrics.metrics.similarity import (
     MEASURES,
     MEMORY,
     Match,
-    best_matches,
-    similarities,
+    compare_texts,
+    find_best_matches,
 )
 
 ASKED = {name: getattr(distance, module).normalized_distance for name, module in MEASURES.items()}
@@ -23,8 +23,8 @@ ASKED = {name: getattr(distance, module).normalized_distance for name, module in
 def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
     MEMORY.clear()
-    best = best_matches(retrieved, references, measure, cutoff)
-    found = similarities(retrieved, references, measure, cutoff)
+    best = find_best_matches(retrieved, references, measure, cutoff)
+    found = compare_texts(retrieved, references, measure, cutoff)
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
     return SimpleNamespace(
         rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved
@@ -120,8 +120,8 @@ def test_repeating_texts_repeats_rows_and_columns(retrieved, references, measure
 @given(lists, lists, measures, cutoffs)
 def test_a_remembered_matrix_equals_a_computed_one(retrieved, references, measure, cutoff):
     MEMORY.clear()
-    computed = best_matches(retrieved, references, measure, cutoff)
-    assert best_matches(retrieved, references, measure, cutoff) == computed
+    computed = find_best_matches(retrieved, references, measure, cutoff)
+    assert find_best_matches(retrieved, references, measure, cutoff) == computed
 
 
 @given(lists, lists, cutoffs)

@@ -14,7 +14,7 @@ _HARMLESS_INVISIBLE = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join
 _COMMAND = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
 
 
-def visible(text: str, keep: str = "") -> str:
+def replace_invisible(text: str, keep: str = "") -> str:
     """Replace each character that is not visible by the replacement character.
 
     These are control characters, characters that hide text or turn its direction, and lone surrogates. Joiners stay: Persian
@@ -32,9 +32,9 @@ def visible(text: str, keep: str = "") -> str:
     )
 
 
-def visible_on_page(text: str) -> str:
-    """Return a text for an element of a page: as `visible`, with line ends and the spaces that ordinary pages have."""
-    return visible(text.replace("\r\n", "\n"), keep=_HARMLESS_INVISIBLE)
+def replace_invisible_on_page(text: str) -> str:
+    """Return a text for an element of a page: as `replace_invisible`, with line ends and the spaces that ordinary pages have."""
+    return replace_invisible(text.replace("\r\n", "\n"), keep=_HARMLESS_INVISIBLE)
 
 
 def without_commands(text: str) -> str:

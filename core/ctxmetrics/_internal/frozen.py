@@ -88,28 +88,28 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON-ready data."""
-        return plain_fields(self, self.__dataclass_fields__)
+        return fields_to_json_data(self, self.__dataclass_fields__)
 
 
-def plain_fields(item: object, names: Iterable[str]) -> dict[str, Any]:
+def fields_to_json_data(item: object, names: Iterable[str]) -> dict[str, Any]:
     """Return some attributes as plain JSON-ready data; most are, and no function is called for those."""
     data: dict[str, Any] = {}
     for name in names:
         value = getattr(item, name)
-        data[name] = value if type(value) in _ATOMS else plain(value)
+        data[name] = value if type(value) in _ATOMS else to_json_data(value)
     return data
 
 
-def plain(value: Any) -> Any:
+def to_json_data(value: Any) -> Any:
     """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
     if type(value) in _ATOMS:
         return value
     if isinstance(value, (list, tuple)):
-        return [item if type(item) in _ATOMS else plain(item) for item in value]
+        return [item if type(item) in _ATOMS else to_json_data(item) for item in value]
     if isinstance(value, Plain):
         return value.to_dict()
     if hasattr(value, "to_dict"):
-        return plain(value.to_dict())
+        return to_json_data(value.to_dict())
     if hasattr(value, "items"):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_data(item) for key, item in value.items()}
     return value

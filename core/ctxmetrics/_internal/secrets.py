@@ -1,7 +1,7 @@
 """Keys, masked in the texts of servers, clients and models before these are stored or shown.
 
 Every message that is made of such a text goes through `safe_text` or `masked`. Both know the keys of all models of the
-process: `OpenAIModel` adds its own, `remember_api_keys_of` finds those that other libraries' clients hold.
+process: `OpenAIModel` adds its own, `remember_api_keys` finds those that other libraries' clients hold.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import islice
 from math import ceil
 from types import FunctionType, MethodType, ModuleType
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 
 # The maximum number of characters of a message.
 _MAX_MESSAGE_CHARACTERS = 300
@@ -76,14 +76,14 @@ def safe_text(error: object) -> str:
         error: Anything; its text is untrusted.
     """
     if isinstance(error, BaseException):
-        remember_api_keys_of(error)  # an exception may hold the request, whose headers hold the key
+        remember_api_keys(error)  # an exception may hold the request, whose headers hold the key
     else:
         _remember_environment()
     text = str(error)
     is_cut = len(text) > _MAX_CHARACTERS_READ
     line = " ".join(text[:_MAX_CHARACTERS_READ].split())
-    without_keys = _KEY_PATTERNS.sub(lambda match: f"{match.group(1) or ''}[key]", masked(line))
-    message = visible(without_keys)
+    without_keys = _KEY_PATTERNS.sub(lambda match: f"{match.group(1) or ''}[key]", mask_keys(line))
+    message = replace_invisible(without_keys)
     if is_cut or len(message) > _MAX_MESSAGE_CHARACTERS:
         return f"{message[: _MAX_MESSAGE_CHARACTERS - 1]}…"
     return message
@@ -92,10 +92,10 @@ def safe_text(error: object) -> str:
 def looks_like_key(text: str) -> bool:
     """Whether a text holds a word that begins like a key, or a key that this process knows."""
     _remember_environment()
-    return _KEY_PATTERNS.search(text) is not None or masked(text) != text
+    return _KEY_PATTERNS.search(text) is not None or mask_keys(text) != text
 
 
-def names_key(name: str) -> bool:
+def is_name_of_key(name: str) -> bool:
     """Whether an attribute or entry of this name holds a key."""
     return _ATTRIBUTE_NAME_OF_KEY.search(name) is not None
 
@@ -105,10 +105,10 @@ def hide_keys(name: str) -> str:
 
     A short word that begins like a key stays: there are models with such names.
     """
-    return masked(_LONG_KEY.sub("[key]", name))
+    return mask_keys(_LONG_KEY.sub("[key]", name))
 
 
-def masked(text: str) -> str:
+def mask_keys(text: str) -> str:
     """Return a text with ``[key]`` in place of every known key, and of every part of a known key.
 
     A part is eight or more characters of a key in a row: as they are, or escaped for a URL, JSON or HTML, or in Base64. A key of
@@ -149,7 +149,7 @@ def _is_short_key(word: str) -> bool:
     return len(word) >= _MIN_KEY_CHARACTERS and any(character.isdigit() for character in word)
 
 
-def remember_api_keys_of(thing: object) -> None:
+def remember_api_keys(thing: object) -> None:
     """Find the keys in an object and in the objects that it holds, and mask them from now on.
 
     Attributes are read as they are stored; no property is called. In a model, its own key and the keys of the client that it
@@ -187,7 +187,7 @@ def _remember_value(name: str, value: object) -> list[object]:
         return []
     if not isinstance(content, str):
         return [content]
-    if is_secret or names_key(name):
+    if is_secret or is_name_of_key(name):
         words = content.split(maxsplit=1)
         if words:
             remember_key(words[-1])  # the key of "Bearer KEY"
@@ -209,13 +209,13 @@ def _masked_record(record: logging.LogRecord) -> bool:
     """Mask the keys in a log record; the record is always logged."""
     with suppress(TypeError, ValueError):  # the arguments do not fit the message; the handler says so
         message = record.getMessage()
-        masked_message = masked(message)
+        masked_message = mask_keys(message)
         if masked_message != message:
             record.msg = masked_message
             record.args = ()  # the message already has the arguments in it
     if record.exc_info and record.exc_info[1] is not None:
         trace = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        masked_trace = masked(trace)
+        masked_trace = mask_keys(trace)
         if masked_trace != trace:
             record.exc_info = None  # else the handler would format the exception again, with the key
             record.exc_text = masked_trace

@@ -126,9 +126,9 @@ class Wrapper:
         """Who judges: the metric's own judge, else the embedded one; None for a metric without verdicts of a judge."""
         if not self.metric.judged:
             return None
-        from ctxmetrics.metrics.judging import default_judge
+        from ctxmetrics.metrics.judging import get_default_judge
 
-        return cast("JudgedMetric", self.metric).own_judge or default_judge()
+        return cast("JudgedMetric", self.metric).own_judge or get_default_judge()
 
     def read(self, record: Any) -> Sample:
         """Read the fields that the metric needs from a record: a mapping with sides, or with the fields themselves.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.ranks import checked_verdicts, ratio, share, top
+from ctxmetrics.formulas.ranks import check_verdicts, divide, share, top
 
 _ROUNDING_TOLERANCE = 1e-12
 
@@ -155,7 +155,7 @@ def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
     >>> redundancy([[True, False], [False, True]])
     0.0
     """
-    return ratio(len(redundant_contexts(matrix)), useful_contexts(matrix).count(True))
+    return divide(len(redundant_contexts(matrix)), useful_contexts(matrix).count(True))
 
 
 def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
@@ -212,7 +212,7 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
 
 def _check_matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:
     """Check that every cell is a verdict, and that all rows have as many contexts as the first one."""
-    rows = [checked_verdicts(row, f"matrix[{unit}]") for unit, row in enumerate(matrix)]
+    rows = [check_verdicts(row, f"matrix[{unit}]") for unit, row in enumerate(matrix)]
     for unit, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise ParameterError(

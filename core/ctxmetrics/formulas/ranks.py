@@ -53,7 +53,7 @@ def share(verdicts: Sequence[bool]) -> float | None:
         False
     ) == len(verdicts)
     if not holds_only_booleans:
-        verdicts = checked_verdicts(verdicts, "verdicts")
+        verdicts = check_verdicts(verdicts, "verdicts")
     return verdicts.count(True) / len(verdicts) if verdicts else None
 
 
@@ -75,7 +75,7 @@ def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[
     >>> merge_repeats([False, True, True], {2: 1})
     [False, True]
     """
-    merged_verdicts = checked_verdicts(verdicts, "verdicts")
+    merged_verdicts = check_verdicts(verdicts, "verdicts")
     for index, first_index in repeats.items():
         merged_verdicts[first_index] = merged_verdicts[first_index] or merged_verdicts[index]
     return [verdict for index, verdict in enumerate(merged_verdicts) if index not in repeats]
@@ -156,7 +156,7 @@ def average_precision(
     >>> average_precision([True, False], relevant_in_all=2)
     0.5
     """
-    checked = checked_verdicts(relevant, "relevant")
+    checked = check_verdicts(relevant, "relevant")
     checked_epsilon = _check_not_negative(epsilon, "epsilon")
     if not checked:
         return None
@@ -200,8 +200,8 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
     >>> precision_at_k([True, False, True, False], 10)
     0.2
     """
-    first_k = checked_verdicts(relevant, "relevant")[: _check_k(k)]
-    return ratio(first_k.count(True), k)
+    first_k = check_verdicts(relevant, "relevant")[: _check_k(k)]
+    return divide(first_k.count(True), k)
 
 
 def hit_rate(relevant: Sequence[bool]) -> float:
@@ -222,7 +222,7 @@ def hit_rate(relevant: Sequence[bool]) -> float:
     >>> hit_rate([False, True]), hit_rate([False])
     (1.0, 0.0)
     """
-    return 1.0 if True in checked_verdicts(relevant, "relevant") else 0.0
+    return 1.0 if True in check_verdicts(relevant, "relevant") else 0.0
 
 
 def reciprocal_rank(relevant: Sequence[bool]) -> float:
@@ -245,7 +245,7 @@ def reciprocal_rank(relevant: Sequence[bool]) -> float:
     >>> reciprocal_rank([False, False, False, True])
     0.25
     """
-    checked = checked_verdicts(relevant, "relevant")
+    checked = check_verdicts(relevant, "relevant")
     if True not in checked:
         return 0.0
     first_rank = checked.index(True) + 1
@@ -341,7 +341,7 @@ def _check_not_negative(value: float, name: str) -> float:
     return number
 
 
-def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
+def check_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
     if _BOOLEAN.issuperset(map(type, values)):  # the usual case
         return [*values]
@@ -351,6 +351,6 @@ def checked_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     return list(map(bool, values))
 
 
-def ratio(numerator: float, denominator: int) -> float | None:
+def divide(numerator: float, denominator: int) -> float | None:
     """Return a quotient; None if it is 0/0."""
     return numerator / denominator if denominator else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.ranks import ratio
+from ctxmetrics.formulas.ranks import divide
 
 # Part of a source: its name, the first character from 0, one past the last character.
 Span = tuple[str, int, int]
@@ -35,7 +35,7 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
     """
     reference_union = merged_spans(reference)
     common = _common(reference_union, merged_spans(retrieved))
-    return ratio(_length(common), _length(reference_union))
+    return divide(_length(common), _length(reference_union))
 
 
 def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
@@ -60,7 +60,7 @@ def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> floa
     >>> span_precision([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
     0.25
     """
-    return ratio(_length(common_spans(reference, retrieved)), _length(retrieved))
+    return divide(_length(common_spans(reference, retrieved)), _length(retrieved))
 
 
 def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
@@ -87,7 +87,7 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
     """
     reference_union = merged_spans(reference)
     common = _length(_common(reference_union, merged_spans(retrieved)))
-    return ratio(common, _length(retrieved) + _length(reference_union) - common)
+    return divide(common, _length(retrieved) + _length(reference_union) - common)
 
 
 def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tuple[bool, ...]:

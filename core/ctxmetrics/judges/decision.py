@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, ClassVar, Literal, get_args
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_api_keys
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges import probabilities
@@ -128,7 +128,7 @@ class DecisionJudge:
         check_number(
             "DecisionJudge: max_characters", self.max_characters, _MIN_CHARACTERS_LIMIT, whole=True
         )
-        remember_api_keys_of(self.model)
+        remember_api_keys(self.model)
 
     @property
     def judges_contexts_apart(self) -> bool:

@@ -26,12 +26,12 @@ from ctxmetrics.verdicts import PENDING, Usage, Verdict
 
 Formula: TypeAlias = Literal["average_precision", "share"]
 # Field metadata of parameters that change the number: they are part of the metric's name.
-NAMED: Mapping[str, Any] = FrozenDict({"named": True})
+IN_METRIC_NAME: Mapping[str, Any] = FrozenDict({"named": True})
 
 
-def named_choice(choices: object) -> Mapping[str, Any]:
+def in_metric_name(choices: object) -> Mapping[str, Any]:
     """Return the field metadata of a parameter that is part of the metric's name and must be one of a `Literal`'s values."""
-    return FrozenDict({**NAMED, "choices": get_args(choices)})
+    return FrozenDict({**IN_METRIC_NAME, "choices": get_args(choices)})
 
 
 class Definition:
@@ -96,10 +96,10 @@ class Metric(Definition, ABC):
         ParameterError: A parameter is out of range or of the wrong type.
     """
 
-    convention: str = field(default="default", metadata=NAMED)
+    convention: str = field(default="default", metadata=IN_METRIC_NAME)
     threshold: float | None = None
-    strict: bool = field(default=False, metadata=NAMED)
-    top_k: int | None = field(default=None, metadata=NAMED)
+    strict: bool = field(default=False, metadata=IN_METRIC_NAME)
+    top_k: int | None = field(default=None, metadata=IN_METRIC_NAME)
 
     if not TYPE_CHECKING:  # the generated signature is the one that type checkers look at
 
@@ -333,7 +333,7 @@ class Metric(Definition, ABC):
             if source_hits:
                 value = self.to_value(source_hits)
                 score_metadata["sources"] = len(source_hits)
-        scaled_value = self.scaled(value)
+        scaled_value = self.to_convention_scale(value)
         signals: Any = None
         if self.convention_data.signals is not None and self.family == "recall":
             signals, convention_metadata = self.convention_data.signals(scaled_value, score_verdicts)
@@ -368,7 +368,7 @@ class Metric(Definition, ABC):
                 return band.text
         return None
 
-    def scaled(self, value: float | None) -> float | None:
+    def to_convention_scale(self, value: float | None) -> float | None:
         """Move a value from the 0-1 scale to the scale of the convention. If strict, a value below a perfect score becomes 0.
 
         The decimal point of the shortest decimal is moved, so 0.57 becomes 57.0 and not
@@ -468,7 +468,7 @@ def has_id_for_each_context(sample: Sample) -> bool:
     return len(sample.retrieved_context_ids or ()) == len(sample.retrieved_contexts or ())
 
 
-def not_judged(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
+def explain_missing_verdicts(verdicts: Sequence[Verdict]) -> tuple[str | None, str | None]:
     """Return the reason code and the message of missing verdicts that count, or (None, None) when there are none."""
     # A fact with the weight 0 does not count.
     counted_verdicts = [verdict for verdict in verdicts if verdict.weight]

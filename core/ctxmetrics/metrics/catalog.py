@@ -34,7 +34,7 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
 )
 
 
-def metric_named(name: str, convention: str = "default") -> Metric | None:
+def find_metric(name: str, convention: str = "default") -> Metric | None:
     """Return the metric of a name; None if the library has none of it, or a parameter is a function."""
     base, parameters = parse_call(name)
     if base not in ALL_METRICS:

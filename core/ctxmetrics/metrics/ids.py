@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
-from ctxmetrics.metrics.base import NAMED, Formula, named_choice
-from ctxmetrics.metrics.lists import ListMetric, distinct_ids
+from ctxmetrics.metrics.base import IN_METRIC_NAME, Formula, in_metric_name
+from ctxmetrics.metrics.lists import ListMetric, list_distinct_ids
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TIES, join_first
 from ctxmetrics.scores.conventions import Family
@@ -61,7 +61,7 @@ class IDMetric(
         counted_ids: Iterable[str] = reference if self.counts_reference else retrieved
         other_ids = {*retrieved} if self.counts_reference else {*reference}
         other_ids.discard("")  # an empty id names nothing, so that no other equals it
-        hits = [id_ in other_ids for id_ in distinct_ids(counted_ids)]
+        hits = [id_ in other_ids for id_ in list_distinct_ids(counted_ids)]
         return self.to_value(hits), hits
 
     def describe_lists(
@@ -86,8 +86,8 @@ class IDMetric(
         best_order = _order_ties(retrieved, ties, grades, best_first=True)
         lowest, _ = self.compare(worst_order[: self.top_k], reference)
         highest, _ = self.compare(best_order[: self.top_k], reference)
-        lowest_value = self.scaled(lowest)
-        highest_value = self.scaled(highest)
+        lowest_value = self.to_convention_scale(lowest)
+        highest_value = self.to_convention_scale(highest)
         if lowest_value == highest_value:
             return None
         return {"tie_range": (lowest_value, highest_value)}
@@ -97,7 +97,7 @@ class IDMetric(
     ) -> list[Verdict]:
         """Return one verdict for each id that is counted."""
         counted_ids = reference if self.counts_reference else retrieved
-        return list(map(_verdict, distinct_ids(counted_ids), hits))
+        return list(map(_build_verdict, list_distinct_ids(counted_ids), hits))
 
     @property
     def names_hits(self) -> bool:
@@ -139,7 +139,7 @@ class IDBasedContextPrecision(IDMetric):
     family: ClassVar[Family] = "id_precision"
     formula_name = "share"
 
-    formula: Formula = field(default="share", metadata=named_choice(Formula))
+    formula: Formula = field(default="share", metadata=in_metric_name(choices=Formula))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,9 +157,9 @@ class IDBasedNDCG(IDMetric):
     reads_grades: ClassVar[bool] = True
     formula_name = "ndcg"
 
-    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
+    def read_lists(self, sample: Sample) -> tuple[Sequence[str], Iterable[str]]:
         """Return the retrieved ids, and the grades of the reference ids."""
-        retrieved, reference = super().lists_to_compare(sample)
+        retrieved, reference = super().read_lists(sample)
         if retrieved and reference:
             return retrieved, read_grades(sample.labels, reference, sample.called())
         return retrieved, reference
@@ -172,7 +172,7 @@ class IDBasedNDCG(IDMetric):
         Reference ids without grades have the grade 1.
         """
         grades = reference if isinstance(reference, Mapping) else dict.fromkeys(reference, 1.0)
-        gains = [grades.get(id_, 0.0) for id_ in distinct_ids(retrieved)]
+        gains = [grades.get(id_, 0.0) for id_ in list_distinct_ids(retrieved)]
         hits = [gain > 0 for gain in gains]
         return ndcg(gains, list(grades.values()), self.top_k), hits
 
@@ -243,7 +243,7 @@ class IDBasedPrecisionAtK(IDMetric):
     base_name: ClassVar[str] = "id_based_precision_at_k"
     formula_name = "precision_at_k"
 
-    top_k: int = field(default=10, metadata=NAMED)
+    top_k: int = field(default=10, metadata=IN_METRIC_NAME)
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Relevant ids among the first k / k."""
@@ -262,7 +262,7 @@ class IDBasedRecallAtK(IDBasedContextRecall):
     runs_by_default: ClassVar[bool] = False
     has_bands: ClassVar[bool] = False
 
-    top_k: int = field(default=10, metadata=NAMED)
+    top_k: int = field(default=10, metadata=IN_METRIC_NAME)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,7 +327,7 @@ def describe_ids(
 def _describe_repeats(retrieved: Sequence[str], texts: Sequence[str]) -> list[str]:
     """Describe ids that were retrieved twice, and equal texts with different ids."""
     notes: list[str] = []
-    repetitions = len(retrieved) - len(distinct_ids(retrieved))
+    repetitions = len(retrieved) - len(list_distinct_ids(retrieved))
     has_text_for_each_id = len(texts) == len(retrieved)
     if repetitions:
         counts = Counter(filter(None, retrieved))
@@ -374,7 +374,7 @@ def _order_ties(
 
 # Samples with the same id share its verdict, which takes less memory.
 @lru_cache(maxsize=1 << 15)
-def _verdict(id_: str, hit: bool) -> Verdict:
+def _build_verdict(id_: str, hit: bool) -> Verdict:
     """Build the verdict about an id."""
     return Verdict(id=id_, value=hit, text=id_)
 

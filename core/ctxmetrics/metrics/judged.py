@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, named_choice
+from ctxmetrics.metrics.base import IN_METRIC_NAME, in_metric_name
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.metrics.precision import TextPrecision
 from ctxmetrics.samples.sample import Sample
@@ -47,8 +47,8 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
     counts_units: ClassVar[bool] = True
     needs_single_ranking: ClassVar[bool] = False
 
-    weighting: Weighting | None = field(default=None, metadata=named_choice(Weighting))
-    partial: float = field(default=0.0, metadata=NAMED)
+    weighting: Weighting | None = field(default=None, metadata=in_metric_name(choices=Weighting))
+    partial: float = field(default=0.0, metadata=IN_METRIC_NAME)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,7 +118,7 @@ class ContextPrecision(_RatedPrecision):
 
     base_name: ClassVar[str] = "context_precision"
 
-    relevance: Relevance = field(default="useful", metadata=named_choice(Relevance))
+    relevance: Relevance = field(default="useful", metadata=in_metric_name(choices=Relevance))
 
     @property
     def merges_repeats(self) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, ClassVar, cast
 
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics._internal.secrets import remember_api_keys_of, safe_text
+from ctxmetrics._internal.secrets import remember_api_keys, safe_text
 from ctxmetrics.errors import (
     BudgetExceededError,
     CannotDecomposeError,
@@ -27,11 +27,11 @@ from ctxmetrics.judges.base import (
     complete_verdicts,
 )
 from ctxmetrics.metrics.base import (
-    NAMED,
+    IN_METRIC_NAME,
     Definition,
     Metric,
-    named_choice,
-    not_judged,
+    explain_missing_verdicts,
+    in_metric_name,
 )
 from ctxmetrics.metrics.precision import name_repeats, rate_by_units
 from ctxmetrics.models.coerce import suggest_code
@@ -122,8 +122,8 @@ class JudgedMetric(_JudgedDefinition, Metric):
     """
 
     judge: Judge | str | None = None
-    unit: Unit | None = field(default=None, metadata=named_choice(Unit))
-    language: str | None = field(default=None, metadata=NAMED)
+    unit: Unit | None = field(default=None, metadata=in_metric_name(choices=Unit))
+    language: str | None = field(default=None, metadata=IN_METRIC_NAME)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -191,7 +191,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         """Score one sample. See `Metric.score`."""
         from ctxmetrics.models.runtime.background import run_at_once, run_sync
 
-        judge = default_judge() if self.own_judge is None else self.own_judge
+        judge = get_default_judge() if self.own_judge is None else self.own_judge
         if getattr(judge, "waits", None) is False:
             return run_at_once(self.ascore, sample)
         return run_sync(self.ascore, sample)
@@ -209,7 +209,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             return score_without_text
         judge = self.own_judge
         if judge is None:
-            judge = default_judge()
+            judge = get_default_judge()
             if self.counted_unit == "claim":
                 self._check_decomposes(judge)
         question = self._build_question(sample)
@@ -236,7 +236,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         contexts = (sample.retrieved_contexts or ())[: self.top_k]
         stages: Mapping[str, Stage] = EMPTY
         if sample.stages and "stages" in self.uses:
-            stages = self.stages_of(sample, contexts)
+            stages = self.select_stages(sample, contexts)
         answer: str = getattr(sample, self.answer_field) or ""
         facts: Sequence[Fact] = ()
         weights: Sequence[float] = ()
@@ -305,7 +305,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         reason_code = None
         message = None
         if any(verdict.value is None for verdict in verdicts):
-            reason_code, message = not_judged(verdicts)
+            reason_code, message = explain_missing_verdicts(verdicts)
         elif self._may_be_refusal(sample):
             message = _POSSIBLE_REFUSAL_NOTE
         value = None
@@ -393,7 +393,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         """Return the weight of each fact: 1, unless the metric weighs them."""
         return [1.0] * len(sample.reference_facts or ())
 
-    def stages_of(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
+    def select_stages(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
         """Return the stages that are judged: those with texts, where ``contexts`` replace the contexts of the last one.
 
         Empty if no stage has a context. For a metric that counts contexts, also empty if the last stage has none.
@@ -492,8 +492,8 @@ class JudgedMetric(_JudgedDefinition, Metric):
         try:
             judgement = checked_answer(await ask(request), Judgement)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-            remember_api_keys_of(judge)
-            code, reason = failure(error)
+            remember_api_keys(judge)
+            code, reason = describe_failure(error)
             judgement = Judgement(verdicts=())
             missing = replace(missing, code=code, reason=reason)
         verdicts = complete_verdicts(judgement.verdicts, ids, texts, request.contexts, missing)
@@ -511,10 +511,10 @@ async def _decompose(judge: DecomposingJudge, request: JudgeRequest) -> Claims:
         claims = await judge.decompose(request.answer, language=request.language)
         return checked_answer(claims, Claims)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-        return Claims(claims=(), code=failure(error)[0])
+        return Claims(claims=(), code=describe_failure(error)[0])
 
 
-def failure(error: BaseException) -> tuple[str, str]:
+def describe_failure(error: BaseException) -> tuple[str, str]:
     """Return the verdict code of a judge's failure, and a reason that holds no key.
 
     Raises:
@@ -530,7 +530,7 @@ def failure(error: BaseException) -> tuple[str, str]:
 
 
 @cache
-def default_judge() -> Judge:
+def get_default_judge() -> Judge:
     """Return the embedded judge, made once."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 

@@ -24,7 +24,7 @@ class ListMetric(Metric):
     reads_texts: ClassVar[bool] = False
     # Whether there is a verdict for each item of the reference; else there is one for each retrieved item, in rank order.
     counts_reference: ClassVar[bool] = False
-    # Whether the class has its own `lists_to_compare` only for the grades in a sample's labels. A sample without labels is
+    # Whether the class has its own `read_lists` only for the grades in a sample's labels. A sample without labels is
     # then read as any other metric of lists reads it.
     reads_grades: ClassVar[bool] = False
 
@@ -38,7 +38,7 @@ class ListMetric(Metric):
             score_without_text = self.check_texts(sample)
             if score_without_text is not None:
                 return score_without_text
-        retrieved, reference = self.lists_to_compare(sample)
+        retrieved, reference = self.read_lists(sample)
         score_of_empty_side = self.score_empty_side(
             sample, retrieved=bool(retrieved), reference=bool(reference)
         )
@@ -74,7 +74,7 @@ class ListMetric(Metric):
         has_picture = any(in_text(text, alone=True) for text in texts)
         return not has_picture and not any(find_placeholder(text) for text in texts)
 
-    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
+    def read_lists(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k retrieved items, and the reference without empty ids, which expect nothing."""
         retrieved_field, reference_field = self.requires
         retrieved = getattr(sample, retrieved_field)
@@ -101,7 +101,7 @@ class ListMetric(Metric):
         values = []
         for retrieved, reference in pairs:
             value, _ = self.compare(retrieved[: self.top_k], reference)
-            values.append(self.scaled(value))
+            values.append(self.to_convention_scale(value))
         return values
 
     @abstractmethod
@@ -114,7 +114,7 @@ class ListMetric(Metric):
         return False
 
 
-def distinct_ids(ids: Iterable[str]) -> list[str]:
+def list_distinct_ids(ids: Iterable[str]) -> list[str]:
     """Return each id once, at its first place; each empty one, which is not an id, at its own."""
     ids = [*ids]
     if "" not in ids:  # the usual case
@@ -149,5 +149,5 @@ class _LaterVerdicts:
         if not self.metric.names_hits:
             return None
         ids = self.reference if self.metric.counts_reference else self.retrieved
-        pairs = zip(distinct_ids(ids), self.hits, strict=True)
+        pairs = zip(list_distinct_ids(ids), self.hits, strict=True)
         return [{"id": id_, "value": hit} for id_, hit in pairs]

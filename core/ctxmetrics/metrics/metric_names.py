@@ -53,7 +53,7 @@ def read_metric(text: str, convention: str = "default", *, place: str = "metric"
     return ALL_METRICS[name](**{"convention": convention, **parameters})
 
 
-def possible_names(text: str) -> tuple[str, ...]:
+def list_possible_names(text: str) -> tuple[str, ...]:
     """Return the names under which results may have the metric that a text names: ``ndcg@10``, ``recall``; none if unknown."""
     name, parameters = parse_call(text)
     base_names: tuple[str, ...] = (name,)
@@ -72,10 +72,10 @@ def possible_names(text: str) -> tuple[str, ...]:
         return ()
 
 
-def near_names(text: str) -> tuple[str, ...]:
+def find_near_metrics(text: str) -> tuple[str, ...]:
     """Return the names of the metric that a misspelt name is nearest to; none if none is near."""
     near = find_near(parse_call(text)[0], [*_by_letters(), *_names_elsewhere()["several"]])
-    return () if near is None else possible_names(near)
+    return () if near is None else list_possible_names(near)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.formulas import merge_repeats
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.metrics.base import Formula, Metric, has_id_for_each_context, named_choice
+from ctxmetrics.metrics.base import Formula, Metric, has_id_for_each_context, in_metric_name
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import join_first
 from ctxmetrics.scores.attribution import Attribution
@@ -31,8 +31,8 @@ class TextPrecision(Metric):
 
     formula_name = "average_precision"
 
-    formula: Formula = field(default="average_precision", metadata=named_choice(Formula))
-    group: Grouping | None = field(default=None, metadata=named_choice(Grouping))
+    formula: Formula = field(default="average_precision", metadata=in_metric_name(choices=Formula))
+    group: Grouping | None = field(default=None, metadata=in_metric_name(choices=Grouping))
 
     @property
     def merges_repeats(self) -> bool:

@@ -74,7 +74,7 @@ class BestMatches:
 MEMORY: Memo[BestMatches] = Memo(1_024)
 
 
-def best_matches(
+def find_best_matches(
     retrieved: Sequence[str],
     references: Sequence[str],
     measure: Measure = "levenshtein",
@@ -126,7 +126,7 @@ def best_matches(
     return matches
 
 
-def similarities(
+def compare_texts(
     retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float
 ) -> list[list[float]]:
     """Compare distinct texts, each pair once.
@@ -183,11 +183,11 @@ def _compare(
         unshared_rows = [text for text in rows if text not in common]
         unshared_columns = [text for text in columns if text not in common]
         shared_texts = [*common]
-        values = similarities(unshared_rows, unshared_columns, measure, cutoff)
+        values = compare_texts(unshared_rows, unshared_columns, measure, cutoff)
         best_rows |= _find_best(
             dict(zip(unshared_rows, values, strict=True)),
             [columns[text] for text in (*unshared_columns, *shared_texts)],
-            lambda texts, min_value: similarities(texts, shared_texts, measure, min_value),
+            lambda texts, min_value: compare_texts(texts, shared_texts, measure, min_value),
             cutoff,
             best,
         )
@@ -195,7 +195,7 @@ def _compare(
             dict(zip(unshared_columns, _transpose(values, len(unshared_columns)), strict=True)),
             [rows[text] for text in (*unshared_rows, *shared_texts)],
             lambda texts, min_value: _transpose(
-                similarities(shared_texts, texts, measure, min_value), len(texts)
+                compare_texts(shared_texts, texts, measure, min_value), len(texts)
             ),
             cutoff,
             best,

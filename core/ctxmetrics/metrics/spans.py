@@ -20,7 +20,7 @@ from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import Span
 from ctxmetrics.formulas.checks import check_number
-from ctxmetrics.metrics.base import NAMED, named_choice
+from ctxmetrics.metrics.base import IN_METRIC_NAME, in_metric_name
 from ctxmetrics.metrics.ids import describe_ids
 from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.samples.documents import SPAN_MARK, write_span
@@ -96,13 +96,13 @@ class SpanMetric(
 
     formula_name = "share"
 
-    min_cover: float = field(default=0.5, metadata=NAMED)
+    min_cover: float = field(default=0.5, metadata=IN_METRIC_NAME)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number(f"{self.base_name}: min_cover", self.min_cover, 0, 1)
 
-    def lists_to_compare(self, sample: Sample) -> tuple[Sequence[LocatedText], Sequence[LocatedText]]:
+    def read_lists(self, sample: Sample) -> tuple[Sequence[LocatedText], Sequence[LocatedText]]:
         """Read the retrieved and the reference spans. Equal reference spans become one.
 
         Raises:
@@ -150,7 +150,7 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
     family: ClassVar[Family] = "id_recall"
     has_bands: ClassVar[bool] = True
 
-    unit: SpanUnit = field(default="character", metadata=named_choice(SpanUnit))
+    unit: SpanUnit = field(default="character", metadata=in_metric_name(choices=SpanUnit))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -204,7 +204,7 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
     # A span is named by an id, so that it counts as a metric of ids.
     family: ClassVar[Family] = "id_precision"
 
-    formula: SpanFormula = field(default="share", metadata=named_choice(SpanFormula))
+    formula: SpanFormula = field(default="share", metadata=in_metric_name(choices=SpanFormula))
 
     def compare(
         self, retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
@@ -323,7 +323,7 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
     first_spellings: dict[str, str] = {}
     for passage in passages:
         source, _, _ = passage.span
-        first_spelling = first_spellings.setdefault(plain_source(source), source)
+        first_spelling = first_spellings.setdefault(normalize_source(source), source)
         if first_spelling != source:
             shorter = min(first_spelling, source, key=len)
             raise SampleError(
@@ -333,7 +333,7 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def plain_source(source: str) -> str:
+def normalize_source(source: str) -> str:
     """Return what all spellings of a path or an address have in common."""
     path = posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
     return unicodedata.normalize("NFC", path)
@@ -459,23 +459,23 @@ def _quote_beginning(text: str | None) -> str:
 
 def _find_source_with_same_file_name(source: str, retrieved: Sequence[LocatedText]) -> str | None:
     """Return a retrieved source that is another one, but has the same file name; None if there is none."""
-    file_name = posixpath.basename(plain_source(source))
+    file_name = posixpath.basename(normalize_source(source))
     for passage in retrieved:
         candidate, _, _ = passage.span
-        if candidate != source and posixpath.basename(plain_source(candidate)) == file_name:
+        if candidate != source and posixpath.basename(normalize_source(candidate)) == file_name:
             return candidate
     return None
 
 
-def with_reference_spans(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
+def set_reference_spans(sample: Sample, spans: Sequence[Span], origin: str) -> Sample:
     """Return a sample with the union of spans as its reference ids. ``origin`` says where the spans come from."""
     return replace(
         sample,
         reference_context_ids=tuple(write_span(*span) for span in formulas.merged_spans(spans)),
-        metadata=marked(sample, origin),
+        metadata=mark_span_origin(sample, origin),
     )
 
 
-def marked(sample: Sample, origin: str) -> dict[str, Any]:
+def mark_span_origin(sample: Sample, origin: str) -> dict[str, Any]:
     """Return a sample's metadata with a key that says where its reference spans come from."""
     return {**sample.metadata, "reference_spans": origin}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.metrics.base import NAMED
+from ctxmetrics.metrics.base import IN_METRIC_NAME
 from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.metrics.precision import TextPrecision
 from ctxmetrics.scores.conventions import Family
@@ -37,8 +37,8 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
     runs_by_default: ClassVar[bool] = True
     reads_texts: ClassVar[bool] = True
 
-    min_similarity: float = field(default=0.5, metadata=NAMED)
-    similarity: Measure = field(default="levenshtein", metadata=NAMED)
+    min_similarity: float = field(default=0.5, metadata=IN_METRIC_NAME)
+    similarity: Measure = field(default="levenshtein", metadata=IN_METRIC_NAME)
     explain: bool = False
 
     def __post_init__(self) -> None:
@@ -53,11 +53,11 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         self, retrieved: Sequence[str], reference: Sequence[str]
     ) -> tuple[float | None, list[tuple[Match | None, bool]]]:
         """Return the value of two lists of texts, and for each counted text its best match and whether this is a hit."""
-        from ctxmetrics.metrics.similarity import best_matches
+        from ctxmetrics.metrics.similarity import find_best_matches
 
         # An explanation names the best match also where it is no hit.
         lowest_shown = 0.0 if self.explain else self.min_similarity
-        best = best_matches(retrieved, reference, self.similarity, lowest_shown)
+        best = find_best_matches(retrieved, reference, self.similarity, lowest_shown)
         matches = self._choose_matches(best)
         hits = self._find_hits(matches)
         return self.count_hits(hits, retrieved), list(zip(matches, hits, strict=True))
@@ -76,7 +76,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
             shared: The matches of all pairs, by the parameters of the comparison. Metrics that differ only in the formula share
                 the matches.
         """
-        from ctxmetrics.metrics.similarity import best_matches
+        from ctxmetrics.metrics.similarity import find_best_matches
 
         if type(self).compare is not StringMetric.compare:  # the method of a user's subclass
             return super().values(pairs, shared)
@@ -84,7 +84,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         if comparison_key not in shared:
             # Only the hits count here: a match below the cut, which explains a verdict, is not needed (`best=False`).
             shared[comparison_key] = [
-                best_matches(
+                find_best_matches(
                     retrieved[: self.top_k],
                     reference,
                     self.similarity,
@@ -98,7 +98,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
             # A match is the most similar text of the other side; a hit is a match that is similar enough.
             hits = self._find_hits(self._choose_matches(matches))
             value = self.count_hits(hits, retrieved[: self.top_k])
-            values.append(self.scaled(value))
+            values.append(self.to_convention_scale(value))
         return values
 
     def _choose_matches(self, matches: BestMatches) -> tuple[Match | None, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_api_keys
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt, ReplayingModel, Reply, checked_usage
 from ctxmetrics.models.prompt_size import Tokenizer
@@ -84,7 +84,7 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         except (BudgetExceededError, ParameterError):
             raise
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the client of a user's model may raise anything
-            remember_api_keys_of(model)
+            remember_api_keys(model)
             problem = classify(error, seconds)
             if isinstance(problem, JudgeError):
                 problem = mark_unread(problem, error, waited=bool(loop_turns))

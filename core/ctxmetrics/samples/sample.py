@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
-from ctxmetrics._internal.frozen import EMPTY, plain
+from ctxmetrics._internal.frozen import EMPTY, to_json_data
 from ctxmetrics.errors import SampleError
 from ctxmetrics.samples.fields import Fact, read_fields
 from ctxmetrics.samples.schema import FIELDS
@@ -185,9 +185,9 @@ class Sample:
         for name, value in zip(FIELDS, _get_fields(self), strict=True):
             if value is None or value == EMPTY:  # labels and metadata are empty mappings by default
                 continue
-            # Nearly all lists hold nothing but texts: `list` copies such a list much faster than `plain`.
+            # Nearly all lists hold nothing but texts: `list` copies such a list much faster than `to_json_data`.
             holds_only_texts = type(value) is tuple and _TEXT.issuperset(map(type, value))
-            data[name] = list(value) if holds_only_texts else plain(value)
+            data[name] = list(value) if holds_only_texts else to_json_data(value)
         if self.searches is not None:
             del data["stages"]  # the searches fill them
         return data

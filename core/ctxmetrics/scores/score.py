@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
-from ctxmetrics._internal.frozen import EMPTY, Plain, plain_fields
+from ctxmetrics._internal.frozen import EMPTY, Plain, fields_to_json_data
 from ctxmetrics.scores import wording
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.conventions import get_convention
@@ -239,7 +239,7 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
-        return plain_fields(self, _WRITTEN_FIELDS)
+        return fields_to_json_data(self, _WRITTEN_FIELDS)
 
 
 def read_repeats(names: object, context_count: int) -> Mapping[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
@@ -228,7 +228,7 @@ def join_counts(counts: Mapping[str, int]) -> str:
 
 def clean(text: str, longest: int) -> str:
     """Make one line that is safe in a terminal: the text is untrusted."""
-    line = visible(" ".join(text.split()))
+    line = replace_invisible(" ".join(text.split()))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 

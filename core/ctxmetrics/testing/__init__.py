@@ -12,7 +12,7 @@ from pathlib import Path
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.comparison.compare import compare
 from ctxmetrics.evaluation.comparison.view import Comparison
-from ctxmetrics.evaluation.runs.gates import choose_gated, not_worse_problem
+from ctxmetrics.evaluation.runs.gates import choose_gated, find_not_worse_problem
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.testing.golden import (
     Batch,
@@ -75,7 +75,7 @@ def assert_not_worse(
         margins = [(item, margin * item.scale) for item in comparison.metrics]
     problems = []
     for item, value in margins:
-        problem = not_worse_problem(comparison, item, value)
+        problem = find_not_worse_problem(comparison, item, value)
         if problem:
             problems.append(problem)
     if problems:

@@ -20,7 +20,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, plain, plain_fields
+from ctxmetrics._internal.frozen import EMPTY, fields_to_json_data, to_json_data
 from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
 from ctxmetrics.evaluation.files.json_rows import read_json
@@ -188,7 +188,7 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
             return []
         return [f"{case.id}: {_describe(case)} expected, but {outcome.code} was raised: {outcome}"]
     actual = {
-        **plain_fields(outcome, ("reason_code", "passed", "band", "signals")),
+        **fields_to_json_data(outcome, ("reason_code", "passed", "band", "signals")),
         "verdicts": [verdict.value for verdict in outcome.verdicts],
         "codes": [verdict.code for verdict in outcome.verdicts],
         "units": [verdict.text for verdict in outcome.verdicts],
@@ -197,7 +197,7 @@ def check(case: Case, outcome: Score | CtxMetricsError) -> list[str]:
     lines = check_value(case, outcome.value)
     for key in case.expected.keys() & actual.keys():
         lines += _compare_values(f"{case.id}: {key}", case.expected[key], actual[key])
-    metadata = plain(outcome.metadata)
+    metadata = to_json_data(outcome.metadata)
     for key, expected in case.expected.get("metadata", {}).items():
         lines += _compare_values(
             f"{case.id}: metadata {key}", expected, metadata.get(key), contained=True

@@ -6,7 +6,7 @@ import pytest
 
 from ctxmetrics import Metric, Sample
 from ctxmetrics.adapting.runners import Runner
-from ctxmetrics.evaluation.frameworks.parity import CORE, installed_runners
+from ctxmetrics.evaluation.frameworks.parity import CORE, find_installed_runners
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics_ragas.runners import RUNNERS
 
@@ -14,7 +14,7 @@ from ctxmetrics_ragas.runners import RUNNERS
 @pytest.mark.slow
 def test_they_are_found() -> None:
     """It imports all frameworks."""
-    found, _ = installed_runners()
+    found, _ = find_installed_runners()
     assert [runner.name for runner in found if runner.name.startswith("ragas")] == [
         "ragas.evaluate",
         "ragas.collections",

@@ -15,7 +15,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics.catalog import ALL_METRICS
-from ctxmetrics.metrics.metric_names import near_names, possible_names, read_metric
+from ctxmetrics.metrics.metric_names import find_near_metrics, list_possible_names, read_metric
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from ctxmetrics.metrics.metric_names import near_names, possible_names, read_met
 )
 def test_a_name_with_one_meaning_is_understood(text, metric):
     assert read_metric(text) == metric
-    assert possible_names(text) == (metric.name,)
+    assert list_possible_names(text) == (metric.name,)
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_a_name_with_two_meanings_is_refused_with_both(text, meanings):
     for name in meanings:
         assert repr(name) in str(error.value)
         read_metric(name)
-    assert possible_names(text) == meanings
+    assert list_possible_names(text) == meanings
 
 
 @pytest.mark.parametrize("text", ["faithfulness", "p", "r", "bleu@4", "mrp", "", "a b c"])
 def test_where_no_name_is_near_none_is_suggested(text):
     with pytest.raises(ParameterError, match="is unknown\\. Choose from: context_recall"):
         read_metric(text)
-    assert possible_names(text) == near_names(text) == ()
+    assert list_possible_names(text) == find_near_metrics(text) == ()
 
 
 def test_every_name_of_the_catalog_is_read_unchanged():

@@ -26,8 +26,8 @@ from ctxmetrics.metrics.similarity import (
     MEASURES,
     MEMORY,
     Match,
-    best_matches,
-    similarities,
+    compare_texts,
+    find_best_matches,
 )
 from ctxmetrics.verdicts import Verdict
 from support.cases import each_case
@@ -50,8 +50,8 @@ def pairwise(retrieved, references, measure):
 def matrix_of(retrieved, references, measure="levenshtein", cutoff=0.0):
     """The similarities and the best matches, computed anew."""
     MEMORY.clear()
-    best = best_matches(retrieved, references, measure, cutoff)
-    found = similarities(retrieved, references, measure, cutoff)
+    best = find_best_matches(retrieved, references, measure, cutoff)
+    found = compare_texts(retrieved, references, measure, cutoff)
     rows = tuple(tuple(value if value >= cutoff else None for value in row) for row in found)
     return SimpleNamespace(
         rows=rows, for_references=best.for_references, for_retrieved=best.for_retrieved
@@ -250,19 +250,19 @@ def compared(monkeypatch):
 
 
 def test_each_pair_of_distinct_texts_is_compared_once(compared):
-    best_matches(["a", "b", "a", "a"], ["d", "c", "c", "e"], "levenshtein", 0.0)
+    find_best_matches(["a", "b", "a", "a"], ["d", "c", "c", "e"], "levenshtein", 0.0)
     assert sorted(compared) == [(row, column) for row in "ab" for column in "cde"]
 
 
 def test_texts_on_both_sides_are_not_compared_with_each_other(compared):
-    best = best_matches(["a", "b", "ax", "a"], ["b", "a", "c"], "levenshtein", 0.5)
+    best = find_best_matches(["a", "b", "ax", "a"], ["b", "a", "c"], "levenshtein", 0.5)
     assert sorted(compared) == [("a", "c"), ("ax", "a"), ("ax", "b"), ("ax", "c"), ("b", "c")]
     assert best.for_retrieved == (Match(1, 1.0), Match(0, 1.0), Match(1, 0.5), Match(1, 1.0))
     assert best.for_references == (Match(1, 1.0), Match(0, 1.0), None)
     del compared[:]
-    assert best_matches(["a", "b"], ["b", "a", "a"], "levenshtein", 0.5).for_references[2] == Match(
-        0, 1.0
-    )
+    assert find_best_matches(["a", "b"], ["b", "a", "a"], "levenshtein", 0.5).for_references[
+        2
+    ] == Match(0, 1.0)
     assert not compared
 
 
@@ -275,7 +275,9 @@ def test_open_text_is_compared_no_further_than_necessary(monkeypatch):
         return real(rows, columns, **options)
 
     monkeypatch.setattr(process, "cdist", recording)
-    best = best_matches(["abcdefghij", "0123456789"], ["abcdefghiX", "0123456789"], "levenshtein", 0.5)
+    best = find_best_matches(
+        ["abcdefghij", "0123456789"], ["abcdefghiX", "0123456789"], "levenshtein", 0.5
+    )
     assert best.for_retrieved == (Match(0, 0.9), Match(1, 1.0))
     assert best.for_references == (Match(0, 0.9), Match(1, 1.0))
     assert cutoffs == [
@@ -286,7 +288,7 @@ def test_open_text_is_compared_no_further_than_necessary(monkeypatch):
 
 
 def test_what_is_above_the_cutoff_is_not_compared_any_further(compared):
-    found = best_matches(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5, best=False)
+    found = find_best_matches(["a", "bcd", "x"], ["a", "bce", "y"], "levenshtein", 0.5, best=False)
     assert found.for_retrieved == (Match(0, 1.0), Match(1, 1 - 1 / 3), None)
     assert found.for_references == (Match(0, 1.0), Match(1, 1 - 1 / 3), None)
     assert sorted(compared) == [
@@ -332,7 +334,7 @@ def test_a_callable_is_asked_once_per_distinct_pair_and_in_order():
         asked.append((retrieved, reference))
         return 0.5
 
-    best = best_matches(["a", "b", "a"], ["a", "c", "c"], half, cutoff=0.25)
+    best = find_best_matches(["a", "b", "a"], ["a", "c", "c"], half, cutoff=0.25)
     assert asked == [("a", "a"), ("a", "c"), ("b", "a"), ("b", "c")]
     assert best.for_retrieved == (Match(0, 0.5),) * 3
 
@@ -368,17 +370,17 @@ def test_an_exception_of_a_callable_is_its_own():
 
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            best_matches(["a"], ["b"], broken)
+            find_best_matches(["a"], ["b"], broken)
 
 
 # --- the memory ---
 
 
 def test_recall_and_precision_compute_it_once(compared):
-    first = best_matches(["abc", "abd"], ["abe"], "levenshtein", 0.5)
+    first = find_best_matches(["abc", "abd"], ["abe"], "levenshtein", 0.5)
     number = len(compared)
     assert number == 2
-    assert best_matches(("abc", "abd"), ("abe",), "levenshtein", 0.5) is first
+    assert find_best_matches(("abc", "abd"), ("abe",), "levenshtein", 0.5) is first
     assert len(compared) == number
     assert first.for_references == matrix_of(["abc", "abd"], ["abe"], "levenshtein", 0.5).for_references
 
@@ -399,10 +401,10 @@ def test_everything_that_changes_the_matrix_is_in_its_key():
         (["?", "c"], ["d"], "levenshtein", 0.5),
         (["ab", "c"], ["d"], lambda *_: 0.5, 0.5),
     ]
-    matrices = [best_matches(*call) for call in calls]
+    matrices = [find_best_matches(*call) for call in calls]
     assert len({id(matrix) for matrix in matrices}) == len(calls)
     for call, matrix in zip(calls, matrices, strict=True):
-        assert best_matches(*call) is matrix
+        assert find_best_matches(*call) is matrix
 
 
 def test_an_unhashable_callable_is_asked_every_time():
@@ -416,7 +418,7 @@ def test_an_unhashable_callable_is_asked_every_time():
 
     measure = Measure()
     for _ in range(2):
-        assert best_matches(["a"], ["b"], measure).for_retrieved == (Match(0, 0.5),)
+        assert find_best_matches(["a"], ["b"], measure).for_retrieved == (Match(0, 0.5),)
     assert measure.asked == 2
 
 
@@ -427,8 +429,8 @@ def test_a_failure_is_not_remembered():
         return next(values)
 
     with pytest.raises(ParameterError):
-        best_matches(["a"], ["b"], measure)
-    assert best_matches(["a"], ["b"], measure).for_retrieved == (Match(0, 0.5),)
+        find_best_matches(["a"], ["b"], measure)
+    assert find_best_matches(["a"], ["b"], measure).for_retrieved == (Match(0, 0.5),)
 
 
 def test_many_threads_and_many_keys():
@@ -438,8 +440,8 @@ def test_many_threads_and_many_keys():
         source = random.Random(seed)
         for _ in range(100):
             number = source.randrange(30)
-            matrix = best_matches([texts[number]], texts[:5], "levenshtein", 0.5)
-            (row,) = similarities([texts[number]], texts[:5], "levenshtein", 0.5)
+            matrix = find_best_matches([texts[number]], texts[:5], "levenshtein", 0.5)
+            (row,) = compare_texts([texts[number]], texts[:5], "levenshtein", 0.5)
             assert matrix.for_retrieved == (Match(row.index(max(row)), max(row)),)
 
     with ThreadPoolExecutor(8) as pool:
@@ -553,8 +555,8 @@ def test_half_a_million_pairs_at_the_cut_follow_the_definition():
         exact = pairwise(retrieved, references, measure)
         on_it = source.choice([value for row in exact for value in row if value < 1] or [0.5])
         cutoff = source.choice((0.5, on_it, math.nextafter(on_it, 0), math.nextafter(on_it, 1)))
-        found = best_matches(retrieved, references, measure, cutoff)
-        deciding = best_matches(retrieved, references, measure, cutoff, best=False)
+        found = find_best_matches(retrieved, references, measure, cutoff)
+        deciding = find_best_matches(retrieved, references, measure, cutoff, best=False)
         for lines, matches, enough in (
             (exact, found.for_retrieved, deciding.for_retrieved),
             (list(zip(*exact, strict=True)), found.for_references, deciding.for_references),

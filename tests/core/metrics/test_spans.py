@@ -21,7 +21,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import CtxMetricsError, ParameterError, SampleError
 from ctxmetrics.evaluation.runs.quote_spans import build_span_samples
-from ctxmetrics.metrics.catalog import METRICS, metric_named
+from ctxmetrics.metrics.catalog import METRICS, find_metric
 from ctxmetrics.metrics.spans import read_span
 from ctxmetrics.samples.documents import span_of, write_span
 from ctxmetrics.samples.systems import SCHEMAS
@@ -570,7 +570,7 @@ def test_a_metric_is_found_by_its_name() -> None:
         SpanBasedContextRecall(unit="span", min_cover=0.8),
         SpanBasedContextPrecision(formula="iou", top_k=3),
     ]
-    assert [metric_named(metric.name) for metric in metrics] == metrics
+    assert [find_metric(metric.name) for metric in metrics] == metrics
     assert not {metric.base_name for metric in metrics} & METRICS.keys()
 
 

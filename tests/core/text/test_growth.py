@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 import sentencex
 
-from ctxmetrics._internal.display import visible_on_page
-from ctxmetrics._internal.secrets import masked
+from ctxmetrics._internal.display import replace_invisible_on_page
+from ctxmetrics._internal.secrets import mask_keys
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.contradiction import find_contradiction
 from ctxmetrics.judges.evidence.words import tokenize
@@ -201,8 +201,8 @@ def prompt_of(text: str) -> object:
         find_quote,
         stands_in,
         tokenize,
-        masked,
-        visible_on_page,
+        mask_keys,
+        replace_invisible_on_page,
         prompt_of,
         see,
     ],

@@ -22,8 +22,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Unpack
 
-from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.frozen import plain_fields
+from ctxmetrics._internal.display import replace_invisible
+from ctxmetrics._internal.frozen import fields_to_json_data
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.agreement.correction import (
     Correction,
@@ -67,7 +67,7 @@ from ctxmetrics.evaluation.statistics.corrected_means import MIN_LABELS
 from ctxmetrics.evaluation.statistics.paired import holm, paired_mean
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
-from ctxmetrics.metrics.judging import JudgedMetric, default_judge
+from ctxmetrics.metrics.judging import JudgedMetric, get_default_judge
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import plural
@@ -202,7 +202,7 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON-ready data."""
-        return plain_fields(self, _JSON_FIGURES)
+        return fields_to_json_data(self, _JSON_FIGURES)
 
 
 def _number_names(names: Sequence[str]) -> list[str]:
@@ -280,7 +280,7 @@ def agree(
     columns = read_columns(checked, clusters or [None] * len(checked))
     persons = _read_persons(checked, file) if file is not None and systems else []
     if results is None:
-        judging = judge or default_judge()
+        judging = judge or get_default_judge()
         run = _judge_samples(checked, columns, judging, convention, options)
         rows: list[Row | None] = list(run)
         name = judging.name
@@ -494,7 +494,7 @@ def _build_system_table(metric: str, items: Sequence[SystemFigures]) -> Table:
     table = Table.build(_SYSTEM_COLUMNS, items)
     longest_line = max(len(line) for line in table.list_lines())
     name_length = 100 - longest_line - 2  # two spaces stand after a name
-    names = [visible(item.system)[:name_length] for item in items]
+    names = [replace_invisible(item.system)[:name_length] for item in items]
     return table.with_names(metric[:name_length], names)
 
 

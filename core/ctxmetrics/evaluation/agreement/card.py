@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.agreement.agree import AgreementReport
@@ -226,7 +226,7 @@ def _check_run(subject: str, run_names: Iterable[str], card_names: Iterable[str]
 
 def _join_names(names: Iterable[str]) -> str:
     """Join names of people or judges in one text."""
-    texts = [visible(name)[:80] or "not named" for name in sorted(names)]
+    texts = [replace_invisible(name)[:80] or "not named" for name in sorted(names)]
     return ", ".join(texts) or "none"
 
 
@@ -333,7 +333,7 @@ def read_card(path: Path) -> Card:
     except ValidationError as error:
         first_problem = error.errors(include_url=False, include_input=False)[0]
         location = ".".join(str(key) for key in first_problem["loc"])
-        field = visible(location)[:80] or "the file"
+        field = replace_invisible(location)[:80] or "the file"
         raise InputFileError(
             f"it is damaged, or no card: {field}: {first_problem['msg']}. {_HOW_TO_WRITE_AGAIN}"
         ) from None

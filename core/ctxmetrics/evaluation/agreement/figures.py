@@ -9,8 +9,8 @@ from itertools import chain, permutations
 from operator import attrgetter
 from typing import Any
 
-from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.frozen import Plain, plain, plain_fields
+from ctxmetrics._internal.display import replace_invisible
+from ctxmetrics._internal.frozen import Plain, fields_to_json_data, to_json_data
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.agreement.labels import Compared
 from ctxmetrics.evaluation.pages.tables import Column, Table
@@ -168,7 +168,10 @@ class Agreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, figures and intervals as plain JSON-ready data."""
-        return {**plain_fields(self, _JSON_FIGURES), "intervals": plain(self.intervals or {})}
+        return {
+            **fields_to_json_data(self, _JSON_FIGURES),
+            "intervals": to_json_data(self.intervals or {}),
+        }
 
 
 def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
@@ -358,7 +361,7 @@ _JUDGE_COLUMNS: Sequence[Column[Agreement]] = (
 
 def _short(judge: str) -> str:
     """Shorten a judge's name in its middle, because judges differ in the settings and numbers at its end."""
-    name = visible(judge)
+    name = replace_invisible(judge)
     if len(name) <= _MAX_NAME_CHARACTERS:
         return name
     half = _MAX_NAME_CHARACTERS // 2

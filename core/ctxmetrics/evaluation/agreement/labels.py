@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.evaluation.rows.people_answers import (
     CONTEXTS,
@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.rows.people_answers import (
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.samples.sample import Sample
@@ -87,7 +87,9 @@ class Compared:
     def __str__(self) -> str:
         disputed = self.disputed
         answers_differ = plural(len(self.pairs), "answer", "differs", "differ")
-        lines = [f"sample {visible(self.sample_id)}, {self.label}: {len(disputed)} of {answers_differ}"]
+        lines = [
+            f"sample {replace_invisible(self.sample_id)}, {self.label}: {len(disputed)} of {answers_differ}"
+        ]
         for verdict in disputed:
             lines.append(format_verdict(verdict))
             lines.append(f"      people say {'no' if verdict.value else 'yes'}")
@@ -188,7 +190,7 @@ def metric_in(results: Results, label: str) -> Metric:
     base_name = metric_class.base_name
     matches: list[Metric] = []
     for name, score in results[0].items():
-        metric = metric_named(name, score.provenance.convention)
+        metric = find_metric(name, score.provenance.convention)
         if metric is not None and metric.base_name == base_name:
             matches.append(metric)
     if not matches:
@@ -249,7 +251,7 @@ def _are_all_supported(verdicts: Sequence[Verdict]) -> bool | None:
 
 def _check_verdicts(item: Compared, score: Score, *, in_run: bool) -> None:
     """Check that a score has a verdict for each label of a sample."""
-    name = visible(item.sample_id)[:80]
+    name = replace_invisible(item.sample_id)[:80]
     count = len(score.verdicts)
     if not in_run:
         raise ParameterError(

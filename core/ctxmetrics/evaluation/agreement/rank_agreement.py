@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.agreement.correction import SystemFigures
 from ctxmetrics.evaluation.statistics.corrected_means import weighted_mean
@@ -99,7 +99,7 @@ class Ranking(Plain):
         return (
             f"{self.systems} systems ranked by the judge and by people: {self.agreement}; "
             f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+.2f} "
-            f"({visible(low_name)[:_MAX_NAME_CHARACTERS]}) to {high:+.2f} ({visible(high_name)[:_MAX_NAME_CHARACTERS]}): a difference between "
+            f"({replace_invisible(low_name)[:_MAX_NAME_CHARACTERS]}) to {high:+.2f} ({replace_invisible(high_name)[:_MAX_NAME_CHARACTERS]}): a difference between "
             f"systems below {high - low:.2f} may be the judge's"
         )
 

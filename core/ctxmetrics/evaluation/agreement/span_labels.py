@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.files.json_rows import line_rows
 from ctxmetrics.evaluation.rows.people_answers import (
@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.rows.people_answers import (
 )
 from ctxmetrics.evaluation.rows.sample_record import key_of
 from ctxmetrics.formulas import Span
-from ctxmetrics.metrics.spans import marked, read_span, with_reference_spans
+from ctxmetrics.metrics.spans import mark_span_origin, read_span, set_reference_spans
 from ctxmetrics.samples.documents import ID_KEYS, SPAN_MARK, own_id, span_of, write_span
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import TEXTS_OF
@@ -112,7 +112,7 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
             )
         if spans.setdefault(str(name), span) != span:
             raise SampleError(
-                f"chunk {number}: another chunk has the id {visible(str(name))[:80]!r} too."
+                f"chunk {number}: another chunk has the id {replace_invisible(str(name))[:80]!r} too."
             )
     return spans
 
@@ -136,14 +136,14 @@ def _add_spans_of_chunks(
             ids: Sequence[str] = getattr(sample, field) or ()
             unknown_ids = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
             problems += [
-                f"{name}: field '{field}': {visible(id_)[:80]!r} is the id of no chunk"
+                f"{name}: field '{field}': {replace_invisible(id_)[:80]!r} is the id of no chunk"
                 for id_ in unknown_ids
             ]
             has_id_of_chunk = any(id_ in spans for id_ in ids)
             if has_id_of_chunk and not unknown_ids:
                 fields[field] = tuple(spans.get(id_, id_) for id_ in ids)
         if "reference_context_ids" in fields:
-            fields["metadata"] = marked(sample, f"ids of chunks, spans of {origin}")
+            fields["metadata"] = mark_span_origin(sample, f"ids of chunks, spans of {origin}")
         changed.append(replace(sample, **fields) if fields else sample)
     return changed, problems
 
@@ -186,8 +186,10 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
         elif answers:
             span_ids = chain.from_iterable(item.spans for item in yes_answers)
             spans = [read_span(span_id, f"{path}: {name}") for span_id in span_ids]
-            annotators = dict.fromkeys(visible(item.annotator) for item in answers)  # each once
-            with_spans = with_reference_spans(sample, spans, f"marked by {', '.join(annotators)}")
+            annotators = dict.fromkeys(
+                replace_invisible(item.annotator) for item in answers
+            )  # each once
+            with_spans = set_reference_spans(sample, spans, f"marked by {', '.join(annotators)}")
             changed[index] = replace(with_spans, reference_contexts=None)
     return changed, problems
 
@@ -269,7 +271,7 @@ def _add_found_spans(
         if are_pairs and all_have_spans and new_ids != list(ids):
             fields[field] = tuple(new_ids)
     if "reference_context_ids" in fields:
-        fields["metadata"] = marked(sample, "reference_contexts, found in their sources")
+        fields["metadata"] = mark_span_origin(sample, "reference_contexts, found in their sources")
     return replace(sample, **fields), problems
 
 

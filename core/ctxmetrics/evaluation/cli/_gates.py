@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.cli._options import Gates, split_pair
 from ctxmetrics.evaluation.cli._terminal import message
@@ -304,7 +304,7 @@ def format_corrections(
         Column("labelled samples", _count_labelled),
     ]
     table = Table.build(columns, corrections)
-    origin = f"corrected by {visible(str(options.calibration))} of {card.date:%Y-%m-%d}"
+    origin = f"corrected by {replace_invisible(str(options.calibration))} of {card.date:%Y-%m-%d}"
     return f"\n{table}\n{origin}"
 
 
@@ -355,7 +355,7 @@ def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> Non
     lines = []
     for item in outcomes:
         status = "failed" if item.problem else "passed"
-        lines.append(f"- {status}: {escape_markdown(visible(item.problem or item.gate))}")
+        lines.append(f"- {status}: {escape_markdown(replace_invisible(item.problem or item.gate))}")
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write("\n".join(["### ctxmetrics", "", *lines, "", summary, "", ""]))
@@ -378,9 +378,13 @@ def _format_junit(outcomes: Sequence[Outcome], suite: str) -> str:
         f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{len(failed)}" errors="0" skipped="0">',
     ]
     for item in outcomes:
-        lines.append(f"<testcase classname={quoteattr(suite)} name={quoteattr(visible(item.gate))}>")
+        lines.append(
+            f"<testcase classname={quoteattr(suite)} name={quoteattr(replace_invisible(item.gate))}>"
+        )
         if item.problem is not None:
-            text = escape("\n".join(visible(line) for line in (item.problem, *item.samples)))
-            lines.append(f"<failure message={quoteattr(visible(item.problem))}>{text}</failure>")
+            text = escape("\n".join(replace_invisible(line) for line in (item.problem, *item.samples)))
+            lines.append(
+                f"<failure message={quoteattr(replace_invisible(item.problem))}>{text}</failure>"
+            )
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite></testsuites>", ""])

@@ -14,7 +14,7 @@ from ctxmetrics._internal.near_names import find_near
 
 def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
     """Say that the first word is no command. Suggest the nearest command, or to score a file or with a metric."""
-    from ctxmetrics.metrics.metric_names import possible_names
+    from ctxmetrics.metrics.metric_names import list_possible_names
 
     first_word, *other_words = words
     command_names = list(commands)
@@ -30,7 +30,7 @@ def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
         suggestion = _read_user_words("other_commands").get(first_word.lower())
     if suggestion is not None:
         return f"{problem} Did you mean: ctxmetrics {shlex.join([suggestion, *other_words])}"
-    if possible_names(first_word):
+    if list_possible_names(first_word):
         metric = shlex.quote(first_word)
         return f"{problem} It names a metric: ctxmetrics score FILE --metric {metric}"
     return f"{problem} Choose from: {', '.join(command_names)}. Try: ctxmetrics --help"
@@ -38,10 +38,10 @@ def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
 
 def explain_extra(word: str, command: Any) -> str:
     """Say that a command takes no further word, and which option or command is meant."""
-    from ctxmetrics.metrics.metric_names import possible_names
+    from ctxmetrics.metrics.metric_names import list_possible_names
 
     problem = f"{word!r} is one word too many."
-    if possible_names(word) and "--metric" in _list_options(command):
+    if list_possible_names(word) and "--metric" in _list_options(command):
         return f"{problem} It names a metric. Write --metric {word}."
     if command.name == "score" and Path(word).is_file():
         return f"{problem} Score one file after the other; `ctxmetrics compare` compares their results."

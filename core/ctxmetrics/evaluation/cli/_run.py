@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics._internal.call_text import parse_value
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
-from ctxmetrics.evaluation.cli._terminal import collected_warnings, message
+from ctxmetrics.evaluation.cli._terminal import collect_warnings, message
 from ctxmetrics.evaluation.files.aegis import THRESHOLD_SCALE, Payload
 from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.evaluation.files.recognition import AUTO
@@ -85,7 +85,7 @@ def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
 
 def load_samples(source: SampleFile | RowFile[Sample]) -> list[Sample]:
     """Read all samples of a file, and print the decisions about its columns."""
-    with collected_warnings():
+    with collect_warnings():
         return list(open_samples(source) if isinstance(source, SampleFile) else source)
 
 
@@ -118,13 +118,15 @@ def build_task(
             _check_fields(samples, chosen_metrics, file.plan)
         return samples, chosen_metrics, payload
     if payload is None or not payload.metrics:
-        fitting_metrics = metrics_fitting(samples, convention, judge, file.plan)
+        fitting_metrics = list_fitting_metrics(samples, convention, judge, file.plan)
         return samples, fitting_metrics, payload
     metrics = []
     for name in payload.metrics:
         metric = build_metric(name, convention)
         if payload.threshold is not None:  # on the convention's scale
-            metric = replace(metric, threshold=metric.scaled(payload.threshold / THRESHOLD_SCALE))
+            metric = replace(
+                metric, threshold=metric.to_convention_scale(payload.threshold / THRESHOLD_SCALE)
+            )
         metrics.append(metric)
     return samples, metrics, payload
 
@@ -169,7 +171,7 @@ def build_metric(text: str, convention: str) -> Metric:
     return read_metric(text, convention, place=METRIC_OPTION)
 
 
-def metrics_fitting(
+def list_fitting_metrics(
     samples: Sequence[Sample],
     convention: str,
     judge: Judge,

@@ -48,7 +48,7 @@ class Delivery:
 
 
 @contextmanager
-def delivering(*, wanted: bool) -> Iterator[Delivery]:
+def deliver_events(*, wanted: bool) -> Iterator[Delivery]:
     """Send the events of a run by OTLP over HTTP; they have left at the end of the block.
 
     Raises:

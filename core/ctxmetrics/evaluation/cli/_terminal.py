@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import visible, without_commands
+from ctxmetrics._internal.display import replace_invisible, without_commands
 from ctxmetrics.errors import OutputFileError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def print_in_format(result: Any, form: str, **more: Any) -> None:
 
 def message(text: str) -> None:
     """Print a message; it may name a field or an id of the file, so every character shows, and none is a command."""
-    typer.echo(without_commands(visible(text, keep="\n")), err=True)
+    typer.echo(without_commands(replace_invisible(text, keep="\n")), err=True)
 
 
 def needs_a_command(context: typer.Context) -> None:
@@ -75,7 +75,7 @@ def needs_a_command(context: typer.Context) -> None:
         raise typer.Exit(BAD_INPUT)
 
 
-def colored() -> bool:
+def uses_colors() -> bool:
     """Whether results may have colours: stdout is a terminal, and NO_COLOR (no-color.org) is not set."""
     is_refused = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not is_refused
@@ -89,7 +89,7 @@ def columns() -> int:
 
 
 @contextmanager
-def collected_warnings() -> Iterator[list[str]]:
+def collect_warnings() -> Iterator[list[str]]:
     """Collect the library's warnings while a run goes on; what is left of them at the end is printed.
 
     Printed at once, they would break the progress bar; and one of them may repeat the run's last line.

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, Unpack, get_arg
 
 import typer
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.near_names import suggest, suggest_file
-from ctxmetrics._internal.secrets import looks_like_key, names_key
+from ctxmetrics._internal.secrets import is_name_of_key, looks_like_key
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.cli import score
 from ctxmetrics.evaluation.cli._commands import COMMANDS
@@ -162,7 +162,7 @@ def _use_config(context: typer.Context, path: Path | None) -> None:
         name: str(value) if isinstance(value, Path) else value for name, value in options.items()
     }
     if options:
-        message(f"options from {visible(str(config.path))}")
+        message(f"options from {replace_invisible(str(config.path))}")
 
 
 _ConfigPath = Annotated[
@@ -237,15 +237,15 @@ class _Reader:
 
     def _explain_unknown(self, key: str, option_names: Iterable[str], command: str) -> str:
         """Explain a key that is no option of the command."""
-        if names_key(key):
+        if is_name_of_key(key):
             return (
-                f"{self.path}: {visible(key)}: a key has no place in a file that is committed. Put it into the "
+                f"{self.path}: {replace_invisible(key)}: a key has no place in a file that is committed. Put it into the "
                 "environment, such as OPENAI_API_KEY."
             )
         hint = suggest(key, option_names)
         if not hint:
             hint = f" Keys are the options of ctxmetrics {command}."
-        return f"{self.path}: {visible(key)} is unknown.{hint}"
+        return f"{self.path}: {replace_invisible(key)} is unknown.{hint}"
 
     def _convert(self, key: str, value: Any, parameter: Parameter) -> Any:
         """Return a value as the parameter's type. A table of NAME=VALUE options is a list of them."""
@@ -268,7 +268,7 @@ class _Reader:
             if isinstance(error, ValidationError):
                 reason = error.errors()[0]["msg"].removeprefix("Input ")
             raise InputFileError(
-                f"{self.path}: {key} = {visible(str(value))[:60]}: {reason}."
+                f"{self.path}: {key} = {replace_invisible(str(value))[:60]}: {reason}."
             ) from None
         if looks_like_key(str(value)):
             raise InputFileError(

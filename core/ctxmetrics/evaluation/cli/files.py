@@ -21,7 +21,7 @@ from ctxmetrics.evaluation.cli._options import CONFIG_NAME, Help, SampleFile
 from ctxmetrics.evaluation.cli._terminal import (
     BAD_INPUT,
     GATE_FAILED,
-    collected_warnings,
+    collect_warnings,
     message,
     print_result,
 )
@@ -63,7 +63,7 @@ def inspect(source: SampleFile) -> None:
 
     file = open_samples(source)
     mapping = list(source.columns or ())
-    with collected_warnings() as notes:
+    with collect_warnings() as notes:
         ambiguous_columns = _list_ambiguous_columns(file)
         while ambiguous_columns and sys.stdin.isatty() and sys.stdout.isatty():
             mapping.append(_choose_option(file, ambiguous_columns[0]))
@@ -152,8 +152,8 @@ def init(
     """Write a configuration file for a file of samples; `ctxmetrics score` alone runs it then."""
     from ctxmetrics.evaluation.cli._run import (
         choose_convention,
+        list_fitting_metrics,
         load_samples,
-        metrics_fitting,
         open_samples,
     )
     from ctxmetrics.evaluation.rows.output_files import write_whole
@@ -174,7 +174,7 @@ def init(
     file = open_samples(source)
     samples = load_samples(file)
     convention = choose_convention(source.schema, None)
-    metrics = metrics_fitting(samples, convention, LexicalJudge(), file.plan)
+    metrics = list_fitting_metrics(samples, convention, LexicalJudge(), file.plan)
     options = {
         **_list_options(replace(source, file=Path(os.path.relpath(source.file, out.parent)))),
         **_list_plan(source, file),

@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.cli._options import (
 )
 from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
-    collected_warnings,
+    collect_warnings,
     leave,
     message,
     print_result,
@@ -105,7 +105,7 @@ def agree(
     judges = [build_judge(name, **vars(asking)) for name in distinct_names]
     compare_with_people = partial(compare, samples, **{**vars(people), "labels": labels})
     reports = [compare_with_people(results=path) for path in results]
-    with collected_warnings() as warnings:
+    with collect_warnings() as warnings:
         convention_name = choose_convention(source.schema, convention)
         reports += [
             compare_with_people(judge=judge, convention=convention_name, cache=cache, **vars(pace))
@@ -166,7 +166,7 @@ def check_judge(
 
     judging = build_judge(judge, **vars(asking))
     try:
-        with collected_warnings() as warnings:
+        with collect_warnings() as warnings:
             report = check(
                 judging, repetitions=repetitions, samples=samples, announce=message, **vars(pace)
             )

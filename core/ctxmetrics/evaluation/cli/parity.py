@@ -27,9 +27,9 @@ def parity(
     from ctxmetrics.adapting.runners import isolated_process
     from ctxmetrics.evaluation.cli._run import build_task
     from ctxmetrics.evaluation.frameworks.parity import compare
-    from ctxmetrics.metrics.judging import default_judge
+    from ctxmetrics.metrics.judging import get_default_judge
 
-    samples, metrics, _ = build_task(source, selection, default_judge())
+    samples, metrics, _ = build_task(source, selection, get_default_judge())
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),

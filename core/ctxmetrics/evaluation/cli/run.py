@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.cli._options import (
     Tags,
 )
 from ctxmetrics.evaluation.cli._terminal import (
-    collected_warnings,
+    collect_warnings,
     leave,
     print_in_format,
     print_result,
@@ -185,7 +185,7 @@ def run(
         **vars(budget),
     )
     card = load_card(gates, retriever_run.judge_name or judge.name, metrics)
-    with collected_warnings():
+    with collect_warnings():
         comparison = run_retrievers(retriever_run)
     corrections_by_setting: dict[str, list[dict[str, Any]]] = {}
     tables: list[str] = []  # of corrected means
@@ -289,7 +289,7 @@ def _read_questions(source: QuestionFile) -> list[Sample]:
 
 def _choose_metrics(questions: Sequence[Sample], selection: Selection, judge: Judge) -> list[Metric]:
     """Build the metrics of ``--metric``, else every one that fits the questions once something is retrieved for them."""
-    from ctxmetrics.evaluation.cli._run import build_metric, choose_convention, metrics_fitting
+    from ctxmetrics.evaluation.cli._run import build_metric, choose_convention, list_fitting_metrics
 
     convention = choose_convention(None, selection.convention)
     if selection.metric:
@@ -298,7 +298,7 @@ def _choose_metrics(questions: Sequence[Sample], selection: Selection, judge: Ju
         replace(question, retrieved_contexts=("text",), retrieved_context_ids=("id",))
         for question in questions
     ]
-    return metrics_fitting(filled, convention, judge)
+    return list_fitting_metrics(filled, convention, judge)
 
 
 def _read_margins(

@@ -25,13 +25,13 @@ from ctxmetrics.evaluation.cli._options import (
 )
 from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
-    collected_warnings,
-    colored,
+    collect_warnings,
     columns,
     leave,
     leave_pending,
     message,
     print_result,
+    uses_colors,
 )
 from ctxmetrics.evaluation.runs.options import DEFAULTS
 from ctxmetrics.scores.wording import plural
@@ -163,7 +163,7 @@ def score(
         write_ci_reports,
     )
     from ctxmetrics.evaluation.cli._run import FAILED_ENDING, build_judge, build_task, open_samples
-    from ctxmetrics.evaluation.cli._telemetry import delivering
+    from ctxmetrics.evaluation.cli._telemetry import deliver_events
     from ctxmetrics.evaluation.rows.output_files import write_gates
     from ctxmetrics.evaluation.runs.engine import Evaluation
 
@@ -196,7 +196,7 @@ def score(
         from ctxmetrics.evaluation.batching.batch import Batch
 
         options["batch"] = Batch(mode=budget.batch)
-    with delivering(wanted=output.otel) as delivery:
+    with deliver_events(wanted=output.otel) as delivery:
         run = Evaluation(
             samples,
             metrics,
@@ -331,7 +331,7 @@ def _run_evaluation(run: Evaluation, file: Path) -> Results:
     """Run it, and print the warnings of the library at the end."""
     from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 
-    with collected_warnings() as warnings:
+    with collect_warnings() as warnings:
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]
@@ -381,7 +381,7 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
     from ctxmetrics.evaluation.report.report import render_text
 
     print_result(
-        render_text(results.report(curves=False), lowest=lowest, color=colored(), width=columns())
+        render_text(results.report(curves=False), lowest=lowest, color=uses_colors(), width=columns())
     )
     if output.by:
         groups = {

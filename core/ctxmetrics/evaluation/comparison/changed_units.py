@@ -14,7 +14,7 @@ from ctxmetrics.evaluation.comparison.view import ChangedUnit, Held, Worse
 from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX, text_hash
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
 
@@ -269,7 +269,7 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
 
 def get_family(name: str) -> str:
     """Return the family of a metric by its name. Return an empty text if the library has no such metric."""
-    metric = metric_named(name)
+    metric = find_metric(name)
     if metric is None:
         return ""
     return metric.family

@@ -33,7 +33,7 @@ from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_groups import read_group
 from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.evaluation.statistics.paired import holm
-from ctxmetrics.metrics.metric_names import near_names, possible_names
+from ctxmetrics.metrics.metric_names import find_near_metrics, list_possible_names
 from ctxmetrics.scores.score import Provenance
 
 
@@ -441,7 +441,7 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
         return name
     matches = [item for item in names if item.partition("(")[0] == name]
     if not matches:
-        possible = possible_names(name)
+        possible = list_possible_names(name)
         matches = [item for item in names if item in possible]
     if len(matches) == 1:
         return matches[0]
@@ -449,7 +449,7 @@ def choose_metric(names: Sequence[str], name: str, option: str) -> str:
         raise ParameterError(
             f"{option} {name!r}: several metrics are named so. There are: {', '.join(matches)}."
         )
-    similar = near_names(name)
+    similar = find_near_metrics(name)
     proposals = [repr(item) for item in names if item in similar]
     hint = f" Did you mean {' or '.join(proposals)}?" if proposals else ""
     raise ParameterError(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TypeAlias
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.changed_units import compare_verdicts
 from ctxmetrics.evaluation.comparison.pairing import RowPair
@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.statistics.labelled import (
 )
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, paired_mean
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Score
 
@@ -192,7 +192,7 @@ class PairedTest:
 
     def _correct(self, name: str, values: _Values, convention: str, scale: float) -> Corrected | None:
         """Return the difference corrected by labels. Return None if fewer than two samples have their own in both runs."""
-        metric = metric_named(name, convention)
+        metric = find_metric(name, convention)
         if metric is None:
             return None
         differences = values.differences
@@ -318,12 +318,13 @@ def _read_weight(before: Row, after: Row) -> float:
         ParameterError: The weight is no number above 0, or the labels of the runs were drawn in two ways.
     """
     weights = {
-        weight_in(row.fields.labels, f"sample {visible(row.name)!r}") for row in (before, after)
+        weight_in(row.fields.labels, f"sample {replace_invisible(row.name)!r}")
+        for row in (before, after)
     } - {1.0}
     if len(weights) > 1:
         low, high = sorted(weights)
         raise ParameterError(
-            f"compare: the labels of sample {visible(before.name)!r} have the weights {low:g} and {high:g}. "
+            f"compare: the labels of sample {replace_invisible(before.name)!r} have the weights {low:g} and {high:g}. "
             "Draw both files alike: `ctxmetrics label` with the same --n, --seed and --by."
         )
     return max(weights, default=1.0)

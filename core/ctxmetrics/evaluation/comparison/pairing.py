@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TypeAlias
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.rows.row import Row
@@ -100,13 +100,13 @@ def _find_key(row: Row, names: dict[str, str], *, by_id: bool) -> str:
         raise MissingIdError
     if key is None:
         raise ParameterError(
-            f"compare: sample {visible(row.name)!r} has no id, and its run kept values only. Give the samples ids, "
+            f"compare: sample {replace_invisible(row.name)!r} has no id, and its run kept values only. Give the samples ids, "
             "or the file of --out."
         )
     if key in names:
         identity = "id" if by_id else "question and reference"
         raise ParameterError(
-            f"compare: samples {visible(names[key])!r} and {visible(row.name)!r} have the same {identity}. "
+            f"compare: samples {replace_invisible(names[key])!r} and {replace_invisible(row.name)!r} have the same {identity}. "
             "Give each sample an id of its own."
         )
     names[key] = row.name
@@ -302,10 +302,10 @@ def _describe_differences(name: str, counts: Mapping[tuple[str, str], int]) -> s
     """Describe the differences in a field: the first pairs of values, and how many scores or samples have each pair."""
     shown = list(counts.items())[:_MAX_DIFFERENCES_SHOWN]
     if name == "question":
-        names = ", ".join(visible(before)[:40] for (before, _), _ in shown)
+        names = ", ".join(replace_invisible(before)[:40] for (before, _), _ in shown)
         ending = " .." if len(counts) > _MAX_DIFFERENCES_SHOWN else ""
         return f"question or reference of {plural(len(counts), 'sample')}: {names}{ending}"
     return ", ".join(
-        f"{visible(before)[:80]} and {visible(after)[:80]}, {plural(number, 'score')}"
+        f"{replace_invisible(before)[:80]} and {replace_invisible(after)[:80]}, {plural(number, 'score')}"
         for (before, after), number in shown
     )

@@ -80,10 +80,10 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
     except DAMAGED_FILE_ERRORS as error:
         raise InputFileError(f"{file}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
-        from ctxmetrics.metrics.metric_names import possible_names
+        from ctxmetrics.metrics.metric_names import list_possible_names
 
         meant = suggest_file(file)
-        if possible_names(str(file)):
+        if list_possible_names(str(file)):
             meant = f" It names a metric. Write --metric {file} behind the file."
         raise InputFileError(f"{file}: cannot be read: {error.strerror or error}.{meant}") from None
     except UnicodeDecodeError as error:

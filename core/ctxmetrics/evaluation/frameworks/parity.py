@@ -33,7 +33,7 @@ def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 CORE = Runner("core", _core)
 
 
-def installed_runners() -> tuple[list[Runner], dict[str, str]]:
+def find_installed_runners() -> tuple[list[Runner], dict[str, str]]:
     """Return the core's runner and the runners of every adapter whose framework is installed.
 
     Returns:
@@ -135,7 +135,7 @@ def compare(
         runners: The runners; None: the runners of every installed framework.
         progress: A function that is called with the name of the next metric and runner.
     """
-    compared, absent = installed_runners() if runners is None else (list(runners), {})
+    compared, absent = find_installed_runners() if runners is None else (list(runners), {})
     other_runners = [runner for runner in compared if runner != CORE]
     differences: list[RunnerDifference] = []
     # The name of a metric, the name of a sample, and the value.

@@ -11,8 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from ctxmetrics._internal.display import visible
-from ctxmetrics._internal.frozen import Plain, plain_fields
+from ctxmetrics._internal.display import replace_invisible
+from ctxmetrics._internal.frozen import Plain, fields_to_json_data
 from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.files.row_file import RowFile
@@ -60,7 +60,7 @@ from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
 from ctxmetrics.judges.lexical.judge import LexicalJudge
-from ctxmetrics.metrics.judging import default_judge
+from ctxmetrics.metrics.judging import get_default_judge
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
@@ -145,7 +145,10 @@ class GoldCheck(Plain):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON-ready data, with the shares."""
         names = [name for name in self.__dataclass_fields__ if name != "results"]
-        return {**plain_fields(self, names), "shares": [share.to_dict() for share in self.shares]}
+        return {
+            **fields_to_json_data(self, names),
+            "shares": [share.to_dict() for share in self.shares],
+        }
 
     def html(self, *, title: str = PAGE_TITLE) -> str:
         """Return the page: shares, what follows for the runs, and the first findings of each kind."""
@@ -177,7 +180,7 @@ class GoldCheck(Plain):
             where = "in the corpus"
         heading = f"{plural(self.samples, 'question')}, {plural(self.passages, 'passage')} {where}"
         if self.judge is not None:
-            heading += f"; judge: {visible(self.judge)}"
+            heading += f"; judge: {replace_invisible(self.judge)}"
         if self.results is not None and self.results.stopped:
             heading += f", {self.results.describe_rest()}"
         elif not self.is_complete:
@@ -244,8 +247,8 @@ _FINDING_COLUMNS: Sequence[Column[Finding]] = (
 
 def _finding_lines(finding: Finding) -> Iterator[str]:
     """Yield the lines of a finding in the report: the question, the evidence and what to do."""
-    yield from wrap(visible(f"{finding.sample} [{finding.code}] {finding.question}"), "  ")
-    yield from wrap(visible(finding.evidence), "    ")
+    yield from wrap(replace_invisible(f"{finding.sample} [{finding.code}] {finding.question}"), "  ")
+    yield from wrap(replace_invisible(finding.evidence), "    ")
     yield from wrap(f"-> {finding.fix}", "    ")
 
 
@@ -356,7 +359,7 @@ def check_gold(
         deciding=count_deciding(questions, run_results, passages),
         notes=tuple(notes),
         audit=audit_result,
-        judge=None if results is None else (judge or default_judge()).name,
+        judge=None if results is None else (judge or get_default_judge()).name,
         results=results,
     )
 

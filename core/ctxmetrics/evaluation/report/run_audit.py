@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.rows.gold_answers import (
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.statistics.intervals import wilson
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.conventions import get_convention
 
 
@@ -100,7 +100,7 @@ def audit_run(rows: Sequence[Row], answers: GoldAnswers) -> RunAudit:
     means: list[AuditedMetric] = []
     for name in rows[0] if rows else ():
         convention = rows[0][name].provenance.convention
-        metric = metric_named(name, convention)
+        metric = find_metric(name, convention)
         if metric is None or not counts_gold(metric):
             continue
         audited = _audit_metric(metric, rows, golds, get_convention(convention).scale)

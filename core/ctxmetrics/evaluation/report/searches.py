@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from ctxmetrics._internal.frozen import Plain, plain
+from ctxmetrics._internal.frozen import Plain, to_json_data
 from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.evaluation.pages.tables import Column, Table, format_value
 from ctxmetrics.evaluation.report import stage_means
@@ -106,7 +106,7 @@ class Searches(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain JSON-ready data."""
-        return {**Plain.to_dict(self), "complete_after": plain(self.complete_after)}
+        return {**Plain.to_dict(self), "complete_after": to_json_data(self.complete_after)}
 
     def __str__(self) -> str:
         table = Table.build(_COLUMNS, self.searches)

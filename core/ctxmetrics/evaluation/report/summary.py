@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ctxmetrics._internal.frozen import Plain, plain_fields
+from ctxmetrics._internal.frozen import Plain, fields_to_json_data
 from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.phrases import say
@@ -224,4 +224,4 @@ class Summary(Mapping[str, MetricSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""
-        return plain_fields(self, _JSON_FIELDS)
+        return fields_to_json_data(self, _JSON_FIELDS)

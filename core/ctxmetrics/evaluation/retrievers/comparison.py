@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, Plain, plain
+from ctxmetrics._internal.frozen import EMPTY, Plain, to_json_data
 from ctxmetrics.evaluation.comparison.view import Comparisons, Difference
 from ctxmetrics.evaluation.report.curve import CurvePoint
 from ctxmetrics.evaluation.report.summary import Controls
@@ -82,12 +82,12 @@ class Floor:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON-ready data, with the differences of the settings to BM25."""
         runs = {} if self.comparisons is None else self.comparisons.runs
-        differences = {name: plain(run.metrics) for name, run in runs.items()}
+        differences = {name: to_json_data(run.metrics) for name, run in runs.items()}
         return {
             "setting": self.setting,
             "about": self.about,
             "chunks": self.chunks,
-            "random": plain(self.random),
+            "random": to_json_data(self.random),
             "differences": differences,
         }
 
@@ -159,7 +159,7 @@ class QuestionAcross(Plain):
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON-ready data, without the rows."""
         names = ("name", "user_input", "metric", "values", "units")
-        return {name: plain(getattr(self, name)) for name in names}
+        return {name: to_json_data(getattr(self, name)) for name in names}
 
 
 @dataclass(slots=True, repr=False, kw_only=True)
@@ -284,19 +284,19 @@ class RetrieverFigures:
         settings = {}
         for name, setting in self.settings.items():
             settings[name] = {
-                "metrics": plain(dict(setting.results.summary())),
+                "metrics": to_json_data(dict(setting.results.summary())),
                 "calls": setting.calls.to_dict(),
-                "differences": plain(runs[name].metrics) if name in runs else None,
+                "differences": to_json_data(runs[name].metrics) if name in runs else None,
             }
         return {
             "questions": self.questions,
             "k": self.k,
             "settings": settings,
-            "floor": plain(self.floor),
-            "ceilings": plain(self.ceilings),
-            "nothing": plain(self.nothing()),
-            "pools": plain(self.pools),
-            "lost": [plain(question) for question in self.list_questions() if question.lost],
+            "floor": to_json_data(self.floor),
+            "ceilings": to_json_data(self.ceilings),
+            "nothing": to_json_data(self.nothing()),
+            "pools": to_json_data(self.pools),
+            "lost": [to_json_data(question) for question in self.list_questions() if question.lost],
             "usage": self.usage.to_dict(),
             "seconds": self.seconds,
             "started": self.started,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.file_names import key_beside, labels_beside
@@ -152,7 +152,7 @@ class GoldAnswers:
         question = self.questions[row.name]
         if sample.user_input is not None and sample.user_input != question:
             raise InputFileError(
-                f"{self.path}: the question of sample {visible(row.name)[:80]!r} is another one in the results. Give the "
+                f"{self.path}: the question of sample {replace_invisible(row.name)[:80]!r} is another one in the results. Give the "
                 "audit of the samples that were scored."
             )
         has_ids = sample.reference_context_ids is not None

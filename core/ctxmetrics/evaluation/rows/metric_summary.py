@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ctxmetrics._internal.frozen import plain_fields
+from ctxmetrics._internal.frozen import fields_to_json_data
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import NOT_FINAL
 
@@ -131,7 +131,7 @@ class MetricSummary:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON-ready data."""
         return {
-            **plain_fields(self, _FIGURES),
+            **fields_to_json_data(self, _FIGURES),
             "answers_alike": self.alike,
-            **plain_fields(self, _PASS_FIGURES),
+            **fields_to_json_data(self, _PASS_FIGURES),
         }

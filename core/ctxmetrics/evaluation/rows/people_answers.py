@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX, KEY_HASH_LENGTH, shorten
@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import build_record, texts_key
 from ctxmetrics.formulas import weighted_share
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.score import Score
@@ -190,7 +190,7 @@ class PeopleAnswers:
         raise InputFileError(
             f"{self.path}: {plural(len(unknown_keys), 'answer', 'is', 'are')} about samples that were not drawn: "
             f"{other_texts} about other texts of a drawn sample, {other_ids} about other ids, the first "
-            f"about {visible(first_id or first_hash)[:80]!r}. Take these lines out, or give the file as it was written."
+            f"about {replace_invisible(first_id or first_hash)[:80]!r}. Take these lines out, or give the file as it was written."
         )
 
     def _check_names(self) -> None:
@@ -201,8 +201,8 @@ class PeopleAnswers:
         name, question = self._replaced[0]
         id_, texts_hash = question.key
         raise InputFileError(
-            f"{self.path}: {plural(count, 'answer', 'replaces', 'replace')} another one under the name {visible(name)[:80]!r}, "
-            f"in files that were put together; the first is about sample {visible(id_ or texts_hash)[:80]!r}, "
+            f"{self.path}: {plural(count, 'answer', 'replaces', 'replace')} another one under the name {replace_invisible(name)[:80]!r}, "
+            f"in files that were put together; the first is about sample {replace_invisible(id_ or texts_hash)[:80]!r}, "
             f"{question.item}. If two people answered, write a name of its own as 'annotator' in each one's lines; if one "
             "person did, take the earlier lines out."
         )
@@ -457,8 +457,8 @@ def people_value(
         hits.append(bool(label))
         weights.append(verdict.weight)
     if set(weights) == {1.0}:
-        return metric.scaled(metric.to_value(hits))
-    return metric.scaled(weighted_share(hits, weights))
+        return metric.to_convention_scale(metric.to_value(hits))
+    return metric.to_convention_scale(weighted_share(hits, weights))
 
 
 def weight_in(labels: Mapping[str, object], who: str) -> float:
@@ -525,7 +525,7 @@ def _check_same(
         for label_before, label in zip(earlier.get(kind, ()), labels.get(kind, ()), strict=False):
             if None not in (label_before, label) and label_before != label:
                 raise InputFileError(
-                    f"{path}: {kind} of sample {visible(key[0] or key[1])[:80]!r} differs from that in an earlier file of "
+                    f"{path}: {kind} of sample {replace_invisible(key[0] or key[1])[:80]!r} differs from that in an earlier file of "
                     "labels, about the same texts. Put the files of several people together, so that the majority counts; of one "
                     "person, take one of the answers out."
                 )
@@ -562,7 +562,7 @@ def _list_questions(
     row = rows.get(key) or rows.get(_shorten(key))
     if row is None:
         raise InputFileError(
-            f"{path}: the answers about sample {visible(key[0] or key[1])[:80]!r} are about texts that neither run "
+            f"{path}: the answers about sample {replace_invisible(key[0] or key[1])[:80]!r} are about texts that neither run "
             "has. Give runs on the samples that were labelled."
         )
     questions = [LabelQuestion(key, UNITS, unit.id, unit.text) for unit in _find_units(row)]
@@ -579,6 +579,6 @@ def _list_questions(
 def _find_units(row: Row) -> Sequence[Verdict]:
     """Return the verdicts of the first metric that counts sentences as people label them."""
     for name, score in row.items():
-        if label_of(metric_named(name, score.provenance.convention)) == UNITS:
+        if label_of(find_metric(name, score.provenance.convention)) == UNITS:
             return score.verdicts
     return ()

@@ -16,7 +16,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, plain
+from ctxmetrics._internal.frozen import EMPTY, to_json_data
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, build_record
 from ctxmetrics.scores.score import Provenance, Score, get_deferred
@@ -98,7 +98,7 @@ def _drop_defaults(item: Any) -> dict[str, Any]:
         if value is default:
             continue
         if type(value) is not type(default) or value != default:  # 1 is not true
-            data[name] = plain(value)
+            data[name] = to_json_data(value)
     return data
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import CtxMetricsError, InputFileError
@@ -185,7 +185,7 @@ class LineReader:
     def _find_provenance(self, number: object) -> Provenance:
         provenance = self._provenances.get(str(number))
         if provenance is None:
-            name = visible(str(number))[:_MAX_NUMBER_CHARACTERS]
+            name = replace_invisible(str(number))[:_MAX_NUMBER_CHARACTERS]
             raise InputFileError(f"provenance_id: no line before it has {name}.")
         return provenance
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.samples.documents import look_up
@@ -39,9 +39,9 @@ def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str
     """
     value = find(metadata, path)
     if value is None:
-        names = [f"metadata.{visible(str(name))[:_MAX_NAME_CHARACTERS]}" for name in metadata]
+        names = [f"metadata.{replace_invisible(str(name))[:_MAX_NAME_CHARACTERS]}" for name in metadata]
         raise ParameterError(
-            f"{command}: sample {visible(sample)[:_MAX_NAME_CHARACTERS]!r} has no {path!r}.{suggest(path, names)} Its metadata: "
+            f"{command}: sample {replace_invisible(sample)[:_MAX_NAME_CHARACTERS]!r} has no {path!r}.{suggest(path, names)} Its metadata: "
             f"{', '.join(names) or 'none'}."
         )
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ctxmetrics._internal.frozen import plain
+from ctxmetrics._internal.frozen import to_json_data
 from ctxmetrics.evaluation.rows.baseline import digest
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.samples.sample import Sample
@@ -61,7 +61,7 @@ def question_hash(sample: Sample) -> str:
 def _hash_question(
     user_input: str | None, reference: str | None, references: tuple[str, ...] | None
 ) -> str:
-    return digest([user_input, reference or plain(references)])
+    return digest([user_input, reference or to_json_data(references)])
 
 
 def context_hashes(sample: Sample) -> list[str]:

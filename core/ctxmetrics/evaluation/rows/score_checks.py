@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX
 from ctxmetrics.formulas import average_precision, merge_repeats, share
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Score, read_repeats
 from ctxmetrics.verdicts import Evidence
@@ -45,7 +45,7 @@ def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
     for index, verdict in enumerate(score.verdicts):
         expected_id = f"{letter}{index + 1}"
         if letter and verdict.id != expected_id:
-            shown_id = visible(verdict.id)[:_MAX_ID_CHARACTERS]
+            shown_id = replace_invisible(verdict.id)[:_MAX_ID_CHARACTERS]
             raise InputFileError(f"verdicts.{index}.id: {shown_id!r} is not {expected_id}.")
         for span in verdict.evidence:
             span_text = f"the span {span.start} to {span.end} of context {span.context}"
@@ -132,5 +132,5 @@ def _can_compute(score: Score) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_strict(name: str) -> bool:
-    metric = metric_named(name)
+    metric = find_metric(name)
     return metric is not None and metric.strict

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.rows.row_lines import cut_quote
 from ctxmetrics.evaluation.rows.score_checks import check_scale, check_value, check_verdicts
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
@@ -78,7 +78,7 @@ def check_types(form: TypeAdapter[T], data: Mapping[str, Any]) -> T:
     except ValidationError as error:
         first_error = error.errors(include_url=False, include_input=False)[0]
         path = ".".join(map(str, first_error["loc"]))
-        field = visible(path)[:_MAX_FIELD_CHARACTERS]
+        field = replace_invisible(path)[:_MAX_FIELD_CHARACTERS]
         raise InputFileError(f"{field or 'the line'}: {first_error['msg']}.") from None
 
 
@@ -137,5 +137,5 @@ def share_provenance(provenance: Provenance) -> Provenance:
 @lru_cache(maxsize=64)
 def _find_counted_words(metric_name: str, convention: str) -> tuple[str, str]:
     """Return the nouns for the units that a metric counts, and for its hits."""
-    metric = metric_named(metric_name, convention)
+    metric = find_metric(metric_name, convention)
     return ("verdict", "yes") if metric is None else metric.counted_words

@@ -134,7 +134,7 @@ class BatchScorer:
         """Score a part of a table. Metrics over lists need no samples. Samples are built for the other metrics."""
         import narwhals.stable.v1 as nw
 
-        frame = frame_of(table)
+        frame = to_frame(table)
         self.check_columns(frame.columns)
         present_fields: set[str] = set()
         list_metrics: dict[
@@ -448,7 +448,7 @@ def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
 def _reads_two_lists(metric: ListMetric) -> bool:
     """Tell whether a metric reads nothing but two lists, and can score any two lists that are not empty."""
     has_own_score = type(metric).score is not ListMetric.score
-    has_own_lists = type(metric).lists_to_compare is not ListMetric.lists_to_compare
+    has_own_lists = type(metric).read_lists is not ListMetric.read_lists
     if has_own_score or (has_own_lists and not metric.reads_grades):
         return False
     has_function_of_user = callable(getattr(metric, "similarity", None))  # which may fail
@@ -489,7 +489,7 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     return grouped.to_native()
 
 
-def frame_of(table: Any) -> nw.DataFrame[Any]:
+def to_frame(table: Any) -> nw.DataFrame[Any]:
     """Return a narwhals data frame of any kind of table. A lazy table or an Arrow stream is read first.
 
     Raises:

@@ -12,7 +12,7 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics._internal.secrets import hide_keys, safe_text
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.evaluation.runs.controls import trial_sample
+from ctxmetrics.evaluation.runs.controls import build_trial_sample
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.decision_exchange import STEADY, DecisionExchange
@@ -212,7 +212,7 @@ def _quote_beginning(text: str) -> str:
 def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     """Ask a language model once, and yield the findings, until something makes the rest meaningless."""
     trial = judge.asking(judge.model, **_CHECK_TEXTS["options"])
-    score = ContextRecall(judge=trial).score(trial_sample().sample)
+    score = ContextRecall(judge=trial).score(build_trial_sample().sample)
     raw = score.metadata.get("raw_replies")
     if not raw:
         yield explain_failure(score.verdicts[0], run.problem, run.last_reply)
@@ -251,7 +251,7 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
 
 async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
     """Ask a decision model three times, and return the findings."""
-    sample = trial_sample().sample
+    sample = build_trial_sample().sample
     most_questions = judge.max_questions
     request = JudgeRequest(
         units=split_sentences(sample.reference or ""),

@@ -85,7 +85,7 @@ def labelled_samples() -> tuple[LabelledSample, ...]:
     return tuple(samples)
 
 
-def trial_sample() -> LabelledSample:
+def build_trial_sample() -> LabelledSample:
     """Build the sample with which a model is tried."""
     return _build_sample(_CONTROL_TEXTS["trial"])
 

@@ -32,7 +32,7 @@ def check_difference(comparison: Comparison, option: str, name: str, margin: flo
         ParameterError: As `choose_gated` raises.
     """
     item = choose_gated(comparison, name, margin, option)
-    rule = max_drop_problem if option == "--max-drop" else not_worse_problem
+    rule = find_max_drop_problem if option == "--max-drop" else find_not_worse_problem
     return Outcome(
         f"{option} {name}={margin:g}",
         rule(comparison, item, margin),
@@ -65,7 +65,7 @@ def choose_gated(comparison: Comparison, name: str, margin: float, option: str) 
     return item
 
 
-def max_drop_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
+def find_max_drop_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: a loss larger than the margin is shown, also by the adjusted p value. Return None otherwise.
 
     The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
@@ -78,7 +78,7 @@ def max_drop_problem(comparison: Comparison, item: Difference, margin: float) ->
     return _find_problem(comparison, item, problem, basis)
 
 
-def not_worse_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
+def find_not_worse_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
     """Return why the gate fails: it is not shown that no loss is larger than the margin. Return None otherwise.
 
     The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is

@@ -10,7 +10,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import coerce_text
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.judging import JudgedMetric, default_judge
+from ctxmetrics.metrics.judging import JudgedMetric, get_default_judge
 from ctxmetrics.metrics.metric_names import read_metric
 from ctxmetrics.samples.sample import Sample
 
@@ -40,7 +40,7 @@ def check_metrics(metrics: Sequence[Metric | str], judge: Judge | str | None) ->
                 f"evaluate: {type(metric).__name__} is no metric of ctxmetrics. {advice}"
             )
         if isinstance(metric, JudgedMetric) and metric.judge is None:
-            metric = replace(metric, judge=judge or default_judge())
+            metric = replace(metric, judge=judge or get_default_judge())
         checked.append(metric)
     if not checked:
         raise ParameterError("evaluate: metrics is empty. Write [ContextRecall()], for example.")

@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.statistics.intervals import mean_interval
 from ctxmetrics.evaluation.statistics.paired import TEST_POWER, paired_mean
 from ctxmetrics.evaluation.statistics.power import ChangeModel, ValueParts, find_first, simulate
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.score import Score
 from ctxmetrics.scores.wording import plural
 
@@ -83,12 +83,12 @@ def _read_parts(score: Score, scale: float) -> ValueParts:
     """
     value = score.value or 0.0
     hits = [verdict.value is True for verdict in score.verdicts]
-    metric = metric_named(score.metric, score.provenance.convention)
+    metric = find_metric(score.metric, score.provenance.convention)
     if not hits:
         return ValueParts(value)
     to_lose = hits.count(True)
     to_win = hits.count(False)
-    if metric is not None and metric.scaled(metric.to_value(hits)) == value:
+    if metric is not None and metric.to_convention_scale(metric.to_value(hits)) == value:
         loss = _average_change(metric, hits, value, changed=True)
         win = _average_change(metric, hits, value, changed=False)
         to_lose = round(value / loss) if loss else 1
@@ -110,7 +110,7 @@ def _average_change(metric: Metric, hits: list[bool], value: float, *, changed: 
     changes = []
     for index in indexes[::step]:
         changed_hits = [*hits[:index], not changed, *hits[index + 1 :]]
-        changed_value = metric.scaled(metric.to_value(changed_hits)) or 0.0
+        changed_value = metric.to_convention_scale(metric.to_value(changed_hits)) or 0.0
         changes.append(abs(value - changed_value))
     return sum(changes) / len(changes) if changes else 0.0
 

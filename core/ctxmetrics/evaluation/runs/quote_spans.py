@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.formulas import Span
-from ctxmetrics.metrics.spans import read_span, with_reference_spans
+from ctxmetrics.metrics.spans import read_span, set_reference_spans
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import DOUBTFUL
@@ -26,7 +26,7 @@ def build_span_samples(rows: Iterable[Row], metric: str) -> Iterator[Sample]:
             raise ParameterError(
                 f"reference_spans: {metric} counts no units. Name a judged recall with metric=."
             )
-        yield with_reference_spans(
+        yield set_reference_spans(
             sample, list(_locate_quotes(sample, score)), f"quotes of {metric}, {score.provenance.judge}"
         )
 

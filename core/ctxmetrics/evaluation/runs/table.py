@@ -26,7 +26,7 @@ from ctxmetrics.evaluation.files.several_runs import (
     name_value,
     read_retrieval,
 )
-from ctxmetrics.evaluation.runs.batches import BatchScorer, Table, frame_of, group_table, plain_rows
+from ctxmetrics.evaluation.runs.batches import BatchScorer, Table, group_table, plain_rows, to_frame
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.sources import check_present
@@ -169,7 +169,7 @@ def score_table(
         _note_texts(plan.reading, rows)
         scorer = _build_scorer(metrics, plan, judge, options)
         return cast("Table", score_distributed(table, scorer, batch_size))
-    frame = frame_of(table)
+    frame = to_frame(table)
     if only:
         frame = frame[_find_rows(plain_rows(frame), only)]
     if by is not None:
@@ -185,7 +185,7 @@ def score_table(
         _note_texts(plan.reading, first_rows)
         table = group_table(frame, plan, group_by)
         plan = Plan(replace(plan.reading, single_text_fields=frozenset(), split=None, order="given"))
-        frame = frame_of(table)
+        frame = to_frame(table)
     scorer = _build_scorer(metrics, plan, judge, options)
     with naming_huge_integers(plain_rows(frame), "row"):
         return scorer.score_whole(table)
@@ -268,7 +268,7 @@ def _score_by(frame: Any, by: str, metrics: Sequence[Metric | str], **options: A
     scored_frames = []
     for row_numbers in rows_by_value.values():
         scored_table = score_table(frame[row_numbers].to_native(), metrics, **options)
-        scored_frames.append(frame_of(scored_table))
+        scored_frames.append(to_frame(scored_table))
     joined_frame = nw.concat(scored_frames)
     if options["group_by"] is None:
         # Back to the order of the rows: each has its number at the same place of the joined frame.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, FrozenDict, plain_fields
+from ctxmetrics._internal.frozen import EMPTY, FrozenDict, fields_to_json_data
 from ctxmetrics.judges.llm.checking import check, with_doubts
 from ctxmetrics.judges.llm.comparing import DOUBTS
 from ctxmetrics.judges.llm.splitting import RequestPart
@@ -56,7 +56,7 @@ def encode(answer: ExchangeOutcome) -> str:
     """Write an answer as JSON text. Texts are not repeated: the key of the cache stands for them."""
     verdicts = {
         id_: {
-            **plain_fields(verdict, ("value", "reason", "code")),
+            **fields_to_json_data(verdict, ("value", "reason", "code")),
             "missing": verdict.details.get("missing"),
             "weak": list(verdict.details.get("weak", ())),
             "evidence": [[span.context, span.start, span.end, span.whole] for span in verdict.evidence],
@@ -66,7 +66,7 @@ def encode(answer: ExchangeOutcome) -> str:
     data = {
         "format": FORMAT,
         "verdicts": verdicts,
-        **plain_fields(answer, ("claims", "raw", "served_model")),
+        **fields_to_json_data(answer, ("claims", "raw", "served_model")),
     }
     text = json.dumps(data, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace").decode()  # half characters, as JSON escapes

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics._internal.secrets import masked
+from ctxmetrics._internal.secrets import mask_keys
 from ctxmetrics.judges.llm.other_places import count_supported, find_other_verdicts, find_verdict_on_all
 from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
 from ctxmetrics.judges.llm.splitting import RequestPart, read_id
@@ -166,7 +166,7 @@ def _note_other_verdicts(
         entry = replies[other.id]
         if isinstance(entry.value, bool) and entry.value is not other.verdict:
             word = "yes" if other.verdict else "no"
-            entry.objection = masked(f"{other.place}: {word}")
+            entry.objection = mask_keys(f"{other.place}: {word}")
     units = [entry for id_, entry in replies.items() if id_.startswith("s")]
     if not all(isinstance(entry.value, bool) for entry in units):
         return
@@ -175,11 +175,11 @@ def _note_other_verdicts(
         denial = find_verdict_on_all(data, own_count > 0, pack)
         for entry in units:
             if denial is not None and entry.objection is None:
-                entry.objection = masked(denial)
+                entry.objection = mask_keys(denial)
     for key, count in count_supported(data, len(units)):
         for entry in units:
             if count != own_count and entry.value is (count < own_count) and entry.objection is None:
-                entry.objection = masked(f"{key}: {count} of {len(units)} are supported")
+                entry.objection = mask_keys(f"{key}: {count} of {len(units)} are supported")
 
 
 def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
@@ -190,7 +190,7 @@ def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry
         cells = {str(id_).strip(): cell for id_, cell in entries.items() if isinstance(cell, Mapping)}
         for id_, remark in find_reservations(cells, verdicts, key, pack):
             if replies[id_].objection is None:
-                replies[id_].objection = masked(remark)
+                replies[id_].objection = mask_keys(remark)
 
 
 @lru_cache(maxsize=256)
@@ -245,10 +245,10 @@ def _read_entries(
             entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
             if entry.objection is None:
                 objection = find_objection(cell, key, value, pack, units.get(id_, ""))
-                entry.objection = None if objection is None else masked(objection)
+                entry.objection = None if objection is None else mask_keys(objection)
         missing = _read_missing_words(cell.get("missing"))
         if entry.missing is None and missing:
-            entry.missing = masked(missing[:_MAX_MISSING_CHARACTERS])
+            entry.missing = mask_keys(missing[:_MAX_MISSING_CHARACTERS])
         quotes = cell.get("evidence")
         if key == "useful":
             quotes = {"context": id_, "quote": cell.get("quote")}

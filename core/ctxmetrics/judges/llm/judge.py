@@ -13,7 +13,7 @@ from types import NoneType
 from typing import Any, ClassVar, Literal
 
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import hide_keys, remember_api_keys_of
+from ctxmetrics._internal.secrets import hide_keys, remember_api_keys
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.checks import check_number
 from ctxmetrics.judges.base import Claims, Judgement, JudgeRequest
@@ -104,7 +104,7 @@ class LLMJudge:
             )
         if self.evidence not in ("flag", "strict"):
             raise ParameterError(f"LLMJudge: evidence={self.evidence!r} must be 'flag' or 'strict'.")
-        remember_api_keys_of(self.model)
+        remember_api_keys(self.model)
 
     @property
     def judges_contexts_apart(self) -> bool:

@@ -6,7 +6,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._internal.display import visible_on_page
+from ctxmetrics._internal.display import replace_invisible_on_page
 from ctxmetrics.scores import wording
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _read_template(package: str, name: str) -> str | None:
 
 def _make_visible(value: Any) -> Any:
     """Make every character of a text visible; what is markup already is left alone."""
-    return visible_on_page(value) if type(value) is str else value
+    return replace_invisible_on_page(value) if type(value) is str else value
 
 
 def join_reasons(verdict: Verdict, counted: tuple[str, str], language: str) -> str:

@@ -36,8 +36,8 @@ from ctxmetrics.evaluation.rows.sample_record import context_hashes
 from ctxmetrics.evaluation.runs.gates import (
     choose_gated,
     describe_overruled,
-    max_drop_problem,
-    not_worse_problem,
+    find_max_drop_problem,
+    find_not_worse_problem,
 )
 from ctxmetrics.judges.base import Claims, Judgement
 from ctxmetrics.judges.lexical.judge import VERSION
@@ -899,11 +899,11 @@ def test_gates_of_the_command(tmp_path):
 def test_a_gate_does_not_hold_where_values_are_missing():
     found = run(BEFORE).compare(run(BEFORE[1:]))
     item = found["context_recall"]
-    assert "1 sample of the first run is not in the second" in max_drop_problem(found, item, 0.5)
+    assert "1 sample of the first run is not in the second" in find_max_drop_problem(found, item, 0.5)
     found = run(BEFORE[:1]).compare(run(BEFORE[:1]))
-    assert "too few" in not_worse_problem(found, found["context_recall"], 0.5)
+    assert "too few" in find_not_worse_problem(found, found["context_recall"], 0.5)
     found = run(BEFORE).compare(run(BEFORE))
-    assert not_worse_problem(found, found["context_recall"], 0.0) is None
+    assert find_not_worse_problem(found, found["context_recall"], 0.0) is None
 
 
 def test_not_worse_fails_where_gains_and_losses_are_equal():
@@ -913,7 +913,7 @@ def test_not_worse_fails_where_gains_and_losses_are_equal():
     found = run(before).compare(run(after))
     item = found["context_recall"]
     assert item.basis.difference == 0
-    assert "may have fallen by more than 0.02" in not_worse_problem(found, item, 0.02)
+    assert "may have fallen by more than 0.02" in find_not_worse_problem(found, item, 0.02)
 
 
 def test_not_worse_needs_samples_and_max_drop_a_clear_drop():
@@ -921,9 +921,9 @@ def test_not_worse_needs_samples_and_max_drop_a_clear_drop():
     after = [sample(n, FACTS[: 3 - (n == 7)]) for n in range(40)]  # one sentence of one sample
     found = run(before).compare(run(after))
     item = found["context_recall"]
-    assert max_drop_problem(found, item, 0.0) is None
-    assert "may have fallen by more than 0.13" in not_worse_problem(found, item, 0.13)
-    assert not_worse_problem(found, item, 0.132) is None  # 0.1316: the exact upper end for 1 of 40
+    assert find_max_drop_problem(found, item, 0.0) is None
+    assert "may have fallen by more than 0.13" in find_not_worse_problem(found, item, 0.13)
+    assert find_not_worse_problem(found, item, 0.132) is None  # 0.1316: the exact upper end for 1 of 40
 
 
 def fallen(n, lost, kept=2, more=()):
@@ -941,9 +941,11 @@ def test_99_and_100_samples_say_the_same():
         item = found["context_recall"]
         assert (item.verdict, item.p, item.worse) == ("few changed", 0.25, 3)
         assert "3 samples changed; a run is called better or worse from 10 on" in str(found)
-        assert max_drop_problem(found, item, 0.02) is None
-        assert "may have fallen by more than 0.05" in not_worse_problem(found, item, 0.05)
-        assert not_worse_problem(found, item, 0.09) is None  # 0.0861 and 0.0852 for 3 of 99 and of 100
+        assert find_max_drop_problem(found, item, 0.02) is None
+        assert "may have fallen by more than 0.05" in find_not_worse_problem(found, item, 0.05)
+        assert (
+            find_not_worse_problem(found, item, 0.09) is None
+        )  # 0.0861 and 0.0852 for 3 of 99 and of 100
 
 
 def test_other_metrics_of_the_file_change_nothing():
@@ -971,12 +973,15 @@ def test_gates_and_verdict_never_contradict(lost):
         found = one.compare(other, metrics=metrics)
         item = found["context_recall"]
         for margin in (0.0, 0.01, 0.05, 0.2, 0.5):
-            drop, harm = max_drop_problem(found, item, margin), not_worse_problem(found, item, margin)
+            drop, harm = (
+                find_max_drop_problem(found, item, margin),
+                find_not_worse_problem(found, item, margin),
+            )
             assert not (drop and item.verdict in {"better", "no difference shown"})
             assert not (drop and not harm)
         if item.verdict == "worse":
-            assert max_drop_problem(found, item, 0.0)
-            assert not_worse_problem(found, item, 0.0)
+            assert find_max_drop_problem(found, item, 0.0)
+            assert find_not_worse_problem(found, item, 0.0)
 
 
 def relabelled(runs, labels, said=lambda side, n: None, **options):
@@ -1015,8 +1020,8 @@ def test_labels_decide_where_they_exist():
     assert (item.verdict, item.decides) == ("worse", "labels")
     assert "worse by 0.278" in str(found)
     assert "the labels decide: the judge alone shows +0.000 (p 1.0000)" in str(found)
-    assert "fell by 0.278" in max_drop_problem(found, item, 0.1)
-    assert not_worse_problem(found, item, 0.1)
+    assert "fell by 0.278" in find_max_drop_problem(found, item, 0.1)
+    assert find_not_worse_problem(found, item, 0.1)
 
 
 @pytest.mark.parametrize("labels", [10, 24, 30])
@@ -1030,7 +1035,7 @@ def test_labels_that_contradict_the_judge_overrule_it(labels):
         "the labels decide: the judge alone shows -0.050 (p < 0.0001), and they speak against it"
         in str(found)
     )
-    assert max_drop_problem(found, item, 0.02) is None
+    assert find_max_drop_problem(found, item, 0.02) is None
     assert "the labels speak against it: " in describe_overruled(item, 0.02)
 
 
@@ -1039,7 +1044,7 @@ def test_labels_speak_against_a_pass_of_the_judge():
     runs = [run([sample(n, FACTS) for n in range(100)], metrics=METRICS[:1]) for _ in range(2)]
     found = relabelled(runs, 40, lambda side, n: [True, True, not side or n >= 10])
     item = found["context_recall"]
-    problem = not_worse_problem(found, item, 0.05)
+    problem = find_not_worse_problem(found, item, 0.05)
     assert "the judge alone shows that it did not, and the labels speak against it" in problem
     assert "(difference -0.083 by the labels, " in problem
 
@@ -1426,7 +1431,7 @@ def test_gate_says_fell_where_the_whole_interval_is_below():
     item = found["context_recall"]
     assert item.interval is not None
     assert item.interval[1] < -0.1
-    for problem in (not_worse_problem(found, item, 0.1), max_drop_problem(found, item, 0.1)):
+    for problem in (find_not_worse_problem(found, item, 0.1), find_max_drop_problem(found, item, 0.1)):
         assert str(problem).startswith("context_recall fell by 0.571, more than 0.1 (difference -0.571")
     # Above the lower end of the interval, but not above the upper one, it is open.
-    assert "may have fallen by more than 0.55" in str(not_worse_problem(found, item, 0.55))
+    assert "may have fallen by more than 0.55" in str(find_not_worse_problem(found, item, 0.55))

@@ -36,7 +36,7 @@ from ctxmetrics.evaluation.rows.line_forms import declare
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
 from ctxmetrics.evaluation.rows.score_reading import check_types
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from support.cases import each_case
 from support.rows import read_rows
 
@@ -211,9 +211,9 @@ def test_values_whose_sum_is_not_in_the_row_are_read(tmp_path):
 
 @pytest.mark.parametrize("metric", [*METRICS, ContextPrecision(formula="share", strict=True)])
 def test_a_metric_is_found_by_its_name(metric):
-    assert metric_named(metric.name, metric.convention) == replace(metric, threshold=None)
-    assert metric_named("mine") is None
-    assert metric_named("context_recall(top_k=x)") is None
+    assert find_metric(metric.name, metric.convention) == replace(metric, threshold=None)
+    assert find_metric("mine") is None
+    assert find_metric("context_recall(top_k=x)") is None
 
 
 def edited(line: dict, path: str, value: object) -> dict:

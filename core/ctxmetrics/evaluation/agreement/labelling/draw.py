@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics._internal.frozen import plain_fields
+from ctxmetrics._internal.frozen import fields_to_json_data
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.rows.json_lines import json_line
@@ -300,7 +300,9 @@ class LabelsFile(PeopleAnswers):
         question = answer.question
         sample_id, texts_hash = question.key
         data: dict[str, Any] = {"sample_id": sample_id, "hash": texts_hash}
-        data |= plain_fields(question, _QUESTION_FIELDS) | plain_fields(answer, _ANSWER_FIELDS)
+        data |= fields_to_json_data(question, _QUESTION_FIELDS) | fields_to_json_data(
+            answer, _ANSWER_FIELDS
+        )
         if answer.spans:
             data["spans"] = list(answer.spans)
         self._write(data)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ctxmetrics._internal.display import visible
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.agreement.labelling.draw import can_be_labelled, choose_samples
@@ -20,7 +20,7 @@ from ctxmetrics.evaluation.rows.rows_file import read_rows
 from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.wording import plural
 
@@ -175,7 +175,7 @@ def _has_changed(first_row: Row, second_row: Row) -> bool | None:
     has_correctable_metric = False
     differences: list[float] = []
     for name in first_row:
-        metric = metric_named(name, first_row[name].provenance.convention)
+        metric = find_metric(name, first_row[name].provenance.convention)
         if name not in second_row or label_of(metric) is None:
             continue
         has_correctable_metric = True
@@ -217,7 +217,7 @@ class _RunTexts:
         if sample is None and not self._keeps_texts:
             problem = "is not in the files of samples" if self._scored_samples else "has no texts there"
             raise InputFileError(
-                f"{self._path}: sample {visible(row.name)[:80]!r} {problem}. Score with --keep-texts, or give the files of "
+                f"{self._path}: sample {replace_invisible(row.name)[:80]!r} {problem}. Score with --keep-texts, or give the files of "
                 "samples that were scored: ctxmetrics label --compare FIRST SECOND FIRST_SAMPLES SECOND_SAMPLES"
             )
         return sample

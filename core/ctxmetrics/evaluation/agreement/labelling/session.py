@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from ctxmetrics._internal.display import visible_on_page
+from ctxmetrics._internal.display import replace_invisible_on_page
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.agreement.labelling.draw import LabelsFile, list_questions
 from ctxmetrics.evaluation.agreement.labels import KINDS
@@ -27,7 +27,7 @@ from ctxmetrics.evaluation.rows.people_answers import (
 )
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import texts_key
-from ctxmetrics.metrics.catalog import metric_named
+from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.samples.documents import SPAN_MARK
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.score import Score
@@ -50,7 +50,7 @@ def _verdict_on(question: LabelQuestion, sample: Sample, rows: Mapping[QuestionK
     else:
         scores = rows.get(question.key, {}).values()
     for score in scores:
-        metric = metric_named(score.metric, score.provenance.convention)
+        metric = find_metric(score.metric, score.provenance.convention)
         if label_of(metric) != question.label:
             continue
         for verdict in score.verdicts:
@@ -160,22 +160,26 @@ class Session:
         session_data = {
             **self.counts(),
             "samples": len(self._drawn),
-            "annotator": visible_on_page(self.annotator),
+            "annotator": replace_invisible_on_page(self.annotator),
         }
         if number is None:
-            return {**session_data, "number": None, "command": visible_on_page(self.next_command)}
+            return {
+                **session_data,
+                "number": None,
+                "command": replace_invisible_on_page(self.next_command),
+            }
         question = self._get_question(number)
         sample = self._samples[question.key]
         saved = self._get_saved_answer(question)
-        contexts = [visible_on_page(text) for text in sample.retrieved_contexts or ()]
+        contexts = [replace_invisible_on_page(text) for text in sample.retrieved_contexts or ()]
         return {
             **session_data,
             "number": number,
             "sample": list(self._drawn).index(question.key) + 1,
-            "name": visible_on_page(sample.id or ""),
+            "name": replace_invisible_on_page(sample.id or ""),
             "label": question.label,
             "item": question.item,
-            "user_input": visible_on_page(sample.user_input or ""),
+            "user_input": replace_invisible_on_page(sample.user_input or ""),
             "reference": _split_reference(sample.reference or "", question),
             "contexts": contexts,
             "answer": saved.answer if saved else None,
@@ -298,7 +302,7 @@ def _split_reference(reference: str, question: LabelQuestion) -> list[str]:
         number = int(question.item[1:])  # "s2" is the second sentence
         start, end = sentence_spans(reference)[number - 1]
     parts = (reference[:start], reference[start:end], reference[end:])
-    return [visible_on_page(sentence) for sentence in parts]
+    return [replace_invisible_on_page(sentence) for sentence in parts]
 
 
 def _name_contexts(sample: Sample) -> dict[str, str]:
