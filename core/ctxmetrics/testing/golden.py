@@ -382,7 +382,7 @@ def _list_keys(metric: JudgedMetric, sample: Sample) -> list[Any]:
     answers = sample.references if answer is None and sample.references is not None else (answer,)
     contexts = (sample.retrieved_contexts or ())[: metric.top_k]
     if sample.stages:
-        contexts, _ = pool_contexts(metric.stages_of(sample, contexts).values())
+        contexts, _ = pool_contexts(metric.select_stages(sample, contexts).values())
     return [(text, contexts, sample.user_input or None) for text in answers]
 
 
