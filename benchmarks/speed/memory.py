@@ -6,7 +6,7 @@ Recall and precision by an instant scripted judge, in a process of its own; what
 resident memory grows after the first 10,000 samples (or the first tenth). Bar: under 50 MB, rows in input order.
 
 Then the first 20,000 lines of that file are compared with themselves and read again (``Results.from_jsonl``), in another
-process. Bars: 1 KB a line and 6 KB a line.
+process. Bars: 1 KB a line and 6 KB a line. What numpy and pydantic take once is not counted: 200 lines are compared first.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve()
 BAR = 50.0
 LINES, BAR_OF_A_LINE, BAR_OF_COMPARE = 20_003, 6.0, 1.0  # three lines are about the run
+FIRST_LINES = 203
 
 
 def _resident() -> float:
@@ -94,12 +95,25 @@ def _worker(count: int, out: str) -> None:
     print(json.dumps(figures))
 
 
-def _read_again(file: str) -> None:
+def _peak() -> float:
+    """Megabytes of this process at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def _copy_lines(source: Path, target: Path, count: int) -> None:
+    with source.open(encoding="utf-8") as lines, target.open("w", encoding="utf-8") as copy:
+        copy.writelines(islice(lines, count))
+
+
+def _read_again(file: Path) -> None:
     from ctxmetrics import Results, compare
 
-    begin = _resident()
+    small = file.with_name("small.jsonl")
+    _copy_lines(file, small, FIRST_LINES)
+    compare(small, small)  # loads numpy and pydantic
+    begin = _peak()
     compare(file, file)
-    compared = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6 - begin
+    compared = _peak() - begin
     begin = _resident()
     rows = Results.from_jsonl(file)
     figures = {"compare_mb": round(compared, 1), "rows_read": len(rows)}
@@ -122,8 +136,7 @@ def run(argv: list[str]) -> dict[str, object]:
                     figures["in_order"] &= line["sample_id"] == str(written // 2)
                     written += 1
         some = Path(folder) / "some.jsonl"
-        with out.open(encoding="utf-8") as lines, some.open("w", encoding="utf-8") as first:
-            first.writelines(islice(lines, LINES))
+        _copy_lines(out, some, LINES)
         command = [sys.executable, str(HERE), "read", str(some)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         figures |= json.loads(done.stdout)
@@ -141,4 +154,4 @@ def run(argv: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    _read_again(sys.argv[2]) if sys.argv[1] == "read" else _worker(int(sys.argv[1]), sys.argv[2])
+    _read_again(Path(sys.argv[2])) if sys.argv[1] == "read" else _worker(int(sys.argv[1]), sys.argv[2])

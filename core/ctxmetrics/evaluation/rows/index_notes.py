@@ -36,7 +36,7 @@ class IndexSketch:
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.labels: Labels = Labels()
-        self.hashes: dict[str, frozenset[str]] = {}
+        self.hashes: dict[str, set[str]] = {}
         for row in rows:
             self.add(build_record(row) or EMPTY)
 
@@ -47,12 +47,12 @@ class IndexSketch:
         if in_spans(ids):
             return
         hashes = record.get("context_hashes") or ()
-        has_pairs = len(hashes) == len(ids)
-        for index, id_ in enumerate(ids):
-            hashes_of_id = self.hashes.get(id_, frozenset())
-            if has_pairs:
-                hashes_of_id |= {hashes[index]}
-            self.hashes[id_] = hashes_of_id
+        if len(hashes) == len(ids):
+            for id_, hash_ in zip(ids, hashes, strict=True):
+                self.hashes.setdefault(id_, set()).add(hash_)
+        else:
+            for id_ in ids:
+                self.hashes.setdefault(id_, set())
 
 
 def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], bool]:

@@ -143,8 +143,9 @@ def read_run(path: str | os.PathLike[str]) -> tuple[Results, Origin]:
     """
     rows = list(read_values(path))
     results = Results.from_rows(rows, path)
-    provenances = {score.provenance for row in rows for score in row.scores}
-    return results, find_origin(results, provenances, len(rows))
+    # Rows share their provenances.
+    provenances = {id(score.provenance): score.provenance for row in rows for score in row.scores}
+    return results, find_origin(results, provenances.values(), len(rows))
 
 
 def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
