@@ -1,7 +1,7 @@
 """The figures of `paired_mean` and `labelled_difference` for many draws at once, without clusters.
 
 A row is a draw, a column a sample. One draw at a time, most of the time goes into calls. What is decided from the figures
-stands in the library only. ``tests/benchmarks/test_labelled_arrays.py`` compares the figures with those of the library.
+stands in the library only. ``tests/core/evaluation/statistics/test_labelled.py`` compares the figures with those of the library.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ctxmetrics.evaluation.statistics.labelled import (
     MIN_UNLABELLED_PART,
     UNSEEN_LABEL_DISTANCE,
     LabelledDifference,
+    find_intervals,
 )
 from ctxmetrics.evaluation.statistics.paired import (
     MIN_CHANGED_SAMPLES,
@@ -254,18 +255,18 @@ def _make_difference(
     figures: dict[str, float], labelled: int, better: int, worse: int
 ) -> LabelledDifference:
     """Make the difference of one draw, with its interval and p value."""
-    difference = figures["difference"]
-    degrees = max(int(figures["size"]) - 1, 1)
-    error = math.hypot(figures["label_error"], figures["sample_error"], figures["unseen_error"])
-    half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
-    interval = difference - half, difference + half
-    p = mean_p(difference, error, degrees)
-    if better + worse < MIN_CHANGED_SAMPLES:
-        sums = _make_sums(better, worse, int(figures["degrees"]) + 1)
-        interval, p = reach_unseen_changes(difference, interval, p, sums, scale=1.0)
-    low, high = interval
+    interval, decision_interval, p = find_intervals(
+        figures["difference"],
+        math.hypot(figures["label_error"], figures["sample_error"], figures["unseen_error"]),
+        labels=figures["size"],
+        changed=better + worse,
+        sums=_make_sums(better, worse, int(figures["degrees"]) + 1),
+        unlabelled_share=1 - figures["share"],
+        scale=1.0,
+    )
     return LabelledDifference(
-        interval=(max(low, -1.0), min(high, 1.0)),
+        interval=interval,
+        decision_interval=decision_interval,
         p=p,
         changed=better + worse,
         labelled=labelled,
@@ -282,6 +283,7 @@ def complete_differences(
         yield LabelledDifference(
             difference=mean.mean,
             interval=mean.interval,
+            decision_interval=mean.interval,
             p=mean.p,
             labelled=samples,
             size=float(samples),

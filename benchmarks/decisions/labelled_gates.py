@@ -585,9 +585,9 @@ def list_missed(rows: list[dict]) -> Iterator[str]:
 FORMULA = """With the judge's differences f, people's d, and k labels of n samples, in strata h (changed by the judge, or not):
 
 - difference `T = sum W_h (mean_labelled(d - l_h f) + l_h mean(f))`, with `l_h = cov(d, f) / var(f)` from 0 to 1, and 1 below ten labels of a stratum ([PPI++](https://arxiv.org/abs/2311.01453); strata and finite samples: Cochran, Sampling Techniques, 1977, 5A.9 and 2.6); correction `c = T - mean(f)`
-- errors: by labels `s_r`, with `(1 - k_h / N_h)`; by samples `s_d`; together `s = sqrt(s_d^2 + s_r^2)`; printed interval: both, and one unseen label 1.25 scales off
-- `--max-drop M` is red if the interval is below -M. It is also red if the judge alone is red, except where labels differ from it (`c > 1.4 s_r`; or, where it saw a change, `mean(d - f)` is above 2 errors) and do not show the loss themselves (`T + .88 t s >= -M`)
-- `--not-worse M` passes if the interval is above -M. It also passes if the judge alone passes, except where labels are below it (`c < 0`) and do not show the same (`T - min(1, .6 + k/160) t s < -M`). Here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
+- errors: by labels `s_r`, with `(1 - k_h / N_h)`; by samples `s_d`; together `s = sqrt(s_d^2 + s_r^2)`; printed interval: both, and one unseen label 1.25 scales off; the interval that decides also reaches to unseen changes if fewer than ten samples changed
+- `--max-drop M` is red if the deciding interval is below -M. It is also red if the judge alone is red, except where labels differ from it (`c > 1.4 s_r`; or, where it saw a change, `mean(d - f)` is above 2 errors) and do not show the loss themselves (`T + .88 t s >= -M`)
+- `--not-worse M` passes if the deciding interval is above -M. It also passes if the judge alone passes, except where labels are below it (`c < 0`) and do not show the same (`T - min(1, .6 + k/160) t s < -M`). Here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
 
 If labels agree everywhere, c is 0, and nothing changes."""
 FLOORS = """Two floors, the first for every rule, the second for rules that look at T:

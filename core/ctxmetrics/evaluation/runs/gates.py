@@ -162,8 +162,13 @@ def _find_problem(
         return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"
     if problem is None:
         return None
-    low, high = (format_number(end, item, sign="+") for end in basis.interval or (0.0, 0.0))
+    interval = basis.interval
+    interval_name = "95 % interval"
     difference = format_number(basis.difference, item, sign="+")
-    if basis is not item:
+    if isinstance(basis, Corrected):
         difference += " by the labels"
-    return f"{problem} (difference {difference}, 95 % interval {low} to {high})"
+        if basis.decision_interval != interval:
+            interval = basis.decision_interval
+            interval_name = "the interval that decides, with unseen changes,"
+    low, high = (format_number(end, item, sign="+") for end in interval or (0.0, 0.0))
+    return f"{problem} (difference {difference}, {interval_name} {low} to {high})"

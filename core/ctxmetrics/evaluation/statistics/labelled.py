@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,8 @@ MIN_HALF_INTERVAL_PART = 0.88
 MIN_PASS_PART = 0.6
 LABELS_PER_PASS_PART = 160
 
-_Numbers = NDArray[np.float64]
+_Numbers: TypeAlias = NDArray[np.float64]
+_Interval: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,9 @@ class LabelledDifference:
     Attributes:
         difference: The mean difference.
         interval: The 95 % interval of the difference, inside the scale; None if all samples are labelled and none changed.
-        p: p value of "no difference", from the same distribution.
+        decision_interval: The interval by which labels decide alone. It is wider if fewer than ten samples changed; None as
+            ``interval``.
+        p: p value of "no difference", from the distribution of ``decision_interval``.
         labelled: The number of samples with labels.
         size: The number of independent labels: samples, clusters, or Kish's effective number in each stratum.
         changed: The number of samples with a difference, by their labels or, without labels, by the judge.
@@ -81,6 +85,7 @@ class LabelledDifference:
 
     difference: float
     interval: tuple[float, float] | None
+    decision_interval: tuple[float, float] | None
     p: float
     labelled: int
     size: float
@@ -102,10 +107,10 @@ class LabelledDifference:
         return self.share == 1
 
     def show_change(self, margin: float, sign: int = -1) -> bool:
-        """Tell whether the whole interval is a change larger than a margin: a loss (``sign`` -1) or a gain (1)."""
-        if self.interval is None:
+        """Tell whether the whole deciding interval is a change larger than a margin: a loss (``sign`` -1) or a gain (1)."""
+        if self.decision_interval is None:
             return False
-        smallest_change = min(sign * end for end in self.interval)
+        smallest_change = min(sign * end for end in self.decision_interval)
         return smallest_change > margin
 
     def allow_change(self, margin: float, sign: int = -1) -> bool:
@@ -130,10 +135,10 @@ class LabelledDifference:
         return show or not (differ or differ_in_changed)
 
     def show_no_loss(self, margin: float) -> bool:
-        """Tell whether the interval shows that no loss is larger than a margin."""
-        if self.interval is None:
+        """Tell whether the deciding interval shows that no loss is larger than a margin."""
+        if self.decision_interval is None:
             return self.difference >= 0
-        return self.interval[0] >= -margin
+        return self.decision_interval[0] >= -margin
 
     def allow_no_loss(self, margin: float) -> bool:
         """Tell whether the labels allow the judge's conclusion that no loss is larger than a margin.
@@ -219,7 +224,9 @@ def labelled_difference(
     Special cases:
 
     - All samples are labelled: the interval is that of `paired_mean`.
-    - Fewer than ten samples changed: the interval is widened as in `paired_mean`.
+    - Fewer than ten samples changed: the interval that decides is widened as in `paired_mean`. Without that, labels that agree
+      everywhere would pass a gate that the judge alone does not pass. The printed interval needs it only as far as b is
+      reduced: see `find_intervals`.
     - A stratum has one label: ``d - f`` replaces the deviation.
     - A stratum has no label: the judge's mean counts.
     - There are clusters: s_r is the error of the sums of clusters. s_d grows by as much as clusters raise the error of the
@@ -269,19 +276,21 @@ def labelled_difference(
     )
     sample_error = math.sqrt(variance * design)
     unseen_error = max(stratum.unseen for stratum in strata)
-    degrees = max(int(effective_labels) - 1, 1)
     error = math.hypot(label_error, sample_error, unseen_error)
-    half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
-    interval = difference - half_width, difference + half_width
-    p_value = mean_p(difference, error, degrees)
     changed = int((np.abs(best_known) > ROUNDING_ERROR).sum())
-    if changed < MIN_CHANGED_SAMPLES:
-        sums = np.bincount(cluster_numbers, best_known).astype(float)
-        interval, p_value = reach_unseen_changes(difference, interval, p_value, sums, scale=scale)
-    low, high = interval
+    interval, decision_interval, p_value = find_intervals(
+        difference,
+        error,
+        labels=effective_labels,
+        changed=changed,
+        sums=np.bincount(cluster_numbers, best_known).astype(float),
+        unlabelled_share=len(others) / len(all_by_judge),
+        scale=scale,
+    )
     return LabelledDifference(
         difference=difference,
-        interval=(max(low, -scale), min(high, scale)),
+        interval=interval,
+        decision_interval=decision_interval,
         p=p_value,
         labelled=len(people),
         size=effective_labels,
@@ -299,6 +308,55 @@ def labelled_difference(
     )
 
 
+def find_intervals(
+    difference: float,
+    error: float,
+    *,
+    labels: float,
+    changed: int,
+    sums: _Numbers,
+    unlabelled_share: float,
+    scale: float,
+) -> tuple[_Interval, _Interval, float]:
+    """Find the printed interval of a labelled difference, the interval that decides, and its p value.
+
+    The interval that decides reaches to changes that were not seen if fewer than ten samples changed (`paired_mean`). The
+    printed interval has the error of `UNSEEN_LABEL_DISTANCE` for them. As far as this error is reduced, since nearly all samples
+    are labelled, it reaches towards the ends of the interval that decides.
+
+    Args:
+        difference: The mean difference.
+        error: Its standard error, with the error for changes that no label shows.
+        labels: The number of independent labels.
+        changed: The number of samples with a difference.
+        sums: The sum of the differences of each cluster.
+        unlabelled_share: The share of the samples that has no label.
+        scale: The largest possible difference.
+    """
+    degrees = max(int(labels) - 1, 1)
+    half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, degrees) * error
+    interval = difference - half_width, difference + half_width
+    decision_interval = interval
+    p_value = mean_p(difference, error, degrees)
+    if changed < MIN_CHANGED_SAMPLES:
+        decision_interval, p_value = reach_unseen_changes(
+            difference, interval, p_value, sums, scale=scale
+        )
+        reach = max(0.0, 1 - MIN_UNLABELLED_PART * unlabelled_share)
+        low, high = (
+            end + reach * (far_end - end)
+            for end, far_end in zip(interval, decision_interval, strict=True)
+        )
+        interval = low, high
+    return _limit(interval, scale), _limit(decision_interval, scale), p_value
+
+
+def _limit(interval: _Interval, scale: float) -> _Interval:
+    """Cut an interval to the scale."""
+    low, high = interval
+    return max(low, -scale), min(high, scale)
+
+
 def _from_paired(estimate: PairedMean, judge_differences: _Numbers, degrees: int) -> LabelledDifference:
     """Convert the estimate of samples that are all labelled.
 
@@ -313,6 +371,7 @@ def _from_paired(estimate: PairedMean, judge_differences: _Numbers, degrees: int
     return LabelledDifference(
         difference=estimate.mean,
         interval=estimate.interval,
+        decision_interval=estimate.interval,
         p=estimate.p,
         labelled=len(judge_differences),
         size=float(degrees + 1),  # every label is independent, or every cluster

@@ -536,6 +536,34 @@ def test_labels_that_agree_leave_the_decision_to_the_judge(labels):
     assert "the judge decides: the labels do not speak against it" in build_clauses(found)
 
 
+def test_a_gate_names_the_interval_that_decides():
+    """The judge sees four losses and four wins in 100 samples; people see three and five, so their p value is smaller.
+
+    The labels' deciding interval reaches to the upper end for 3 of 100 by Clopper and Pearson, 0.0852; the printed one does not
+    reach the margin.
+    """
+
+    def supported(n, people):
+        if n < 4 - people:
+            return FACTS[:1]
+        return FACTS if n < 8 else FACTS[:2]
+
+    def label(found):
+        return {"unit_supported": [fact in found for fact in FACTS]}
+
+    before = [sample(n, FACTS[:2], labels=label(FACTS[:2]) if n < 50 else {}) for n in range(100)]
+    after = [
+        sample(n, supported(n, 0), labels=label(supported(n, 1)) if n < 50 else {}) for n in range(100)
+    ]
+    runs = [run(samples, metrics=METRICS[:1]) for samples in (before, after)]
+    comparison = runs[0].compare(runs[1])
+    item = comparison["context_recall"]
+    assert item.decides == "labels"
+    assert item.corrected.interval[0] > -0.06
+    problem = not_worse_problem(comparison, item, 0.06)
+    assert "the interval that decides, with unseen changes, -0.085 to " in problem
+
+
 def test_clusters_of_labels_count_by_their_number():
     """30 labelled samples in 5 documents are 5 independent labels."""
     sides = [

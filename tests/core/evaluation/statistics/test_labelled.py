@@ -124,6 +124,34 @@ def test_labelled_interval_holds_the_difference(case: dict[str, Any], data: st.D
         assert low <= min(max(found.difference, -1), 1) <= high
 
 
+def test_few_changes_widen_the_deciding_interval_only() -> None:
+    """Four of 100 samples lose a fifth, four win one; people agree about these and about 42 others.
+
+    Errors: 0.25 / 10 for one unseen label of 46, and sqrt(8 * 0.04 / 100 / 99) = 0.005685; Student's quantile for 49 degrees is
+    2.00958. Clopper and Pearson's upper end for 4 of 100 is 0.0993.
+    """
+    agreed = [-0.2] * 4 + [0.2] * 4 + [0.0] * 42
+    found = labelled_difference(agreed, agreed, [0.0] * 50)
+    half = 2.00958 * math.hypot(0.025, 0.005685)
+    assert found.interval == pytest.approx((-half, half), abs=1e-5)
+    assert found.decision_interval == pytest.approx((-0.0993, 0.0993), abs=5e-5)
+    alone = paired_mean([*agreed, *[0.0] * 50])
+    assert not decide_no_loss(alone.interval, found, 0.06)  # the judge alone does not pass
+
+
+def test_printed_interval_reaches_far_where_nearly_all_are_labelled() -> None:
+    agreed = [-0.2] * 4 + [0.2] * 4 + [0.0] * 82
+    found = labelled_difference(agreed, agreed, [0.0] * 10)
+    near, far = found.interval, found.decision_interval
+    assert near is not None
+    assert far is not None
+    # One in ten is without a label, so the unseen error is 4/10 of itself: the rest, 6/10, is the way to the far end.
+    unseen = 1.25 * 0.92 / (92 * 90 / 100) * 4 * (1 - 82 / 92)
+    half = 1.98698 * math.hypot(unseen, 0.005685)
+    assert far[1] == pytest.approx(0.0993, abs=5e-5)
+    assert near[1] == pytest.approx(half + 0.6 * (far[1] - half), abs=1e-5)
+
+
 def test_post_stratified_difference_and_errors_by_hand() -> None:
     """Ten of 100 samples changed by the judge, two of them labelled (one is no loss); eight of 90 others, one is a loss."""
     found = labelled_difference(
