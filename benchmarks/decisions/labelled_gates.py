@@ -6,7 +6,7 @@ About four minutes of CPU with 1,000 draws; cells that no bar on a decision is a
 computed at once (``_shared/labelled_arrays.py``). Each cell draws paired differences of n samples of 1 to 5 sentences with a known true
 loss: of whole samples, of single sentences, or of whole samples where one in ten wins and one in ten loses beside (2 % win and 2 %
 lose a sentence in the others). A judge sees them; people label k samples, drawn at random, or by change: those with a
-difference by the judge get ``ceil(k * max(1/3, their share))`` labels. All decisions and intervals are the library's own;
+difference by the judge get ``ceil(k * max(1/3, their share))`` labels, for several metrics with 1/2. All decisions and intervals are the library's own;
 ``before`` are those of the rule that this one replaced: from 25 labels on the corrected difference decided alone.
 
 ``red`` is how often ``--max-drop .02`` fails, ``pass`` how often ``--not-worse .05`` passes; ``held`` how often the
@@ -330,7 +330,8 @@ def choose_labels(runs: Runs, k: int, way: str) -> Labels:
         weights = np.broadcast_to((present / k)[:, None], (runs.draws, k))
         return Labels(runs.orders[way][:, :k], weights)
     pairs = zip(runs.changed.tolist(), (present - runs.changed).tolist(), strict=True)
-    first, second = np.transpose([share_out_labels(k, *pair) for pair in pairs])
+    metrics = len(runs.people)
+    first, second = np.transpose([share_out_labels(k, *pair, metrics=metrics) for pair in pairs])
     ranks = np.arange(k)
     is_first = ranks < first[:, None]
     places = np.where(is_first, ranks, runs.changed[:, None] + ranks - first[:, None])

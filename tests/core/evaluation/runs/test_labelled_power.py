@@ -82,6 +82,11 @@ def test_labels_are_shared_out_by_what_changed(labels, changed, unchanged, expec
     assert share_out_labels(labels, changed, unchanged) == expected
 
 
+def test_half_of_the_labels_are_for_changed_samples_of_several_metrics():
+    assert share_out_labels(25, 90, 210, metrics=3) == (13, 12)
+    assert share_out_labels(25, 5, 295, metrics=3) == (5, 20)
+
+
 def test_more_labels_than_samples_are_all_of_them():
     run = RunValues("m", 1.0, tuple([ValueParts(1.0)] * 30), "part")
     assert describe_labels(run, "--max-drop", 0.02, 80).startswith("30 labels by label --compare: ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ctxmetrics._internal.display import replace_invisible
@@ -41,12 +41,14 @@ class RunPairs:
         partners: The key of each sample in the first run, with its key in the second run.
         strata: `CHANGED` or `UNCHANGED` for each sample, by its key in the first run.
         rows: The scores of both runs.
+        metrics: The number of metrics of both runs that labels can correct.
     """
 
     samples: Mapping[QuestionKey, Sample]
     partners: Mapping[QuestionKey, QuestionKey]
     strata: Mapping[QuestionKey, str]
     rows: tuple[Row, ...]
+    metrics: int
 
 
 def read_pairs(
@@ -76,8 +78,10 @@ def read_pairs(
     partners: dict[QuestionKey, QuestionKey] = {}
     strata: dict[QuestionKey, str] = {}
     rows: list[Row] = []
-    for first_row, second_row in _pair_rows(first, second):
-        has_changed = _has_changed(first_row, second_row)
+    paired_rows = _pair_rows(first, second)
+    metrics = _list_correctable_metrics(*paired_rows[0])
+    for first_row, second_row in paired_rows:
+        has_changed = _has_changed(first_row, second_row, metrics)
         first_sample = first_texts.find(first_row)
         second_sample = second_texts.find(second_row)
         if has_changed is None or first_sample is None or second_sample is None:
@@ -96,7 +100,7 @@ def read_pairs(
             "label: no sample can be labelled: each needs a reference, retrieved_contexts and a value of one metric in "
             "both runs."
         )
-    return RunPairs(samples_to_label, partners, strata, tuple(rows))
+    return RunPairs(samples_to_label, partners, strata, tuple(rows), len(metrics))
 
 
 def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = None) -> Draw:
@@ -117,7 +121,9 @@ def draw_pairs(pairs: RunPairs, n: int, *, seed: int, earlier: Draw | None = Non
     if n < 1:
         raise ParameterError(f"label: n={n} must be 1 or more.")
     stratum_sizes = Counter(pairs.strata.values())
-    changed, unchanged = share_out_labels(n, stratum_sizes[CHANGED], stratum_sizes[UNCHANGED])
+    changed, unchanged = share_out_labels(
+        n, stratum_sizes[CHANGED], stratum_sizes[UNCHANGED], metrics=pairs.metrics
+    )
     counts: Counter[str | None] = Counter({CHANGED: changed, UNCHANGED: unchanged})
     earlier_keys = [] if earlier is None else list_first_keys(earlier, pairs)
     drawn_samples: list[Drawn] = []
@@ -143,8 +149,8 @@ def list_first_keys(draw: Draw, pairs: RunPairs) -> list[QuestionKey]:
     return list(first_keys)
 
 
-def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Iterable[RowPair]:
-    """Join the samples of two runs as `compare` does."""
+def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Sequence[RowPair]:
+    """Join the samples of two runs as `compare` does. There is at least one sample."""
     for by_id in (True, False):
         try:
             joined_rows = list(join_runs(read_rows(first), read_rows(second), by_id=by_id))
@@ -163,30 +169,32 @@ def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) ->
     raise AssertionError  # the second way needs no ids
 
 
-def _has_changed(first_row: Row, second_row: Row) -> bool | None:
-    """Tell whether the value of a metric changed that labels can correct.
-
-    Returns:
-        None if no such metric has a value in both runs.
+def _list_correctable_metrics(first_row: Row, second_row: Row) -> list[str]:
+    """List the metrics of both runs that labels can correct, by the rows of one sample.
 
     Raises:
         ParameterError: The runs have no such metric.
     """
-    has_correctable_metric = False
-    differences: list[float] = []
+    names: list[str] = []
     for name in first_row:
         metric = find_metric(name, first_row[name].provenance.convention)
-        if name not in second_row or label_of(metric) is None:
-            continue
-        has_correctable_metric = True
+        if name in second_row and label_of(metric) is not None:
+            names.append(name)
+    if not names:
+        raise ParameterError(
+            "label: the runs have no metric in common that people's labels correct: context_recall or context_precision."
+        )
+    return names
+
+
+def _has_changed(first_row: Row, second_row: Row, metrics: Iterable[str]) -> bool | None:
+    """Tell whether the value of a metric changed. Return None if no metric has a value in both runs."""
+    differences: list[float] = []
+    for name in metrics:
         first_value = first_row[name].value
         second_value = second_row[name].value
         if first_value is not None and second_value is not None:
             differences.append(abs(second_value - first_value))
-    if not has_correctable_metric:
-        raise ParameterError(
-            "label: the runs have no metric in common that people's labels correct: context_recall or context_precision."
-        )
     if not differences:
         return None
     return max(differences) > ROUNDING_ERROR

@@ -69,7 +69,7 @@ def label(*arguments: object, typed: str = ""):
 @pytest.mark.parametrize(
     ("size", "changed", "n", "expected"),
     [
-        (60, 6, 12, (4, 8)),  # ceil(12 / 3)
+        (60, 9, 12, (6, 6)),  # ceil(12 / 2): two metrics are labelled
         (60, 3, 12, (3, 9)),  # no more changed
         (60, 30, 13, (7, 6)),  # ceil(13 * 30 / 60)
         (60, 0, 12, (0, 12)),
@@ -271,7 +271,7 @@ def test_labels_of_both_runs_reach_the_comparison(tmp_path):
         labels = [row.sample.labels for row in run_rows if row.sample.labels]
         assert len(labels) == 6
         strata = Counter((item["stratum"], item["stratum_size"], item["weight"]) for item in labels)
-        assert strata == {(CHANGED, 9, 4.5): 2, (UNCHANGED, 21, 5.25): 4}
+        assert strata == {(CHANGED, 9, 3.0): 3, (UNCHANGED, 21, 7.0): 3}
     done = run_command("compare", a, b, "--labels", path, "--format", "json")
     (recall,) = [
         item for item in json.loads(done.stdout)["metrics"] if item["name"] == "context_recall"
