@@ -10,9 +10,7 @@ _LABELS_PER_CHANGED_LABEL = 3
 _LABELS_PER_CHANGED_LABEL_OF_SEVERAL = 2
 
 
-def share_out_labels(
-    labels: int, changed: int, unchanged: int, *, metrics: int = 1
-) -> tuple[int, int]:
+def share_out_labels(labels: int, changed: int, unchanged: int, *, metrics: int = 1) -> tuple[int, int]:
     """Share out labels between the samples that changed by the judge and the others.
 
     Formula: ``ceil(labels * max(1/3, changed / samples))``, at most ``changed``, are for changed samples, since labels decide more

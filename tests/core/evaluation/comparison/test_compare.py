@@ -560,7 +560,7 @@ def test_a_gate_names_the_interval_that_decides():
     item = comparison["context_recall"]
     assert item.decides == "labels"
     assert item.corrected.interval[0] > -0.06
-    problem = not_worse_problem(comparison, item, 0.06)
+    problem = find_not_worse_problem(comparison, item, 0.06)
     assert "the interval that decides, with unseen changes, -0.085 to " in problem
 
 
