@@ -5,12 +5,11 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics.evaluation.comparison.view import ChangedUnit, Held, Worse
+from ctxmetrics._internal.frozen import EMPTY, Plain
 from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX, text_hash
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
@@ -22,6 +21,75 @@ from ctxmetrics.verdicts import Verdict
 _MAX_WORSE_SAMPLES = 10
 # The maximum number of remembered contradictions of the embedded judge.
 _MAX_CONTRADICTIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Plain):
+    """A context that supported a unit.
+
+    Attributes:
+        rank: The rank of the context in the run that supported the unit, from 1.
+        quote: The words of the context that support the unit.
+        hash: The hash of the context; None if it is not known.
+        text: The whole context; None if the run did not keep the texts.
+        retrieved_by_both: Whether the other run retrieved the context too; None if that is not known.
+        unknown: Why ``retrieved_by_both`` is not known; None if it is known:
+
+            - ``"hashes"``: a run kept no hashes;
+            - ``"text"``: the other run retrieved another text under the same id;
+            - ``"index"``: the runs have different ids.
+    """
+
+    rank: int
+    quote: str
+    hash: str | None
+    text: str | None
+    retrieved_by_both: bool | None
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedUnit(Plain):
+    """A unit of a reference that one run supports and the other does not.
+
+    Attributes:
+        sample_id: The sample's id, or its number.
+        id: The unit's id: ``s1``, ``s2`` ..
+        text: The unit.
+        user_input: The question.
+        metrics: The metrics whose values count the unit.
+        contexts: The contexts that support it, in the run in which it is supported.
+        retrieved: The contexts that the other run retrieved, in rank order; empty if that run did not keep their texts.
+    """
+
+    sample_id: str
+    id: str
+    text: str
+    user_input: str | None
+    metrics: tuple[str, ...]
+    contexts: tuple[Held, ...]
+    retrieved: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worse(Plain):
+    """A sample whose score became lower.
+
+    Attributes:
+        metric: The metric's name.
+        sample_id: The sample's id, or its number.
+        user_input: The question.
+        before: The value in the first run.
+        after: The value in the second run.
+        same_contexts: Whether both runs retrieved the same texts in the same order; None if that is not known.
+    """
+
+    metric: str
+    sample_id: str
+    user_input: str | None
+    before: float
+    after: float
+    same_contexts: bool | None
 
 
 class Changes:

@@ -13,6 +13,7 @@ from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.changed_units import Changes, has_same_contexts
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages, compare_stages
+from ctxmetrics.evaluation.comparison.differences import Difference
 from ctxmetrics.evaluation.comparison.paired import AuditedPair, PairedColumn, PairedTest
 from ctxmetrics.evaluation.comparison.pairing import (
     Comparability,
@@ -21,7 +22,7 @@ from ctxmetrics.evaluation.comparison.pairing import (
     RunRows,
     join_runs,
 )
-from ctxmetrics.evaluation.comparison.view import Comparison, Comparisons, Difference
+from ctxmetrics.evaluation.comparison.view import Comparison, Comparisons
 from ctxmetrics.evaluation.report.stage_means import read_stage_sizes
 from ctxmetrics.evaluation.rows.baseline import shorten_record
 from ctxmetrics.evaluation.rows.gold_answers import GoldAnswers, read_gold_answers

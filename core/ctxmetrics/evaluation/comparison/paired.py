@@ -11,8 +11,8 @@ from typing import TypeAlias
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.changed_units import compare_verdicts
+from ctxmetrics.evaluation.comparison.differences import Causes, Corrected, Difference
 from ctxmetrics.evaluation.comparison.pairing import RowPair
-from ctxmetrics.evaluation.comparison.view import Causes, Corrected, Difference
 from ctxmetrics.evaluation.rows.gold_answers import PeopleGold, counts_gold, score_by_people
 from ctxmetrics.evaluation.rows.people_answers import label_of, labels_in, people_value, weight_in
 from ctxmetrics.evaluation.rows.row import Row

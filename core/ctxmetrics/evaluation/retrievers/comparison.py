@@ -8,7 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, Plain, to_json_data
-from ctxmetrics.evaluation.comparison.view import Comparisons, Difference
+from ctxmetrics.evaluation.comparison.differences import Difference
+from ctxmetrics.evaluation.comparison.view import Comparisons
 from ctxmetrics.evaluation.report.curve import CurvePoint
 from ctxmetrics.evaluation.report.summary import Controls
 from ctxmetrics.evaluation.retrievers.nothing import DEFAULT_KEPT_SHARE, ReturnedNothing, find_nothing

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.compare import choose_metric, compare
-from ctxmetrics.evaluation.comparison.view import (
-    Comparison,
-    Corrected,
-    Difference,
-    count_labels,
-    describe_labels,
-    format_number,
-)
+from ctxmetrics.evaluation.comparison.difference_table import format_number
+from ctxmetrics.evaluation.comparison.differences import Corrected, Difference
+from ctxmetrics.evaluation.comparison.sentences import count_labels, describe_labels
+from ctxmetrics.evaluation.comparison.view import Comparison
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.labelled import decide_loss, decide_no_loss
@@ -73,7 +69,7 @@ def find_max_drop_problem(comparison: Comparison, item: Difference, margin: floa
     """
     problem = None
     basis: Difference | Corrected = item
-    if item.shown and decide_loss(item.interval, item.corrected, margin):
+    if item.is_shown and decide_loss(item.interval, item.corrected, margin):
         problem, basis = _describe_loss(item, margin)
     return _find_problem(comparison, item, problem, basis)
 

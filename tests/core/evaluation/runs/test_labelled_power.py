@@ -82,7 +82,7 @@ def test_labels_are_shared_out_by_what_changed(labels, changed, unchanged, expec
     assert share_out_labels(labels, changed, unchanged) == expected
 
 
-def test_half_of_the_labels_are_for_changed_samples_of_several_metrics():
+def test_half_of_the_labels_are_for_changes_of_several_metrics():
     assert share_out_labels(25, 90, 210, metrics=3) == (13, 12)
     assert share_out_labels(25, 5, 295, metrics=3) == (5, 20)
 

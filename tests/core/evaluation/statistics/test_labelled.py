@@ -139,7 +139,7 @@ def test_few_changes_widen_the_deciding_interval_only() -> None:
     assert not decide_no_loss(alone.interval, found, 0.06)  # the judge alone does not pass
 
 
-def test_printed_interval_reaches_far_where_nearly_all_are_labelled() -> None:
+def test_printed_interval_reaches_far_if_nearly_all_are_labelled() -> None:
     agreed = [-0.2] * 4 + [0.2] * 4 + [0.0] * 82
     found = labelled_difference(agreed, agreed, [0.0] * 10)
     near, far = found.interval, found.decision_interval
