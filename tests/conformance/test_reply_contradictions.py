@@ -7,7 +7,7 @@ import pytest
 from support.benchmarks import load_benchmark
 
 MEASURE = load_benchmark("reply_contradictions")
-NAMES = ["reply_contradictions", "reply_slips", "reply_remarks", "reply_spellings"]
+NAMES = ["reply_contradictions", "reply_slips", "reply_remarks", "reply_spellings", "reply_habits"]
 # One of each group.
 QUICK = {
     "reply_contradictions": [
@@ -44,6 +44,15 @@ QUICK = {
         "cut at sentence 3, filled: error",
         "a stream begun again near its end",
     ],
+    "reply_habits": [
+        "supported, and entails: false",
+        "the reply has an object of counts",
+        "a text behind: guesses",
+        "80 characters lost at 35%",
+        "from 30% on the stream of another sample",
+        "sentence 4 by the evidence of 2",
+        "verdicts of the contexts down by one",
+    ],
 }
 FRAMEWORKS = {"ragas": "ragas", "deepeval": "deepeval", "langsmith": "langchain_openai"}
 
@@ -69,6 +78,7 @@ def test_honest_forms_are_right_and_not_doubted(name):
         ("reply_slips", (1.0,), 2),
         ("reply_remarks", (1.0,), 2),
         ("reply_spellings", (1.0,), 2),
+        ("reply_habits", (1.0,), 2),
     ],
 )
 def test_no_kind_is_wrong_without_a_flag(name, rates, samples):

@@ -47,7 +47,7 @@ def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
             (?:\s+(?:{words}))?                         # says
             [\s:.,;|/\])}}>"'*_–—-]*
             |
-            (?: \d{{1,2}} | (?:{words}) (?:\s+\d{{1,2}})? )  # 1. or Context 2: or Quote:
+            (?: \d{{1,2}} | L\d{{1,4}} | (?:{words}) (?:\s+\d{{1,2}})? )  # 1. or L12: or Context 2: or Quote:
             \s*["'*_\])]*\s*[:.)]+[\s"'*_]+
         )
     """

@@ -16,6 +16,7 @@ from ctxmetrics.judges.evidence.quotes import DENIED, read_distinctive_words, sh
 from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.judges.llm.entries import ReplyEntry
 from ctxmetrics.judges.llm.splitting import RequestPart
+from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.verdicts import EMPTY_FORM, Evidence, Verdict
 
@@ -79,7 +80,8 @@ def find_denial(
 def read_missing(entry: ReplyEntry) -> str:
     """Return the words that an entry calls missing; empty if it says that nothing is missing."""
     missing = entry.missing or ""
-    return "" if missing.strip(_AROUND_WORDS).casefold() in _NOTHING else missing
+    has_words = has_content(missing)  # "∅" has none
+    return missing if has_words and missing.strip(_AROUND_WORDS).casefold() not in _NOTHING else ""
 
 
 def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:

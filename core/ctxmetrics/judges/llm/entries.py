@@ -6,6 +6,7 @@ is not about the data.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +17,22 @@ from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import mask_keys
 from ctxmetrics.judges.llm.other_places import count_supported, find_other_verdicts, find_verdict_on_all
 from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
+from ctxmetrics.judges.llm.parsing import read_json
 from ctxmetrics.judges.llm.splitting import RequestPart, read_id
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 
 _MAX_MISSING_CHARACTERS = 500
+# Characters that may stand around a word for yes or no: "**yes**", "`true`.".
+_AROUND_VERDICT = " \t\n.!*`\"'"
 # A text of only these characters is a form that was not filled in.
 _PLACEHOLDER_CHARACTERS = " .…\t\n"
+
+
+# The keys under which a piece of evidence names its context: the first one is asked for.
+_CONTEXT_KEYS = ("context", "context_id", "contextId", "id", "source")
+# A quote in a text that names its context: "c2: a quote".
+_NAMED_QUOTE = re.compile(r"\s*[\[(]?([cC]\d{1,6})[\])]?\s*[:\-–—]\s*(.+)", re.DOTALL)
 
 
 class Quote(NamedTuple):
@@ -176,7 +186,7 @@ def _note_other_verdicts(
         for entry in units:
             if denial is not None and entry.objection is None:
                 entry.objection = mask_keys(denial)
-    for key, count in count_supported(data, len(units)):
+    for key, count in count_supported(data, len(units), pack):
         for entry in units:
             if count != own_count and entry.value is (count < own_count) and entry.objection is None:
                 entry.objection = mask_keys(f"{key}: {count} of {len(units)} are supported")
@@ -234,7 +244,7 @@ def _read_entries(
     replies = {id_: ReplyEntry() for id_ in ids}
     for name, content in (entries or {}).items():
         id_ = str(name).strip()
-        cell = content if isinstance(content, Mapping) else {}
+        cell = _read_cell(content, key)
         entry = replies.setdefault(id_, ReplyEntry())
         if cell.get(key) not in (None, ""):
             entry.is_blank = False
@@ -249,18 +259,75 @@ def _read_entries(
         missing = _read_missing_words(cell.get("missing"))
         if entry.missing is None and missing:
             entry.missing = mask_keys(missing[:_MAX_MISSING_CHARACTERS])
-        quotes = cell.get("evidence")
         if key == "useful":
-            quotes = {"context": id_, "quote": cell.get("quote")}
-        if isinstance(quotes, Mapping):
-            quotes = [quotes]
-        for item in quotes if isinstance(quotes, (list, tuple)) else ():
-            text = item.get("quote") if isinstance(item, Mapping) else None
-            if isinstance(text, str) and text.strip():  # an item without a text is no quote
-                whole = _yes_or_no(item.get("whole"), pack) is True
-                context = read_id(item.get("context", ""), "c")
-                entry.quotes.append(Quote(context, text, whole))
+            pieces: list[Any] = [{"context": id_, "quote": cell.get("quote")}]
+        else:
+            pieces = _list_pieces(cell)
+        entry.quotes += _read_quotes(pieces, pack)
     return replies
+
+
+def _read_cell(content: Any, key: str) -> Mapping[str, Any]:
+    """Return an entry as an object with the key of its verdict; a model may write it as a text of JSON, or "Supported"."""
+    cell = read_json(content) if isinstance(content, str) else content
+    if not isinstance(cell, Mapping):
+        return {}
+    if key in cell:
+        return cell  # the usual case
+    plain_cell = {str(name).strip().casefold(): value for name, value in cell.items()}
+    return plain_cell if len(plain_cell) == len(cell) else cell
+
+
+def _list_pieces(cell: Mapping[str, Any]) -> list[Any]:
+    """List the pieces of evidence of an entry.
+
+    The prompt asks for a list of objects. Some models give one object, an object of quotes by context (``{"c2": "a quote"}``), a
+    text ("c2: a quote"), or the fields of a single piece in the entry itself.
+    """
+    evidence = cell.get("evidence")
+    if evidence is None and "quote" in cell:
+        return [cell]
+    if isinstance(evidence, str):
+        content = read_json(evidence)
+        evidence = [evidence] if content is None else content
+    if isinstance(evidence, Mapping) and not isinstance(evidence.get("quote"), str):
+        pieces: list[Any] = []
+        for context, quotes in evidence.items():
+            texts = quotes if isinstance(quotes, (list, tuple)) else [quotes]
+            pieces += [[context, text] for text in texts]
+        return pieces
+    if isinstance(evidence, Mapping):
+        return [evidence]
+    return list(evidence) if isinstance(evidence, (list, tuple)) else []
+
+
+def _read_quotes(pieces: Sequence[Any], pack: Pack) -> list[Quote]:
+    """Read the quotes of the pieces of evidence. A piece without a text is no quote.
+
+    If no piece says whether its context alone states the unit, and all pieces name one context, that context does.
+    """
+    quotes: list[Quote] = []
+    has_mark = False
+    for piece in pieces:
+        context: Any = None
+        text: Any = None
+        whole = False
+        if isinstance(piece, Mapping):
+            context = next((piece[name] for name in _CONTEXT_KEYS if name in piece), "")
+            text = piece.get("quote")
+            has_mark = has_mark or "whole" in piece
+            whole = _yes_or_no(piece.get("whole"), pack) is True
+        elif isinstance(piece, str):
+            match = _NAMED_QUOTE.match(piece)
+            context, text = match.groups() if match else ("", piece)
+        elif isinstance(piece, (list, tuple)) and len(piece) == len(("context", "quote")):
+            context, text = piece
+        if isinstance(text, str) and text.strip():
+            quotes.append(Quote(read_id(context, "c"), text, whole))
+    is_one_context = len({quote.context for quote in quotes}) == 1
+    if not has_mark and is_one_context:
+        return [quote._replace(whole=True) for quote in quotes]
+    return quotes
 
 
 def _read_missing_words(value: Any) -> str:
@@ -277,7 +344,7 @@ def _yes_or_no(value: Any, pack: Pack) -> bool | None:
     """Return the verdict of a boolean, of the number 1 or 0, or of the language's word for yes or no; None for other values."""
     if isinstance(value, (bool, int, float)):
         return bool(value) if value in (0, 1) else None
-    word = value.strip().strip(".!").casefold() if isinstance(value, str) else None
+    word = value.strip(_AROUND_VERDICT).casefold() if isinstance(value, str) else None
     if word in pack.yes:
         return True
     return False if word in pack.no else None

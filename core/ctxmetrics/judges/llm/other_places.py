@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ _REPLY_LISTS = ("sentences", "useful")
 _KEYS_OF_IDS = frozenset({"id", "sentence", "context", "unit"})
 _BETWEEN_IDS = re.compile(r"[\s,;&+]|\band\b")
 _IDS = r"(?P<ids> \b[sc]\d+\b (?: (?:\s*[,;&]\s* | \s+and\s+ | ,\s*and\s+) [sc]\d+\b )* )"
+_ALL_IDS = re.compile(_IDS, re.VERBOSE)
 # Ids that a text denies. A context that is not relevant to s2 may be to s1, and a sentence that one context does not state may
 # be stated by another one.
 _DENIED_IDS = tuple(
@@ -84,6 +86,37 @@ _DENIED_IDS = tuple(
         """,
     )
 )
+# Ids whose verdicts a text takes back or doubts: "s4 and s5 look wrong", "s4 should have been false", "I retract s4", "set s4 to
+# false". Between the ids and the doubt stand neither other ids nor words that affirm.
+_WORD_BETWEEN = r"(?: \s+ (?!supported\b|stated\b|confirmed\b|correct\b|verbatim\b|without\b|no\b|not\b|[sc]\d) [\w'’-]+ )"
+_DOUBTED_IDS = tuple(
+    re.compile(pattern, re.VERBOSE)
+    for pattern in (
+        rf"""
+        {_IDS} {_WORD_BETWEEN}{{0,5}}? \s+
+        (?: wrong | incorrect | mistaken? | false | unsupported | unverified | unconfirmed | doubtful | uncertain | questionable | debatable
+            | guess(?:es|ed|work)? | assumptions? | speculat\w+ | hallucinat\w+ | invented | inferred | retracted | withdrawn | overstated )\b
+        """,
+        rf"""
+        \b(?: retract | withdraw | ignore | disregard | discard | reverse | strike | doubt | double[\s-]check | re-?check )
+        {_WORD_BETWEEN}{{0,5}}? \s+ {_IDS}
+        """,
+        rf"""
+        \b(?: set | mark | change | flip | switch | turn ) {_WORD_BETWEEN}{{0,3}}? \s+ {_IDS} \s+ (?:to|as) \s+ (?: false | no | unsupported )\b
+        """,
+        rf"\bnone\s+of\s+ (?:the\s+)? {_IDS} \s+ (?:is|are|was|were)\b",
+    )
+)
+# "All but s1 and s2 are unsupported": the other ids are denied.
+_ALL_BUT_IDS = re.compile(
+    rf"\ball\s+(?:but|except(?:\s+for)?)\s+{_IDS}\s+(?:are|is|were)\s+(?:unsupported|not\s+supported|false|wrong)",
+    re.VERBOSE,
+)
+# Sentences by their place: "the last four sentences", "the first 3 sentences", "everything after s3", "sentences after the third".
+_BY_PLACE = re.compile(
+    r"\b(?:the\s+)?(?P<end>first|last)\s+(?P<count>\w+)\s+(?:sentences|claims|statements)\b"
+    r"|\b(?:everything|anything|all|sentences)\s+(?:after|behind|beyond)\s+(?:s(?P<after>\d+)|the\s+(?P<ordinal>\w+))\b"
+)
 # "Only s1 and s2 are supported."
 _ONLY_IDS = re.compile(
     rf"\b only \s+ (?:sentences?\s+|contexts?\s+)? {_IDS} \s+ (?:is|are) \s+ (?:\w+\s+)? (?:supported|stated|useful|relevant)",
@@ -99,7 +132,8 @@ _DENYING_ROW = re.compile(
 )
 # How many of the sentences a text calls supported.
 _COUNT_IN_TEXT = re.compile(
-    r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?:\w+\s+)?supported"
+    r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?!not\b)(?:\w+\s+)?supported"
+    r"|\b(?P<number>\d+)\s+(?:are\s+)?supported\b|\brecall\W{1,3}(?P<share>\d+)\s*/\s*(?P<units>\d+)"
 )
 # How much a share of the sentences may differ from a whole number of sentences because the share was rounded.
 _ROUNDING_TOLERANCE = 0.051
@@ -188,8 +222,13 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
     ['s4', 's5']
     """
     denied_ids: list[str] = []
-    text = _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text[:LONGEST_TEXT].casefold()))
-    for pattern in _DENIED_IDS:
+    units = [id_ for id_ in ids if id_.startswith("s")]
+    text = _BY_PLACE.sub(partial(_write_places, units), text[:LONGEST_TEXT].casefold())
+    text = _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text))
+    for match in _ALL_BUT_IDS.finditer(text):
+        denied_ids += _list_other_ids(ids, ID.findall(match["ids"]))
+    text = _ALL_BUT_IDS.sub(" ", text)
+    for pattern in (*_DENIED_IDS, *_DOUBTED_IDS):
         for match in pattern.finditer(text):
             denied_ids += ID.findall(match["ids"])
     for match in _ONLY_IDS.finditer(text):
@@ -199,7 +238,8 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
         ids_of_clause = ID.findall(clause)
         # The first letter of an id is its kind: s for a unit, c for a context.
         is_of_one_kind = len({id_[0] for id_ in ids_of_clause}) == 1
-        statement = ID.sub(" ", clause).lstrip(" \t,;&:-*")
+        statement = _ALL_IDS.sub(" ", clause).lstrip(" \t,;&:-*")
+        statement = statement.partition(": ")[2] or statement  # "Hinweis: s4 ist nicht belegt"
         if is_of_one_kind and (_DENYING_ROW.match(clause) or denies_in_other_language(statement)):
             denied_ids += ids_of_clause
     return list(dict.fromkeys(denied_ids))
@@ -215,6 +255,23 @@ def _write_ids(match: re.Match[str]) -> str:
     return re.sub(r"\d+", lambda number: match["kind"][0] + number[0], match["numbers"])
 
 
+def _write_places(units: Sequence[str], match: re.Match[str]) -> str:
+    """Write the ids of sentences that a text names by their place. A place that is not known stays as it is."""
+    if match["end"]:
+        word = match["count"]
+        count = WORDS["counts"].get(word, word)
+    elif match["after"]:
+        count = match["after"]
+    else:
+        count = WORDS["ordinals"].get(match["ordinal"], "")
+    if not str(count).isdecimal() or not 0 < int(count) < len(units):
+        return match[0]
+    number = int(count)
+    if match["end"] == "first":
+        return ", ".join(units[:number])
+    return ", ".join(units[-number:] if match["end"] else units[number:])
+
+
 def _write_range(match: re.Match[str]) -> str:
     """Write all ids of a range, "s4-s7"."""
     first = int(match["first"])
@@ -224,24 +281,32 @@ def _write_range(match: re.Match[str]) -> str:
     return ", ".join(f"{match['letter']}{number}" for number in range(first, last + 1))
 
 
-def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, int]]:
+def count_supported(
+    data: Mapping[str, Any], total: int, pack: Pack, depth: int = 0
+) -> Iterator[tuple[str, int]]:
     """Read how many units are supported according to keys beside the lists of a reply.
 
     Args:
-        data: The reply.
+        data: The reply, or an object within it.
         total: The number of units that the reply is about.
+        pack: The prompt's language.
+        depth: How deep in the reply the object stands.
 
     Yields:
         Each such key, and the number of supported units that it gives.
 
-    >>> [*count_supported({"supported_count": 3, "score": "3/7"}, 7)]
+    >>> from ctxmetrics.prompts import get_pack
+    >>> [*count_supported({"supported_count": 3, "score": "3/7"}, 7, get_pack("en"))]
     [('supported_count', 3), ('score', 3)]
     """
     has_total = any(data.get(key) == total for key in ("total", "max", "out_of", "maximum"))
-    for key, value in data.items():
+    for key, value in islice(data.items(), MOST_KEYS):
         name = NO_LETTER.sub("", str(key).casefold())
         if isinstance(value, str):
             yield from ((str(key), count) for count in _count_in_text(name, value, total))
+        if isinstance(value, Mapping) and key not in _REPLY_LISTS and depth < DEEPEST:
+            yield from ((str(key), count) for count in _count_by_label(value, total, pack))
+            yield from count_supported(value, total, pack, depth + 1)
         share = _read_share(value) if name in get_words("shares") else None
         counts_supported = name in get_words("supported_counts")
         is_grade_of_total = has_total and name in get_words("grades")
@@ -256,13 +321,34 @@ def count_supported(data: Mapping[str, Any], total: int) -> Iterator[tuple[str, 
                 yield str(key), count
 
 
+def _count_by_label(counts: Mapping[str, Any], total: int, pack: Pack) -> Iterator[int]:
+    """Read the number of supported units from an object of counts: ``{"supported": 3, "unsupported": 4}``."""
+    supported_count = 0
+    labels = set()
+    for name, count in counts.items():
+        label = read_value(str(name), pack)
+        if label is None or not isinstance(count, int) or isinstance(count, bool):
+            continue
+        labels.add(label)
+        supported_count += count if label else 0
+        total -= count
+    if len(labels) == len((True, False)) and total == 0:
+        yield supported_count
+
+
 def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
     """Read the number of supported units from a grade ("3/7") or a text ("only three sentences are supported")."""
     fraction = FRACTION.fullmatch(text.strip())
     if name in get_words("grades") and fraction is not None and fraction[2] == str(total):
         yield round(float(fraction[1]))
+    is_share = name in get_words("shares")
+    if is_share and fraction is not None and fraction[2] == str(total):
+        yield round(float(fraction[1]))
     for match in _COUNT_IN_TEXT.finditer(text[:LONGEST_TEXT].casefold()):
-        count = str(WORDS["counts"].get(match["count"], match["count"]))
+        if match["units"] not in (None, str(total)):
+            continue
+        word = match["count"] or match["number"] or match["share"]
+        count = str(WORDS["counts"].get(word, word))
         if count.isdecimal():
             yield int(count)
 
@@ -341,11 +427,9 @@ def _list_denied_ids(
         items: The items of the value (`_list_items`).
         ids: The ids that the model was asked about.
     """
-    named_ids = [item for item in items if isinstance(item, str) and item in ids]
     if name in get_words("denials"):
-        if isinstance(value, Mapping):  # {"s1": false, "s2": "another year"}
-            return [id_ for id_ in named_ids if says_something(value[id_])]
-        return named_ids
+        return _list_ids_of_denials(value, items, ids)
+    named_ids = [item for item in items if isinstance(item, str) and item in ids]
     if isinstance(value, str) and not named_ids:
         return find_denied_ids(value, ids)
     lines = [item for item in items if isinstance(item, str) and item not in ids]
@@ -355,6 +439,17 @@ def _list_denied_ids(
     if name in get_words("yes") and has_ids_alone and not isinstance(value, Mapping):
         return _list_other_ids(ids, named_ids)
     return []
+
+
+def _list_ids_of_denials(value: Any, items: Sequence[Any], ids: Collection[str]) -> Sequence[str]:
+    """List the ids in a list of unsupported ids, also as numbers (``[4, 5]``), or in an object: ``{"s1": false, "s2": "year"}``."""
+    numbers = [item for item in items if isinstance(item, int) and not isinstance(item, bool)]
+    if items and len(numbers) == len(items):
+        return [f"s{number}" for number in numbers]
+    named_ids = [item for item in items if isinstance(item, str) and item in ids]
+    if isinstance(value, Mapping):
+        return [id_ for id_ in named_ids if says_something(value[id_])]
+    return named_ids
 
 
 def _list_items(value: Any) -> Sequence[Any]:

@@ -14,9 +14,14 @@ from ctxmetrics._internal.secrets import mask_keys
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Reply
 
-_THOUGHT_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
-_BEGINS_THINKING = re.compile(r"\s*<(?:think|thinking|reasoning)>", re.IGNORECASE)
-_THOUGHT_EDGE = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
+# The marks around the thinking of a model: <think> and </think>, [THINK] and [/THINK], or the channels of a chat template,
+# <|channel|>analysis and <|channel|>final.
+_THOUGHT_NAMES = "think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection"
+_THOUGHT_BEGIN_PATTERN = rf"<(?:{_THOUGHT_NAMES})>|\[THINK\]|<\|channel\|>analysis\b"
+_THOUGHT_END_PATTERN = rf"</(?:{_THOUGHT_NAMES})>|\[/THINK\]|<\|channel\|>final\b"
+_THOUGHT_END = re.compile(_THOUGHT_END_PATTERN, re.IGNORECASE)
+_BEGINS_THINKING = re.compile(rf"\s*(?:{_THOUGHT_BEGIN_PATTERN})", re.IGNORECASE)
+_THOUGHT_EDGE = re.compile(rf"{_THOUGHT_BEGIN_PATTERN}|{_THOUGHT_END_PATTERN}", re.IGNORECASE)
 _BRACE_OR_THOUGHT_EDGE = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
@@ -160,7 +165,7 @@ def _read_text(text: str, keys: Sequence[str], code: str) -> Any:
     if not objects.replies:
         return _repair(text, keys)
     text_outside = " ".join(objects.texts)
-    replies = [reply for reply, _ in objects.replies]
+    replies = _of_this_request([reply for reply, _ in objects.replies], code)
     most_keys = max(_count_valid_keys(reply, keys) for reply in replies)
     candidates = [reply for reply in replies if _count_valid_keys(reply, keys) == most_keys]
     has_key_outside = re.search(rf"['\"](?:{'|'.join(keys)})['\"]\s*:", text_outside) is not None
@@ -181,6 +186,16 @@ def _read_text(text: str, keys: Sequence[str], code: str) -> Any:
     return data
 
 
+def _of_this_request(replies: list[Any], code: str) -> list[Any]:
+    """Leave out the replies with another code, if a reply has the right one.
+
+    A model may repeat the prompt's example before its reply, or invent a next request and answer it.
+    """
+    if len(replies) == 1 or not any(_repeats_code(reply, code) for reply in replies):
+        return replies
+    return [reply for reply in replies if "code" not in reply or _repeats_code(reply, code)]
+
+
 def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
     """Return the reply with the right code within the values or texts of an object; None if there is none, or two different."""
     if not code:
@@ -191,7 +206,7 @@ def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
     for value, depth in values:
         content = value
         if isinstance(value, str):
-            content = _read_object(value)
+            content = read_json(value)
         if isinstance(content, Mapping):
             if _count_valid_keys(content, keys) and _repeats_code(content, code):
                 replies.append(content)
@@ -204,9 +219,9 @@ def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
     return replies[0]
 
 
-def _read_object(text: str) -> Any:
-    """Decode a text that is only a JSON object; None for any other text."""
-    if not text.lstrip().startswith("{"):
+def read_json(text: str) -> Any:
+    """Decode a text that is only a JSON object or list; None for any other text."""
+    if not text.lstrip().startswith(("{", "[")):
         return None
     try:
         return _decoder().decode(text.strip())
@@ -223,6 +238,19 @@ def _repeats_code(data: Mapping[str, Any], code: str) -> bool:
 def _decoder() -> json.JSONDecoder:
     """Return a reader of JSON that refuses doubled keys and constants such as NaN."""
     return json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_refuse_duplicate_keys)
+
+
+def _with_plain_lists(data: Mapping[str, Any], keys: Sequence[str]) -> Mapping[str, Any]:
+    """Return an object whose lists have the names that were asked ("Sentences"), and are no texts of JSON."""
+    if all(isinstance(data.get(key), _TYPES_BY_KEY[key]) for key in keys):
+        return data  # the usual case
+    plain_names = [str(name).strip().casefold() for name in data]
+    plain_data: dict[str, Any] = {}
+    for name, plain_name, value in zip(data, plain_names, data.values(), strict=True):
+        is_list_name = plain_name in keys and plain_names.count(plain_name) == 1
+        content = read_json(value) if is_list_name and isinstance(value, str) else value
+        plain_data[plain_name if is_list_name else name] = value if content is None else content
+    return plain_data
 
 
 def _lift_useful(data: Any) -> Any:
@@ -275,6 +303,7 @@ class _Objects:
 
     def add(self, data: Any, start: int, end: int) -> None:
         """Add an object, or the reply within it, and the text before it."""
+        data = _with_plain_lists(data, self.keys)
         if "useful" not in data:
             data = _lift_useful(data)
         source = self.text[start:end]
@@ -341,7 +370,7 @@ def _find_objects(text: str, keys: Sequence[str], code: str) -> _Objects:
             break
         position = match.end()
         if match.group() != "{":
-            is_thought_open = "/" not in match.group()
+            is_thought_open = _THOUGHT_END.fullmatch(match.group()) is None
             if not is_thought_open:
                 objects.end_thought(match.start(), position, is_marked=is_thinking)
                 failures = 0

@@ -5,6 +5,7 @@ A remark is a key with a value, or a text, in any language.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -49,8 +50,12 @@ _CONTEXT_STATES = re.compile(
 _CONCLUDES_YES = re.compile(
     r"\b(?:so|thus|hence|therefore)\b(?![^.;]*\b(?:not|no|none|nothing)\b)[^.;]*\b(?:is|are)\s+(?:fully\s+)?(?:supported|stated|useful|relevant)\W*$"
 )
+# A conclusion that says no: "so the claim cannot be confirmed".
+_CONCLUDES_NO = re.compile(
+    r"\b(?:so|thus|hence|therefore)\b[^.;]*(?:\b(?:not|cannot|unsupported|false|wrong)\b|n['’]t\b|\bno\s+(?:support|evidence|basis)\b)(?!\s+(?:verbatim|word\s+for\s+word|only|just)\b)[^.;]*\W*$"
+)
 _DIFFERS = re.compile(
-    r"\b(?:not|no|nor|neither|none|another|different|differently|otherwise|instead|opposite|contrary)\b"
+    r"\b(?:not|no|nor|neither|none|nothing|another|different|differently|otherwise|instead|opposite|contrary)\b"
 )
 # "The contexts contain no contradiction."
 _NO_FAULT = re.compile(
@@ -66,12 +71,15 @@ _DENYING_CLAUSE = re.compile(
         barely|hardly|implied|inferred|assumed|an?\s+(?:guess|assumption)|guess\w*|speculat\w+|hallucinat\w+|partial\w*|partly)\b
     | ^i\s+(?:assume|guess|suppose|know\s+this\s+from)\b | \b(?:general|world|prior)\s+knowledge\b
     | \b(?:in\s+place|instead)\s+of\b | \bgoes\s+beyond\b | ^contradicted\b | \bsilent\s+(?:on|about)\b
-    | ^(?:no|none|nothing|neither|nowhere)\b (?! \s+ (?:doubt|problem|issue|error|difference|discrepanc|mismatch) )
+    | ^(?:no|none|nothing|neither|nowhere)\b
+        (?! \s+ (?:doubt|problem|issue|error|difference|discrepanc|mismatch|ambigu|inference|interpretation|assumption|guess|need|gap|other\b|further
+               |part\b|else\b|cabe\b|hay\b) )
     | \b(?:fails?|failed|unable)\s+to\s+(?:state|mention|support|confirm|say|find|verify|help|answer)
     | \b(?:is|are)\s+(?:\w+\s+)?(?:absent|missing|wrong|incorrect|unverif\w+|unsupported|unstated|false|off[\s-]topic|irrelevant|unrelated|another|
         different|about\s+(?:another|something|a\s+different))\b
     | (?<!wording\ )(?<!phrasing\ )(?<!spelling\ )(?<!order\ ) \b(?:differs?|disagrees?|contradicts?)\b
     | \bsays?\s+(?:the\s+opposite|otherwise|something\s+else)
+    | \b(?:talks?|speaks?|is|are)\s+about\s+(?:something\s+else|another|other\b|a\s+different)
     | \b(?:insufficient|lack\s+of|no)\s+(?:information|evidence|support|mention|basis)\b
     | \bonly\s+(?:mentions?|names?|says?|states?|talks?|speaks?)\b
     | \b(?:mentions?|names?|gives?|says?|states?|has)\s+(?:only\s+|just\s+)?(?:an?\s+)?(?:another|other|different|similar)\b
@@ -140,14 +148,16 @@ def read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | Non
     elif name in get_words("reasons") or not words.isdisjoint(get_words("reasons")):
         says_no = isinstance(value, str) and denies(value, unit)
     elif name in get_words("denials"):
-        says_no = read_value(value, pack) is True
+        is_one = isinstance(value, int) and value == 1
+        says_no = is_one or read_value(value, pack) is True
     elif _names_support(words):
         says_no = is_nothing(value)
     elif _is_low_grade(name, words, value, is_verdict=is_verdict):
         says_no = True
     elif is_verdict:
         is_one_or_zero = isinstance(value, (int, float)) and value in (0, 1)
-        return bool(value) if is_one_or_zero else read_value(value, pack)
+        is_digit = isinstance(value, str) and value.strip() in ("0", "1")
+        return bool(int(value)) if is_one_or_zero or is_digit else read_value(value, pack)
     elif name.removeprefix("is") in get_words("affirmations"):
         return _read_plain(value, pack)
     else:
@@ -228,11 +238,22 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
         not get_words("probability_words").isdisjoint(words)
         and not {"score", "p", "prob", "probability", "likelihood"}.isdisjoint(words)
     )
+    has_no_word = not get_words("no_words").isdisjoint(words)
+    # "confidence_no"
+    is_probability = is_probability or (
+        has_no_word and not get_words("probabilities").isdisjoint(words)
+    )
     number = value
     if is_probability and isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         number = float(value.strip().replace(",", "."))
     if isinstance(number, (int, float)) and not isinstance(number, bool):
-        if is_probability and not get_words("no_words").isdisjoint(words):
+        if (
+            "logprob" in words
+            and not has_no_word
+            and not get_words("probability_words").isdisjoint(words)
+        ):
+            return number < math.log(_MIN_YES_PROBABILITY)  # "logprob_yes"
+        if is_probability and has_no_word:
             return _MIN_YES_PROBABILITY < number <= 1
         is_low_percentage = name in get_words("percents") and 1 < number < 100 * _MIN_YES_PROBABILITY
         is_zero = number == 0 and name in get_words("grades")
@@ -318,8 +339,12 @@ def denies(reason: str, unit: str = "") -> bool:
 def _denies_in_first_clause(text: str) -> bool:
     """Whether the first clause of an English reason says that nothing states the sentence, and no other clause revokes it."""
     first_clause, *other_clauses = _CLAUSE_END.split(text)
+    if _CONCLUDES_YES.search(text):
+        return False
+    if _CONCLUDES_NO.search(text):
+        return True
     denial = _DENYING_CLAUSE.search(first_clause)
-    if denial is None or _CONCLUDES_YES.search(text):
+    if denial is None:
         return False
     if _STATES.search(first_clause[: denial.start()]) or _is_double_negation(first_clause):
         return False

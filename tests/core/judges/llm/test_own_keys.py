@@ -96,6 +96,12 @@ AGAINST_A_YES = [
     {"rating": "★☆☆☆☆"},
     {"needs_review": True},
     {"matching_quotes": 0},
+    {"hallucination": 1},
+    {"is_entailed": "0"},
+    {"confidence_no": 0.91},
+    {"logprob_yes": -4.6},
+    {"reasoning": "The passage talks about something else, so the claim cannot be confirmed."},
+    {"reasoning": "c3 gives a value, therefore there is no support."},
     {"evidence": [{"context": "c1", "quote": "12 kg", "whole": True, "relation": "contradicts"}]},
     {"evidence": [{"context": "c1", "quote": "12 kg", "supports": False}]},
 ]
@@ -191,6 +197,15 @@ WITH_A_YES = [
     {"missing_facts": "everything is covered"},
     {"verdicts": []},
     {"id": "no", "text": "false", "number": 0},
+    {"hallucination": 0},
+    {"confidence_no": 0.05},
+    {"logprob_yes": -0.1},
+    {"logprob": -4.6},
+    {"reason": "No other context states it, only c2."},
+    {"reason": "No inference needed, c2 is explicit."},
+    {"reason": "Nothing contradicts this."},
+    {"reason": "No cabe duda: c2 lo dice."},
+    {"reason": "c2 says the same, so it is not verbatim but supported."},
     {"missing": "", "evidence": [{"context": "c1", "quote": "no", "relation": "supports"}]},
     {"missing": False, "evidence": "no"},
 ]
@@ -355,18 +370,28 @@ def test_verdicts_outside_of_their_entries(data, expected):
         ({"score": "3 of 7"}, [("score", 3)]),
         ({"summary": "Only three sentences are supported."}, [("summary", 3)]),
         ({"summary": "3 of 7 sentences are supported."}, [("summary", 3)]),
+        ({"summary": {"supported": 3, "unsupported": 4}}, [("summary", 3)]),
+        ({"metrics": {"counts": {"true": 3, "false": 4}}}, [("counts", 3)]),
+        ({"overall": {"n_supported": 3}}, [("n_supported", 3)]),
+        ({"totals": "3 supported, 4 unsupported"}, [("totals", 3)]),
+        ({"note": "Recall: 3/7."}, [("note", 3)]),
+        ({"supported_ratio": "3 out of 7"}, [("supported_ratio", 3)]),
         # Of something else, or no count.
         ({"recall": 0.5}, []),
         ({"score": 3}, []),
         ({"summary": "All sentences are supported."}, []),
         ({"score": "3/10"}, []),
+        ({"note": "Recall: 3/10."}, []),
+        ({"summary": {"supported": 3, "unsupported": 5}}, []),
+        ({"summary": {"supported": 3}}, []),
+        ({"summary": "4 sentences are not supported."}, []),
         ({"supported_count": True}, []),
         ({"count": 3}, []),
     ],
     ids=str,
 )
 def test_counts_of_the_supported_units(data, expected):
-    assert [*count_supported(data, 7)] == expected
+    assert [*count_supported(data, 7, EN)] == expected
 
 
 @pytest.mark.parametrize(
@@ -406,7 +431,23 @@ def test_a_verdict_on_all_units(data, verdict, expected):
         ("s4❌ s5 ❌", ["s4", "s5"]),
         ("All sentences are supported except s4 and s5.", ["s4", "s5"]),
         ("I am not sure about s4.", ["s4"]),
+        ("On reflection, s4 and s5 look wrong.", ["s4", "s5"]),
+        ("I retract s4.", ["s4"]),
+        ("s4 should have been marked false.", ["s4"]),
+        ("Update: set s4 and s5 to false.", ["s4", "s5"]),
+        ("Note that s4 rests on an assumption.", ["s4"]),
+        ("The last two sentences are not supported.", ["s5", "s6"]),
+        ("Everything after s4 is a guess.", ["s5", "s6"]),
+        ("None of the sentences after the fourth is supported.", ["s5", "s6"]),
+        ("All but the first four sentences are unsupported.", ["s5", "s6"]),
+        ("Only the first 4 sentences are supported.", ["s5", "s6"]),
+        ("Hinweis: s4, s5 sind nicht belegt.", ["s4", "s5"]),
         # Of another context or sentence, or of nothing.
+        ("s1 and s2 are supported, s3 is not wrong.", []),
+        ("s1 is stated verbatim and not inferred.", []),
+        ("Set s1 to true.", []),
+        ("The first two sentences are supported.", []),
+        ("The last nine sentences are not supported.", []),
         ("s4: not only in c2", []),
         ("There is no support for s4 in c1.", []),
         ("s4: no problem", []),
@@ -421,4 +462,5 @@ def test_a_verdict_on_all_units(data, verdict, expected):
     ],
 )
 def test_ids_that_a_text_denies(text, expected):
-    assert find_denied_ids(text) == expected
+    ids = [f"s{number}" for number in range(1, 7)]
+    assert find_denied_ids(text, ids) == expected

@@ -37,6 +37,7 @@ DATA: dict[str, Any] = {
     "useful": {"c1": {"quote": "", "useful": True}},
 }
 TEXT = json.dumps(DATA)
+OPPOSITE = TEXT.replace("true", "false")
 # With a comma too many: no JSON, but to be mended.
 NEARLY_JSON = TEXT.replace("}]", "},]")
 PART = RequestPart(units={"s1": "The pump hums."}, contexts={"c1": "At night the pump  hums a little."})
@@ -62,6 +63,12 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
         f"<think>a {{draft}}</think>{NEARLY_JSON}",
         f"no opening tag </think>{NEARLY_JSON}",
         TEXT.replace('"', "'").replace("True", "true"),
+        f"<thought>{OPPOSITE}</thought>{TEXT}",
+        f"[THINK]{OPPOSITE}[/THINK]{TEXT}",
+        f"<|channel|>analysis<|message|>{OPPOSITE}<|end|><|start|>assistant<|channel|>final<|message|>{TEXT}",
+        f"<|im_start|>assistant\n{TEXT}<|im_end|>",
+        TEXT.replace("sentences", "Sentences").replace("useful", "Useful", 1),
+        json.dumps({**DATA, "sentences": json.dumps(DATA["sentences"])}),
         f"{TEXT}\n{TEXT}",
         f'{{"thought": "let me see"}} {TEXT}',
         DATA,
@@ -69,13 +76,34 @@ def read(content: Any, keys: tuple[str, ...] = KEYS) -> Any:
     ],
     ids=[
         "plain", "fence", "bare fence", "prose", "prose with a brace", "prose with a key's name", "think block", "end of thought", "byte order mark",
-        "trailing comma", "trailing comma after a thought", "trailing comma after the end of one", "single quotes", "said twice", "another object before", "mapping", "parsed object",
+        "trailing comma", "trailing comma after a thought", "trailing comma after the end of one", "single quotes",
+        "draft in a thought", "draft in brackets", "draft in a channel", "chat template", "keys in capitals", "text of JSON", "said twice", "another object before", "mapping", "parsed object",
     ],
 )  # fmt: skip
 def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
     found = read(content)
     assert list(found["sentences"]) == ["s1"]
     assert found["sentences"]["s1"]["supported"] is True
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{OPPOSITE.replace('12345678', '87654321')}\n{TEXT}",
+        f"{TEXT}\nuser: Next one.\nassistant: {OPPOSITE.replace('12345678', '87654321')}",
+    ],
+    ids=["the example before", "an invented next turn"],
+)
+def test_a_reply_with_another_code_beside_the_right_one_is_left_out(content: str) -> None:
+    data = parse(Reply(content=content), KEYS, code="12345678")
+    assert data["sentences"]["s1"]["supported"] is True
+    assert OBJECTS_BESIDE not in data
+
+
+def test_a_reply_without_a_code_beside_the_right_one_is_not_left_out() -> None:
+    draft = OPPOSITE.replace('"code": "12345678", ', "")
+    with pytest.raises(UnreadableReplyError):
+        parse(Reply(content=f"{draft}\n{TEXT}"), KEYS, code="12345678")
 
 
 def test_a_reply_behind_its_request_is_read() -> None:
@@ -111,6 +139,7 @@ def test_a_reply_behind_its_request_is_read() -> None:
         f"Let me see.\n<thinking>{TEXT}",
         f"<think>a</think><think>{TEXT}",
         f"{TEXT}<think>or was it",
+        f"<|channel|>analysis<|message|>{TEXT}",
         f"<think>First guess: {NEARLY_JSON}",
         f"<think>a</think>b</think>{NEARLY_JSON}",
         f"{{a draft}}</think>{NEARLY_JSON}",
@@ -118,7 +147,7 @@ def test_a_reply_behind_its_request_is_read() -> None:
     ids=[
         "empty", "refusal", "null", "list", "bool", "half", "last brace missing", "two verdicts", "wrong key",
         "no object", "lists", "a part twice", "an id twice", "NaN", "many braces", "deep", "html", "unclosed thought", "unclosed thought with two",
-        "unclosed thought after prose", "second thought unclosed", "thought after it", "unclosed thought to mend",
+        "unclosed thought after prose", "second thought unclosed", "thought after it", "unclosed channel", "unclosed thought to mend",
         "two ends of thoughts to mend", "a brace before the end of a thought to mend",
     ],
 )  # fmt: skip
@@ -337,7 +366,8 @@ def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
     [
         [],
         None,
-        "the pump hums",
+        "the pump sings loudly",
+        {"c1": "the pump sings loudly"},
         [{"context": "c1", "quote": "the pump sings loudly"}],
         [{"context": "c2", "quote": "the pump sings loudly"}],
         [{"context": "c1", "quote": ""}],
@@ -349,6 +379,50 @@ def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
 )
 def test_a_yes_without_a_quote_that_is_there_is_unverified(evidence: Any) -> None:
     assert verdict({"supported": True, "evidence": evidence}) == "unverified_evidence"
+
+
+TWO_CONTEXTS = RequestPart(
+    units={"s1": "The pump hums at night."},
+    contexts={"c1": "At night the pump hums a little.", "c2": "It is blue."},
+)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"evidence": {"c1": "the pump hums"}},
+        {"evidence": {"c1": ["At night", "the pump hums"]}},
+        {"evidence": ["c1: the pump hums"]},
+        {"evidence": "[c1] - the pump hums"},
+        {"evidence": [["c1", "the pump hums"]]},
+        {"evidence": '[{"context": "c1", "quote": "the pump hums", "whole": true}]'},
+        {"evidence": [{"context_id": "c1", "quote": "the pump hums", "whole": True}]},
+        {"evidence": [{"contextId": 1, "quote": "the pump hums"}]},
+        {"context": "c1", "quote": "the pump hums", "whole": True},
+    ],
+    ids=str,
+)
+def test_evidence_in_another_form_is_read(fields: dict[str, Any]) -> None:
+    """The one context that is quoted states the unit, if no quote is called a part."""
+    for entry in ({"supported": True, **fields}, json.dumps({"Supported": True, **fields})):
+        checked = Checked({"sentences": {"s1": entry}}, TWO_CONTEXTS, ("s1",), (), get_pack("en"))
+        found = checked.verdicts["s1"]
+        assert (found.value, found.code) == (True, None)
+        assert {(span.context, span.whole) for span in found.evidence} == {(0, True)}
+
+
+def test_quotes_of_two_contexts_without_a_mark_are_parts() -> None:
+    entry = {"supported": True, "evidence": {"c1": "the pump hums", "c2": "It is blue"}}
+    checked = Checked({"sentences": {"s1": entry}}, TWO_CONTEXTS, ("s1",), (), get_pack("en"))
+    assert [span.whole for span in checked.verdicts["s1"].evidence] == [False, False]
+
+
+@each_case("word", ["**yes**", "`true`", "'no'", '"False."'])
+def test_marks_around_a_verdict_are_left_out(word: str) -> None:
+    is_yes = word in ("**yes**", "`true`")
+    entry = {"supported": word, "evidence": EVIDENCE if is_yes else [], "missing": ""}
+    checked = Checked({"sentences": {"s1": entry}}, PART, ("s1",), (), get_pack("en"))
+    assert checked.verdicts["s1"].value is is_yes
 
 
 def test_a_number_that_differs_is_never_found() -> None:
