@@ -94,13 +94,13 @@ def test_what_can_mean_one_thing_only_is_read(content: Any) -> None:
     ],
     ids=["the example before", "an invented next turn"],
 )
-def test_a_reply_with_another_code_beside_the_right_one_is_left_out(content: str) -> None:
+def test_a_reply_with_another_code_is_left_out(content: str) -> None:
     data = parse(Reply(content=content), KEYS, code="12345678")
     assert data["sentences"]["s1"]["supported"] is True
     assert OBJECTS_BESIDE not in data
 
 
-def test_a_reply_without_a_code_beside_the_right_one_is_not_left_out() -> None:
+def test_a_draft_without_a_code_is_not_left_out() -> None:
     draft = OPPOSITE.replace('"code": "12345678", ', "")
     with pytest.raises(UnreadableReplyError):
         parse(Reply(content=f"{draft}\n{TEXT}"), KEYS, code="12345678")
