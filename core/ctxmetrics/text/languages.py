@@ -47,8 +47,8 @@ _ENGLISH_WORDS = _FREQUENT_WORDS["en"]
 _OTHER_WORDS: frozenset[str] = frozenset().union(
     *(words for language, words in _FREQUENT_WORDS.items() if language != "en")
 )
-_ONLY_ENGLISH_WORDS = _ENGLISH_WORDS - _OTHER_WORDS
-_ONLY_OTHER_WORDS = _OTHER_WORDS - _ENGLISH_WORDS
+# Words that are only English, or only of other languages.
+_TELLING_WORDS = _ENGLISH_WORDS ^ _OTHER_WORDS
 # The number of first characters of a text that are read first.
 _OPENING_CHARACTERS = 160
 # If they have this many more words that are only English than words that are only of other languages, no more is read.
@@ -74,8 +74,10 @@ def _find_words(text: str) -> list[str]:
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English if no language is clear."""
     words = _find_words(text[:_OPENING_CHARACTERS])
-    min_english_words = len(_ONLY_OTHER_WORDS.intersection(words)) + _CLEAR_LEAD_IN_WORDS
-    if len(_ONLY_ENGLISH_WORDS.intersection(words)) >= min_english_words:
+    telling_words = _TELLING_WORDS.intersection(words)
+    only_english = telling_words & _ENGLISH_WORDS
+    only_of_others = telling_words - only_english
+    if len(only_english) >= len(only_of_others) + _CLEAR_LEAD_IN_WORDS:
         return "en"  # the usual case
     if len(text) > _OPENING_CHARACTERS:
         words = _find_words(text)

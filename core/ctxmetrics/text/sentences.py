@@ -10,8 +10,8 @@ mark, is cut at the spaces between two Thai letters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.text.character_spans import Span, has_content
@@ -200,6 +200,12 @@ def _join_pieces(
     for piece_start, piece_end in pieces:
         if piece_start == piece_end:
             continue
+        first = text[piece_start]
+        begins_with_capital = first.isupper() and first.isalpha()
+        if begins_with_capital and (not spans or _ends_plainly(text, *spans[-1])):  # the usual case
+            spans.append((piece_start, piece_start + len(text[piece_start:piece_end].rstrip())))
+            pieces_of_last = 1
+            continue
         start, end = _strip_piece(text, piece_start, piece_end)
         begins_with_letter = start < end and text[start].isalpha()
         if not begins_with_letter and not has_content(text[start:end]):
@@ -208,7 +214,7 @@ def _join_pieces(
                 last_start, _ = spans[-1]
                 spans[-1] = (last_start, end)
             continue
-        if spans and not (text[start].isupper() and _ends_plainly(text, spans[-1])):
+        if spans and not (text[start].isupper() and _ends_plainly(text, *spans[-1])):
             before = _without_mark(text, Span(*spans[-1]), marks)
             span = Span(start, end)
             if pieces_of_last < _MAX_PIECES_JOINED and _continues(text, before, span, marks):
@@ -272,12 +278,11 @@ def _ends_with_abbreviation(tail: str) -> bool:
     return word is not None and word[1].lower() in _ABBREVIATIONS
 
 
-def _ends_plainly(text: str, piece: tuple[int, int]) -> bool:
+def _ends_plainly(text: str, start: int, end: int) -> bool:
     """Whether a piece before a capital letter certainly ends a sentence.
 
     The piece must end with ``!``, ``?`` or the like, or with a full stop behind a word that is no title ("Dr.").
     """
-    start, end = piece
     mark = text[end - 1]
     if mark != ".":
         return mark not in ")．）"
@@ -386,8 +391,26 @@ def _is_one_sentence(text: str, stretch: Span) -> bool:
     return end_mark is None or end_mark.end() == stretch.end
 
 
-def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, int]]:
-    """Yield the splitter's pieces of a stretch of a text. A long stretch is given to the splitter in blocks.
+def _segments(language: str, text: str, stretch: Span) -> Iterable[tuple[int, int]]:
+    """Return the splitter's pieces of a stretch of a text."""
+    if language == "en" and _is_one_sentence(text, stretch):
+        return (stretch,)
+    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
+
+    has_short_sentences = language in _LANGUAGES_WITH_SHORT_SENTENCES
+    block_size = _SMALL_BLOCK_CHARACTERS if has_short_sentences else _BLOCK_CHARACTERS
+    start, stop = stretch
+    if stop - start <= block_size and text.isascii():
+        # The usual case: one block, without quotation marks of other scripts.
+        block = text[start:stop]
+        return _find_pieces(block, segment(language, block), start)
+    return _segment_in_blocks(partial(segment, language), text, stretch, block_size)
+
+
+def _segment_in_blocks(
+    segment: Callable[[str], Sequence[str]], text: str, stretch: Span, usual_size: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the splitter's pieces of a stretch of a text that is given to the splitter in blocks.
 
     The splitter's time grows with the square of the length of a Chinese text, and with the square of the number of quotation
     marks that are never closed.
@@ -397,13 +420,6 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
     where the last of these pieces ends.
     """
     start, stop = stretch
-    if language == "en" and _is_one_sentence(text, stretch):
-        yield stretch
-        return
-    from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]  # its wheel has no types
-
-    has_short_sentences = language in _LANGUAGES_WITH_SHORT_SENTENCES
-    usual_size = _SMALL_BLOCK_CHARACTERS if has_short_sentences else _BLOCK_CHARACTERS
     size = usual_size
     is_longer = False  # whether the first sentence of the block is longer than the block before
     while start < stop:
@@ -417,36 +433,44 @@ def _segments(language: str, text: str, stretch: Span) -> Iterator[tuple[int, in
             block = block[:size]
             trusted_end = size * 3 // 4
         is_last_block = start + size >= stop
-        sentence_end = 0
-        for piece_start, piece_end in _find_pieces(block, segment(language, block)):
-            is_trusted = is_last_block or piece_end <= trusted_end
-            is_first_too_long = not sentence_end and size >= _MAX_SENTENCE_CHARACTERS
+        sentence_end = start
+        for piece_start, piece_end in _find_pieces(block, segment(block), start):
+            is_trusted = is_last_block or piece_end <= start + trusted_end
+            is_first_too_long = sentence_end == start and size >= _MAX_SENTENCE_CHARACTERS
             if not is_trusted and not is_first_too_long:
                 break
-            yield start + piece_start, start + piece_end
+            yield piece_start, piece_end
             sentence_end = piece_end
         if is_last_block:
             return
-        start += sentence_end
-        is_longer = sentence_end == 0
+        is_longer = sentence_end == start
+        start = sentence_end
         size = 2 * size if is_longer else usual_size
 
 
-def _find_pieces(block: str, pieces: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end, in a block, of each piece that the splitter made of the block. White space is left out."""
+def _find_pieces(block: str, pieces: Sequence[str], block_start: int) -> list[tuple[int, int]]:
+    """Return the start and the end of each piece that the splitter made of a block. White space alone is no piece.
+
+    Args:
+        block: The block.
+        pieces: The pieces, in order.
+        block_start: The position of the block in the text. The positions of the pieces are those in the text, too.
+    """
     # Nearly always true. Then each piece begins where the piece before it ends.
     are_contiguous = "".join(pieces) == block
-    position = 0
-    last_end = 0
+    spans: list[tuple[int, int]] = []
+    next_start = block_start
+    last_end = block_start
     for piece in pieces:
-        start = position
-        position += len(piece)
+        start = next_start
+        next_start += len(piece)
         if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
             continue
         if not are_contiguous:
-            start = block.index(piece, last_end)
+            start = block_start + block.index(piece, last_end - block_start)
         last_end = start + len(piece)
-        yield start, last_end
+        spans.append((start, last_end))
+    return spans
 
 
 def _holds_open_quotation(block: str, middle: int) -> bool:

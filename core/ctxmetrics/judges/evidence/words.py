@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
@@ -79,23 +80,31 @@ def tokenize(text: str) -> Sequence[Token]:
     words_by_chunk = [*map(find_plain_chunk, chunks)]
     if None not in words_by_chunk:
         return [*chain.from_iterable(words_by_chunk)]
-    lines = _split_lines(text)
+    has_several_lines = "\n" in text or "\t" in text
+    lines = _split_lines(text) if has_several_lines else [text]
     if len(lines) > 1:
         words: Sequence[Token] = [*chain.from_iterable(map(tokenize, lines))]
     else:
-        number_kinds = _read_chunks_with_numbers(chunks, words_by_chunk)
-        in_digits = _write_in_digits(chunks, number_kinds)
-        if in_digits != chunks:
-            words = tokenize(" ".join(in_digits))
-        else:
-            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
-            _replace_stretches(chunks, words_by_chunk, number_kinds)
-            words = [*chain.from_iterable(words_by_chunk)]
+        words = _tokenize_line(chunks, words_by_chunk)
     if len(text) <= _MAX_CHARACTERS_REMEMBERED:
         if len(_texts_with_numbers) >= _MAX_TEXTS_REMEMBERED:
             _texts_with_numbers.clear()
         _texts_with_numbers[text] = words
     return words
+
+
+def _tokenize_line(chunks: Sequence[str], words_by_chunk: list[Any]) -> Sequence[Token]:
+    """Return the words of a line that may hold numbers. The arguments are those of `_read_chunks_with_numbers`."""
+    number_kinds = _read_chunks_with_numbers(chunks, words_by_chunk)
+    kinds = frozenset(number_kinds.values())
+    if not kinds.isdisjoint(_KINDS_IN_WORDS):
+        in_digits = _write_in_digits(chunks, number_kinds, kinds)
+        if in_digits != chunks:
+            return tokenize(" ".join(in_digits))
+        if ClockWords in kinds:
+            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
+    _replace_stretches(chunks, words_by_chunk, number_kinds)
+    return [*chain.from_iterable(words_by_chunk)]
 
 
 # The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
@@ -107,9 +116,7 @@ _MAX_TEXTS_REMEMBERED = 2_048
 
 def _split_lines(text: str) -> Sequence[str]:
     """Split a text at the ends of lines and cells, which no quantity crosses."""
-    if "\t" in text:
-        return _CELL_END.split(text)
-    return _LINE_END.split(text) if "\n" in text else [text]
+    return _CELL_END.split(text) if "\t" in text else _LINE_END.split(text)
 
 
 def _read_chunks_with_numbers(chunks: Sequence[str], words_by_chunk: list[Any]) -> dict[int, type]:
@@ -192,16 +199,16 @@ _LINE_END = re.compile(
 )
 
 
-def _write_in_digits(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> Sequence[str]:
+def _write_in_digits(
+    chunks: Sequence[str], number_kinds: Mapping[int, type], kinds: AbstractSet[type]
+) -> Sequence[str]:
     """Return the chunks with digits in the place of numbers of several words, or numbers in Chinese numerals.
 
     Args:
         chunks: The chunks of a text.
         number_kinds: The index of each chunk that may hold a number, with the type that `read_chunk` gave it.
+        kinds: These types, each once.
     """
-    kinds = frozenset(number_kinds.values())
-    if kinds.isdisjoint(_KINDS_IN_WORDS):
-        return chunks
     # Chinese numerals stand within one chunk: each chunk is written in digits by itself.
     if HanNumbers in kinds:
         return [write_han_numbers(chunk) for chunk in chunks]

@@ -184,12 +184,13 @@ def find_stretch(
         earliest: The index of the first chunk that may belong to the quantity.
     """
     begin = index
-    lowest = max(earliest, index - _MAX_WORDS_AHEAD)
-    while begin > lowest and _may_lead(chunks[begin - 1]):
+    while begin > earliest and _may_lead(chunks[begin - 1]) and index - begin < _MAX_WORDS_AHEAD:
         begin -= 1
+    chunk_count = len(chunks)
     end = index + 1
-    highest = min(len(chunks), end + _MAX_WORDS_WITHIN)
-    while end < highest and (end in numbers or _may_follow(chunks[end])):
+    while end < chunk_count and (end in numbers or _may_follow(chunks[end])):
+        if end - index > _MAX_WORDS_WITHIN:
+            break
         end += 1
     while end - 1 > index and chunks[end - 1].lower() in _LINK_WORDS:
         is_long = end - index > _CHUNKS_FROM_FEET_TO_END
