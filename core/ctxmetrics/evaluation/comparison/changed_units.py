@@ -24,7 +24,7 @@ _MAX_CONTRADICTIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Held(Plain):
+class SupportingContext(Plain):
     """A context that supported a unit.
 
     Attributes:
@@ -67,12 +67,12 @@ class ChangedUnit(Plain):
     text: str
     user_input: str | None
     metrics: tuple[str, ...]
-    contexts: tuple[Held, ...]
+    contexts: tuple[SupportingContext, ...]
     retrieved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Worse(Plain):
+class FallenSample(Plain):
     """A sample whose score became lower.
 
     Attributes:
@@ -106,7 +106,7 @@ class Changes:
         # Notes on contradictions, each with the position of its sample.
         self._contradictions: dict[str, int] = {}
         # For each metric the samples whose value fell most: the difference, the position and the sample.
-        self._worst: dict[str, list[tuple[float, int, Worse]]] = {name: [] for name in metrics}
+        self._worst: dict[str, list[tuple[float, int, FallenSample]]] = {name: [] for name in metrics}
         self._recalls = [name for name in self._worst if get_family(name) == "recall"]
 
     def add(self, position: int, before: Row, after: Row, same_contexts: bool | None) -> None:
@@ -127,7 +127,7 @@ class Changes:
                 continue
             if second_value < first_value - ROUNDING_ERROR:
                 question = _find_question(before, after)
-                fallen_sample = Worse(
+                fallen_sample = FallenSample(
                     name, before.name, question, first_value, second_value, same_contexts
                 )
                 item = (second_value - first_value, position, fallen_sample)
@@ -169,7 +169,7 @@ class Changes:
         notes = self._contradictions
         return sorted(notes, key=notes.__getitem__)[:_MAX_CONTRADICTIONS]
 
-    def list_worst(self, *, one_index: bool) -> Iterator[Worse]:
+    def list_worst(self, *, one_index: bool) -> Iterator[FallenSample]:
         """Yield for each metric the samples whose score fell most.
 
         Args:
@@ -304,7 +304,7 @@ def _number_units(
     return units_by_key
 
 
-def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
+def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[SupportingContext]:
     """Yield the contexts that support a unit, with the first evidence in each."""
     hashes = _get_hashes(row)
     other_hashes = _get_hashes(other)
@@ -325,7 +325,7 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Held]:
             if not in_both and has_id_in_other:  # perhaps the same passage, cut in another way
                 in_both = None
                 unknown = "text"
-        yield Held(
+        yield SupportingContext(
             rank=position + 1,
             quote=span.quote,
             hash=hash_,

@@ -11,7 +11,7 @@ from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.comparison.pairing import RowPair
 from ctxmetrics.evaluation.pages.tables import Bar, Column, Table, format_interval
 from ctxmetrics.evaluation.report.stage_means import (
-    Lost,
+    LostUnit,
     locate_loss,
     mean_known,
     read_stage_sizes,
@@ -48,10 +48,10 @@ class ComparedStage(Plain):
     interval: tuple[float, float] | None
     pools: int
     different: int
-    lost: tuple[Lost, ...]
+    lost: tuple[LostUnit, ...]
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """Describe the lost units. If there is an earlier stage, also say whether both runs could select from the same contexts."""
         differ = f"the pools differ in {self.different} of {plural(self.pools, 'sample')}"
         pool = differ if self.different else "from the same contexts"
@@ -150,7 +150,7 @@ def _compare_stage(
     # How often the stage selected from the contexts of a stage before it, in both runs.
     pool_count = 0
     different_count = 0
-    lost_units: list[Lost] = []
+    lost_units: list[LostUnit] = []
     for pair in pairs:
         selection = _compare_selection(pair, metric, name)
         if selection is not None:
@@ -181,7 +181,7 @@ class _StageSelection(NamedTuple):
     """
 
     different: bool
-    lost: list[Lost]
+    lost: list[LostUnit]
 
 
 def _compare_selection(pair: RowPair, metric: str, name: str) -> _StageSelection | None:

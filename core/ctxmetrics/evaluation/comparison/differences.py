@@ -11,7 +11,7 @@ from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES, SIGNIFI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected(LabelledDifference, Plain):
+class CorrectedDifference(LabelledDifference, Plain):
     """A difference of means, corrected by the samples that people labelled in both runs (PPI++).
 
     Attributes:
@@ -97,13 +97,13 @@ class Difference(Plain):
     worse: int
     equal: int
     detectable: float | None
-    corrected: Corrected | None = None
+    corrected: CorrectedDifference | None = None
     scale: float = 1.0
     causes: Causes | None = None
     passed: tuple[int, int] | None = None
 
     @property
-    def basis(self) -> Difference | Corrected:
+    def basis(self) -> Difference | CorrectedDifference:
         """The difference that decides the verdict: the judge's, unless the labels contradict it or show more."""
         labels = self.corrected
         if labels is not None and does_label_decide(self.difference, self.p, labels):
@@ -160,7 +160,7 @@ class Difference(Plain):
         return {**Plain.to_dict(self), **properties}
 
 
-def find_direction(item: Difference | Corrected) -> int:
+def find_direction(item: Difference | CorrectedDifference) -> int:
     """Return 1 if a difference is shown to be above 0, -1 below, 0 if none is shown."""
     if item.p > SIGNIFICANCE_LEVEL or not item.difference:
         return 0

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.changed_units import compare_verdicts
-from ctxmetrics.evaluation.comparison.differences import Causes, Corrected, Difference
+from ctxmetrics.evaluation.comparison.differences import Causes, CorrectedDifference, Difference
 from ctxmetrics.evaluation.comparison.pairing import RowPair
 from ctxmetrics.evaluation.rows.gold_answers import PeopleGold, counts_gold, score_by_people
 from ctxmetrics.evaluation.rows.people_answers import label_of, labels_in, people_value, weight_in
@@ -190,7 +190,9 @@ class PairedTest:
             passed=_count_passed(column, values),
         )
 
-    def _correct(self, name: str, values: _Values, convention: str, scale: float) -> Corrected | None:
+    def _correct(
+        self, name: str, values: _Values, convention: str, scale: float
+    ) -> CorrectedDifference | None:
         """Return the difference corrected by labels. Return None if fewer than two samples have their own in both runs."""
         metric = find_metric(name, convention)
         if metric is None:
@@ -218,7 +220,7 @@ class PairedTest:
             clusters=clusters,
             scale=scale,
         )
-        return Corrected(
+        return CorrectedDifference(
             people=weighted_mean(weights, [*people_values.values()]),
             by_audit=by_audit,
             **asdict(difference),

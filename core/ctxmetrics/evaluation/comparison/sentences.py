@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, Held
+from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, SupportingContext
 from ctxmetrics.evaluation.comparison.difference_table import (
     MAX_TEXT_CHARACTERS,
     format_number,
     get_number_format,
 )
-from ctxmetrics.evaluation.comparison.differences import Causes, Corrected, Difference, find_direction
+from ctxmetrics.evaluation.comparison.differences import (
+    Causes,
+    CorrectedDifference,
+    Difference,
+    find_direction,
+)
 from ctxmetrics.evaluation.pages.tables import format_interval
 from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES
 from ctxmetrics.scores.wording import clean, format_p, plural
 
-# By `Held.unknown`: why it is not known whether a run retrieved a context of the other run.
+# By `SupportingContext.unknown`: why it is not known whether a run retrieved a context of the other run.
 _UNKNOWN_REASONS = {
     "hashes": "may have been retrieved {there}: a run kept no hashes",
     "text": "has the id of another text that was retrieved {there}",
@@ -79,7 +84,7 @@ def describe_power(difference: str) -> str:
     return f"a true difference of {difference} is found in 4 of 5"
 
 
-def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]:
+def _describe_corrected(item: Difference, corrected: CorrectedDifference) -> Iterator[str]:
     """Yield the difference that people's labels correct, who decides, and how the judge's own stands to it."""
     yield f"corrected by {describe_labels(item, corrected)}"
     judge = (
@@ -105,7 +110,7 @@ def _describe_corrected(item: Difference, corrected: Corrected) -> Iterator[str]
         yield f"the labels decide: {judge}"
 
 
-def _describe_audited(item: Difference, corrected: Corrected) -> Iterator[str]:
+def _describe_audited(item: Difference, corrected: CorrectedDifference) -> Iterator[str]:
     """Yield the difference that an audit of the gold corrects, and whether the decision survives it."""
     yield f"corrected by {describe_labels(item, corrected)}"
     gold = (
@@ -119,12 +124,12 @@ def _describe_audited(item: Difference, corrected: Corrected) -> Iterator[str]:
         yield f"the audit decides: {gold}"
 
 
-def count_labels(corrected: Corrected) -> str:
+def count_labels(corrected: CorrectedDifference) -> str:
     """Return how many independent labels there are, in words."""
     return plural(int(corrected.size), "label")
 
 
-def describe_labels(item: Difference, corrected: Corrected) -> str:
+def describe_labels(item: Difference, corrected: CorrectedDifference) -> str:
     """Describe how many labels there are, and the corrected difference with its interval."""
     mean = format_number(corrected.difference, item, sign="+")
     interval = "none changed"
@@ -145,7 +150,7 @@ def list_unit_lines(unit: ChangedUnit) -> Iterator[str]:
         yield f"context {held_context.rank} {describe_other_run(held_context)}{quote}"
 
 
-def describe_other_run(held: Held, there: str = "by the other run") -> str:
+def describe_other_run(held: SupportingContext, there: str = "by the other run") -> str:
     """Say whether the other run retrieved a context, in words that follow its rank."""
     if held.retrieved_by_both:
         return f"was retrieved {there}, too"

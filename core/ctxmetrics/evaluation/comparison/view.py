@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, Worse
+from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, FallenSample
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages
 from ctxmetrics.evaluation.comparison.difference_table import (
     MAX_TEXT_CHARACTERS,
@@ -136,7 +136,7 @@ class Comparison(_ShownComparison):
     groups: Mapping[str, tuple[Difference, ...]]
     lost: tuple[ChangedUnit, ...]
     won: tuple[ChangedUnit, ...]
-    worst: tuple[Worse, ...]
+    worst: tuple[FallenSample, ...]
     notes: tuple[str, ...]
     stages: ComparedStages | None = None
 
@@ -197,7 +197,7 @@ def _list_changed_units(comparison: Comparison) -> tuple[tuple[str, Sequence[Cha
     )
 
 
-def _describe_fallen_sample(comparison: Comparison, item: Worse) -> str:
+def _describe_fallen_sample(comparison: Comparison, item: FallenSample) -> str:
     """Return one of the samples that fell, in a line."""
     metric = comparison[item.metric]
     question = "" if item.user_input is None else f": {clean(item.user_input, MAX_TEXT_CHARACTERS)}"

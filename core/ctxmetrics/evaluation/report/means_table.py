@@ -200,5 +200,7 @@ def describe_equal_values(item: MetricSummary, language: str) -> str:
     """Describe a judge that answers nearly every question alike. The result is empty if it does not."""
     if item.alike is None:
         return ""
-    counts = f"{max(item.said)} {say('of', language)} {sum(item.said)} {say('verdicts', language)}"
+    counts = (
+        f"{max(item.answers)} {say('of', language)} {sum(item.answers)} {say('verdicts', language)}"
+    )
     return f"{say('the judge answers alike', language)}: {say(item.alike, language)}, {counts}"

@@ -12,7 +12,7 @@ from ctxmetrics._internal.frozen import Plain, to_json_data
 from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.evaluation.pages.tables import Column, Table, format_value
 from ctxmetrics.evaluation.report import stage_means
-from ctxmetrics.evaluation.report.stage_means import Lost, StageMeans, mean_known
+from ctxmetrics.evaluation.report.stage_means import LostUnit, StageMeans, mean_known
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.samples.stages import TOGETHER
 from ctxmetrics.scores.wording import plural
@@ -86,7 +86,7 @@ class Searches(Plain):
     samples: tuple[SampleSearches, ...]
     recall: float | None
     units: int
-    lost: tuple[Lost, ...]
+    lost: tuple[LostUnit, ...]
 
     @property
     def idle(self) -> tuple[tuple[str, int], ...]:
@@ -150,7 +150,7 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
     samples: list[SampleSearches] = []
     searches_of_samples: list[list[StageMeans]] = []
     recalls: list[float | None] = []
-    lost_units: list[Lost] = []
+    lost_units: list[LostUnit] = []
     judged_count = 0
     for row in rows:
         units = stage_means.read_staged_units(row, metric)
@@ -168,7 +168,7 @@ def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:
             if unit.value is not None:
                 judged_count += 1
             if unit.value is False:
-                lost_units.append(Lost(row.name, unit.id, unit.text))
+                lost_units.append(LostUnit(row.name, unit.id, unit.text))
     most_searches = max(map(len, searches_of_samples), default=0)
     means = [_average_searches(index, samples, searches_of_samples) for index in range(most_searches)]
     return Searches(

@@ -52,7 +52,7 @@ class StageMeans(Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Lost(Plain):
+class LostUnit(Plain):
     """A unit that the last stage does not support.
 
     Attributes:
@@ -100,7 +100,7 @@ class Stages(Plain):
     accumulate: bool
     stages: tuple[StageMeans, ...]
     units: int
-    lost: tuple[Lost, ...]
+    lost: tuple[LostUnit, ...]
     found_later: Mapping[str, int]
 
     @property
@@ -224,7 +224,7 @@ def summarize_stages(rows: Iterable[Row], metric: str, *, accumulate: bool = Fal
     """
     value_key = "so_far" if accumulate else "value"
     stages_by_name: dict[str, list[StageMeans]] = {}
-    lost_units: list[Lost] = []
+    lost_units: list[LostUnit] = []
     # For each stage, by name: the number of units that this stage supports first.
     first_found_counts: Counter[str] = Counter()
     judged_count = 0
@@ -271,7 +271,7 @@ def _average_stage(name: str, stages: Sequence[StageMeans]) -> StageMeans:
     )
 
 
-def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> Lost:
+def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> LostUnit:
     """Return where a unit was lost.
 
     Args:
@@ -280,7 +280,7 @@ def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> Lost:
         stage_index: The index of the last stage that supported the unit; None if no stage did.
     """
     if stage_index is None:
-        return Lost(sample, unit.id, unit.text)
+        return LostUnit(sample, unit.id, unit.text)
     stage, next_stage = unit.details["stages"][stage_index : stage_index + 2]
     id_ = None
     rank = None
@@ -288,7 +288,7 @@ def locate_loss(sample: str, unit: Verdict, stage_index: int | None) -> Lost:
         rank, _, _, id_ = min(stage["contexts"], key=_order_contexts)
         if id_ is None:
             id_ = f"c{rank}"
-    return Lost(sample, unit.id, unit.text, stage["name"], next_stage["name"], id_, rank)
+    return LostUnit(sample, unit.id, unit.text, stage["name"], next_stage["name"], id_, rank)
 
 
 def _order_contexts(context: Sequence[Any]) -> tuple[bool, int]:

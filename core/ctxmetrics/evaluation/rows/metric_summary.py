@@ -42,7 +42,7 @@ class MetricSummary:
         threshold: The pass mark, or None.
         convention: Name of the convention.
         contradictions: The first ones that the embedded judge found against a yes, in words.
-        said: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
+        answers: How many verdicts of a judge are a yes, and how many a no; zeros without a judge.
         unnamed: How many contexts are called useful although no unit's evidence names them.
         distinct: The number of different samples. The interval counts each different sample once.
         judged: Whether a judge gave the verdicts.
@@ -63,7 +63,7 @@ class MetricSummary:
     threshold: float | None
     convention: str
     contradictions: Sequence[str]
-    said: tuple[int, int]
+    answers: tuple[int, int]
     distinct: int
     judged: bool
     unnamed: int = 0
@@ -114,14 +114,17 @@ class MetricSummary:
 
         At least 60 verdicts are needed. 20 are enough if no unit's evidence names most of the contexts that are called useful.
         """
-        most_frequent_count = max(self.said)
-        verdict_count = sum(self.said)
-        min_verdicts = (
-            _MIN_CONTEXTS_FOR_NOTE if 2 * self.unnamed > self.said[0] else _MIN_VERDICTS_FOR_NOTE
-        )
-        if verdict_count < min_verdicts or most_frequent_count <= _MAX_EQUAL_SHARE * verdict_count:
+        yes_count, no_count = self.answers
+        verdict_count = yes_count + no_count
+        most_are_unnamed = self.unnamed > yes_count / 2
+        min_verdicts = _MIN_CONTEXTS_FOR_NOTE if most_are_unnamed else _MIN_VERDICTS_FOR_NOTE
+        if verdict_count < min_verdicts:
             return None
-        return "yes" if most_frequent_count == self.said[0] else "no"
+        if yes_count > _MAX_EQUAL_SHARE * verdict_count:
+            return "yes"
+        if no_count > _MAX_EQUAL_SHARE * verdict_count:
+            return "no"
+        return None
 
     @property
     def pass_rate(self) -> float | None:

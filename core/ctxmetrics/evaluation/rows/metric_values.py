@@ -39,7 +39,7 @@ class MetricValues:
         doubts: The number of doubtful verdicts by their code.
         doubtful: The number of doubtful verdicts of each row.
         contradictions: Descriptions of the first contradictions that the embedded judge found.
-        said: The number of positive (True) and of negative (False) verdicts of a judge.
+        answers: The number of positive (True) and of negative (False) verdicts of a judge.
         unnamed: The number of contexts that are called useful although the evidence of no unit names them.
         threshold: The pass mark.
         provenances: The provenances of the scores, each once.
@@ -60,7 +60,7 @@ class MetricValues:
     doubts: Counter[str] = field(default_factory=Counter)
     doubtful: array[int] = field(default_factory=lambda: array("I"))
     contradictions: list[str] = field(default_factory=list)
-    said: Counter[bool | None] = field(default_factory=Counter)
+    answers: Counter[bool | None] = field(default_factory=Counter)
     unnamed: int = 0
     threshold: float | None = None
     provenances: dict[Provenance, None] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class MetricValues:
     def _add_answers(self, values: Sequence[bool | None]) -> None:
         """Count the positive and the negative verdicts of a judge."""
         for answer in (True, False):
-            self.said[answer] += values.count(answer)
+            self.answers[answer] += values.count(answer)
 
     def _add_causes(self, verdicts: Sequence[Verdict]) -> None:
         """Count why verdicts are missing."""
@@ -174,7 +174,7 @@ class MetricValues:
             verdicts=self.verdicts,
             doubtful=dict(self.doubts),
             contradictions=tuple(self.contradictions[:_MAX_CONTRADICTIONS]),
-            said=(self.said[True], self.said[False]),
+            answers=(self.answers[True], self.answers[False]),
             unnamed=self.unnamed,
             passed=None
             if self.threshold is None

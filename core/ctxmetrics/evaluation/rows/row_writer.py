@@ -59,7 +59,7 @@ class OutFile:
 
     Args:
         path: The file.
-        resume: Whether to keep the rows that ``PATH.part`` already has, if `known` accepts them.
+        resume: Whether to keep the rows that ``PATH.part`` already has, if `take_over` accepts them.
         keep_texts: Write all fields of the samples.
         run_facts: The facts about the run, for the first line of the file.
 
@@ -117,7 +117,7 @@ class OutFile:
                 f"{path}: cannot be written: {error.strerror}. Choose another file for out."
             ) from None
 
-    def known(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
+    def take_over(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
         """Return the next sample's scores from the file that is resumed, or None if they must be computed.
 
         Rows are taken over up to the first sample whose rows are missing, failed, or belong to another

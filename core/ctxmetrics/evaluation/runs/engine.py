@@ -412,7 +412,7 @@ class Evaluation:
                 sample = drop_self(sample)
                 is_context_dropped = is_context_dropped or DROPPED in sample.metadata
             job = _Job(index, sample, self.metrics)
-            scores = None if file is None else file.known(sample, self.metrics)
+            scores = None if file is None else file.take_over(sample, self.metrics)
             if scores is not None:
                 job.scores = scores
                 job.was_read = True
@@ -421,7 +421,7 @@ class Evaluation:
         if self._controls:
             await self._start_controls(self._controls, math.inf)
         if self._stopped is None and file is not None:
-            file.known(None, self.metrics)
+            file.take_over(None, self.metrics)
         if self._options["drop_self"] and not is_context_dropped:
             _log.warning(
                 "drop_self: nothing was dropped: no retrieved id is the id of its sample, and no context its question"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.compare import choose_metric, compare
 from ctxmetrics.evaluation.comparison.difference_table import format_number
-from ctxmetrics.evaluation.comparison.differences import Corrected, Difference
+from ctxmetrics.evaluation.comparison.differences import CorrectedDifference, Difference
 from ctxmetrics.evaluation.comparison.sentences import count_labels, describe_labels
 from ctxmetrics.evaluation.comparison.view import Comparison
 from ctxmetrics.evaluation.rows.outcome import Outcome
@@ -68,7 +68,7 @@ def find_max_drop_problem(comparison: Comparison, item: Difference, margin: floa
     the margin, it fails in at most 7 % of comparisons without labels (benchmarks/intervals.md).
     """
     problem = None
-    basis: Difference | Corrected = item
+    basis: Difference | CorrectedDifference = item
     if item.is_shown and decide_loss(item.interval, item.corrected, margin):
         problem, basis = _describe_loss(item, margin)
     return _find_problem(comparison, item, problem, basis)
@@ -94,9 +94,9 @@ def find_not_worse_problem(comparison: Comparison, item: Difference, margin: flo
     return _find_problem(comparison, item, problem, basis)
 
 
-def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | Corrected]:
+def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | CorrectedDifference]:
     """Describe a loss that is shown to be larger than a margin. Return the difference that shows it, too."""
-    basis: Difference | Corrected = item
+    basis: Difference | CorrectedDifference = item
     labels = item.corrected
     if labels is not None and labels.show_change(margin):
         basis = labels
@@ -140,7 +140,10 @@ def find_worse(before: Results, after: Results) -> str | None:
 
 
 def _find_problem(
-    comparison: Comparison, item: Difference, problem: str | None, basis: Difference | Corrected
+    comparison: Comparison,
+    item: Difference,
+    problem: str | None,
+    basis: Difference | CorrectedDifference,
 ) -> str | None:
     """Return why a gate fails: values are missing, there is one sample only, or it fell. Return None otherwise."""
     missing_count = len(comparison.only_before)
@@ -161,7 +164,7 @@ def _find_problem(
     interval = basis.interval
     interval_name = "95 % interval"
     difference = format_number(basis.difference, item, sign="+")
-    if isinstance(basis, Corrected):
+    if isinstance(basis, CorrectedDifference):
         difference += " by the labels"
         if basis.decision_interval != interval:
             interval = basis.decision_interval

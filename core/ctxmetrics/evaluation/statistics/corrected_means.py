@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile, wilson
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, numbered
+
+_Numbers: TypeAlias = NDArray[np.float64]
 
 # With fewer labels, only people's scores count.
 MIN_LABELS = 25
@@ -99,32 +103,26 @@ def corrected(
     judge_labelled = np.asarray(judge, dtype=float)
     judge_others = np.asarray(others, dtype=float)
     label_count = len(labels)
-    everyone = np.concatenate([judge_labelled, judge_others])
+    sample_count = label_count + len(judge_others)
     weighted = _is_weighted(weights)
     sizes = weights if weights is not None and weighted else np.ones(label_count)
     shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
-    # The samples whose mean by the judge is taken.
-    pool = everyone if weighted and not apart else judge_others
-    # The contribution of each sample to the error of people's mean, and to the error of the judge's difference.
-    people_terms = np.zeros(len(everyone))
-    judge_terms = np.zeros(len(everyone))
-    people_terms[:label_count] = shares * (labels - shares @ labels)
-    judge_terms[:label_count] = shares * (judge_labelled - shares @ judge_labelled)
-    if len(pool):
-        judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
+    # The samples whose mean by the judge is taken: everyone, or the others.
+    pool = judge_others
+    if weighted and not apart:
+        pool = np.concatenate([judge_labelled, judge_others])
+    terms = _compute_terms(labels, judge_labelled, pool, shares, sample_count)
     if clusters is not None:
-        cluster_numbers = numbered(clusters)
-        people_terms = np.bincount(cluster_numbers, people_terms).astype(float)
-        judge_terms = np.bincount(cluster_numbers, judge_terms).astype(float)
+        terms = terms.add_up(numbered(clusters))
     if apart:
         trust = 1.0
     elif trust is not None:
         if not weighted:  # the pool has the others alone, which are a part of everyone
-            trust *= len(judge_others) / len(everyone)
+            trust *= len(judge_others) / sample_count
     elif weighted:
-        trust = _fit_trust(people_terms, judge_terms)
+        trust = terms.fit_trust()
     else:
-        trust = _trust(labels, judge_labelled, judge_others)
+        trust = _estimate_trust(labels, judge_labelled, judge_others)
     trust = min(max(trust, 0.0), 1.0)
     errors = labels - trust * judge_labelled
     mean = float(shares @ errors)
@@ -134,27 +132,74 @@ def corrected(
     if apart:
         effective_labels = min(effective_labels, len(judge_others))
     if clusters is None and not weighted:
-        pool_variance = float(pool.var(ddof=1)) / len(pool) if len(pool) > 1 else 0.0
-        variance = float(errors.var(ddof=1)) / label_count + trust**2 * pool_variance
+        variance = _mean_variance(errors) + trust**2 * _mean_variance(pool)
     else:
         labelled_units = label_count if clusters is None else len(set(clusters[:label_count]))
         effective_labels = min(effective_labels, float(labelled_units))
-        squares = (people_terms - trust * judge_terms) ** 2
-        variance = float(squares.sum()) * labelled_units / max(labelled_units - 1, 1)
+        variance = terms.sum_squares(trust) * labelled_units / max(labelled_units - 1, 1)
     return CorrectedMean(mean, math.sqrt(variance), round(effective_labels, 9), trust)
+
+
+@dataclass(frozen=True, slots=True)
+class _ErrorTerms:
+    """What each sample, or each cluster, adds to the error of a corrected mean: u in the formula of `corrected`.
+
+    Attributes:
+        people: The part by people's scores.
+        judge: The part by the judge's scores, which counts times the trust.
+    """
+
+    people: _Numbers
+    judge: _Numbers
+
+    def add_up(self, cluster_numbers: Sequence[int]) -> _ErrorTerms:
+        """Return the sums of each cluster. ``cluster_numbers`` has the number of the cluster of each sample."""
+        people = np.bincount(cluster_numbers, self.people).astype(float)
+        judge = np.bincount(cluster_numbers, self.judge).astype(float)
+        return _ErrorTerms(people, judge)
+
+    def sum_squares(self, trust: float) -> float:
+        """Return the sum of the squared terms."""
+        return float(((self.people - trust * self.judge) ** 2).sum())
+
+    def fit_trust(self) -> float:
+        """Return the trust that makes the sum of the squared terms as small as possible."""
+        judge_square = float(self.judge @ self.judge)
+        return float(self.people @ self.judge) / judge_square if judge_square else 0.0
+
+
+def _compute_terms(
+    labels: _Numbers, judge_labelled: _Numbers, pool: _Numbers, shares: _Numbers, sample_count: int
+) -> _ErrorTerms:
+    """Compute the terms of each sample, first of the labelled ones.
+
+    Args:
+        labels: People's scores.
+        judge_labelled: The judge's scores of the same samples.
+        pool: The judge's scores of the samples whose mean is taken: the last ones of all samples.
+        shares: The weights of the labelled samples; their sum is 1.
+        sample_count: The number of all samples.
+    """
+    label_count = len(labels)
+    people_terms = np.zeros(sample_count)
+    judge_terms = np.zeros(sample_count)
+    people_terms[:label_count] = shares * (labels - shares @ labels)
+    judge_terms[:label_count] = shares * (judge_labelled - shares @ judge_labelled)
+    if len(pool):
+        judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
+    return _ErrorTerms(people_terms, judge_terms)
+
+
+def _mean_variance(values: _Numbers) -> float:
+    """Return the variance of the mean of values. It is 0 below two values."""
+    return float(values.var(ddof=1)) / len(values) if len(values) > 1 else 0.0
 
 
 def _is_weighted(weights: Sequence[float] | None) -> bool:
     return weights is not None and len(set(weights)) > 1
 
 
-def _fit_trust(people_terms: Any, judge_terms: Any) -> float:
-    """Return the trust that makes the sum of ``(people_terms - trust * judge_terms)**2`` as small as possible."""
-    judge_square = float(judge_terms @ judge_terms)
-    return float(people_terms @ judge_terms) / judge_square if judge_square else 0.0
-
-
-def _trust(people: Any, judge: Any, others: Any) -> float:
+def _estimate_trust(people: _Numbers, judge: _Numbers, others: _Numbers) -> float:
     """Return the weight of the judge: covariance over variance, reduced if there are few other samples.
 
     The estimate is that of the authors' implementation.

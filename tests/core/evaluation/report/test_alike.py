@@ -56,7 +56,7 @@ def run(yes: int, no: int, convention: str = "default") -> Results:
 def test_more_than_95_percent_of_at_least_60_verdicts(tmp_path, yes, no, wanted):
     results = run(yes, no)
     summary = results.summary()
-    assert summary["context_recall"].said == (yes, no)
+    assert summary["context_recall"].answers == (yes, no)
     results.to_jsonl(tmp_path / "rows.jsonl")
     again = Results.from_jsonl(tmp_path / "rows.jsonl").summary()
     page = render_html(results.report())
@@ -95,5 +95,5 @@ def test_twenty_useful_contexts_without_evidence_are_enough(tmp_path, count, nam
     results = evaluate(samples, [ContextPrecision()], judge=judge, progress=False)
     results.to_jsonl(tmp_path / "rows.jsonl")
     for summary in (results.summary(), Results.from_jsonl(tmp_path / "rows.jsonl").summary()):
-        assert summary["context_precision"].said == (5 * count, 0)
+        assert summary["context_precision"].answers == (5 * count, 0)
         assert summary["context_precision"].alike == ("yes" if noted else None)

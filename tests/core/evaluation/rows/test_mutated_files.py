@@ -65,7 +65,8 @@ def mutate_lines(lines: list[str], draw: random.Random) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["results", "texts", "baseline"])
-def test_mutated_files_are_read_or_refused(tmp_path: Path, form: str) -> None:
+@pytest.mark.parametrize("files", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_mutated_files_are_read_or_refused(tmp_path: Path, form: str, files: int) -> None:
     good = tmp_path / "good.jsonl"
     results = evaluate(SAMPLES, METRICS, progress=False)
     if form == "baseline":
@@ -76,7 +77,7 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path, form: str) -> None:
     draw = random.Random(7)
     file = tmp_path / "mutated.jsonl"
     messages = []
-    for _ in range(60):
+    for _ in range(files):
         file.write_text("\n".join(mutate_lines(lines, draw)) + "\n", encoding="utf-8")
         for read in (
             Results.from_jsonl,
@@ -87,5 +88,5 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path, form: str) -> None:
                 read(file)
             except CtxMetricsError as error:
                 messages.append(str(error))
-    assert len(messages) > 60
+    assert len(messages) > files
     assert max(map(len, messages)) < 700

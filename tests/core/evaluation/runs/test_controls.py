@@ -98,11 +98,11 @@ def test_right_judge_is_right_and_rows_equal_a_run_without(tmp_path):
     assert [row.sample for row in with_them] == [row.sample for row in without]
     for name in ("context_recall", "context_precision"):
         one, other = with_them.summary()[name], without.summary()[name]
-        assert (one.mean, one.samples, one.verdicts, one.said) == (
+        assert (one.mean, one.samples, one.verdicts, one.answers) == (
             other.mean,
             other.samples,
             other.verdicts,
-            other.said,
+            other.answers,
         )
     for number, results in enumerate((with_them, without)):
         results.to_jsonl(tmp_path / f"{number}.jsonl")
