@@ -66,7 +66,10 @@ def test_the_same_pool_is_said():
     first = run([row(1, search=SEARCH, rerank=[HEIGHT, YEAR])])
     second = run([row(1, search=SEARCH, rerank=[YEAR])])
     (*_, rerank) = first.compare(second).stages.stages
-    assert rerank.description == "rerank: lost by the second run, kept by the first, from the same contexts: 1"
+    assert (
+        rerank.description
+        == "rerank: lost by the second run, kept by the first, from the same contexts: 1"
+    )
     (*_, rerank) = second.compare(first).stages.stages
     assert (rerank.lost, rerank.description.rpartition(": ")[2]) == ((), "0")
 
