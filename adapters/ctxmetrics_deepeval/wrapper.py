@@ -35,25 +35,35 @@ _PLACES = adapting.SCHEMAS["deepeval"].places.items()
 # The path in a test case of each field of a sample: retrieval_context, metadata.reference_context_ids ..
 _PATHS = {name: place.keys[0] for name, place in _PLACES}
 _PATHS["reference_facts"] = "metadata.reference_facts"
-# The field of a sample for each field of a test case: input, expected_output, name, metadata ..
+# The field of a sample for each field of a test case: {"input": "user_input", "expected_output": "reference", ..}.
 FIELDS: dict[str, str] = {}
 for _name, _place in _PLACES:
-    FIELDS |= {key: _name for key in (_name, *_place.keys) if key in LLMTestCase.model_fields}
+    for _key in (_name, *_place.keys):
+        if _key in LLMTestCase.model_fields:
+            FIELDS[_key] = _name
 # The fields of a sample that may stand in the metadata under their own names.
 _IN_METADATA = tuple(name for name, place in _PLACES if f"metadata.{name}" in place.keys)
 # Further fields that are read from the metadata, if a metric uses them.
-_OPTIONAL = frozenset({"references", "stages", "searches"})
-# All attributes that a measurement sets. They are set, and cleared, together.
-_NO_RESULT: dict[str, Any] = dict.fromkeys(
-    [
-        *("score", "reason", "success", "result", "verbose_logs", "_error", "_measuring"),
-        *("evaluation_cost", "input_tokens", "output_tokens"),
-    ]
-)
-# What DeepEval takes for a picture in a text: it also loads a file or an address that stands in the id's place.
-_PICTURE = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
+_OPTIONAL_METADATA_FIELDS = frozenset({"references", "stages", "searches"})
+# All attributes that a measurement sets, each with None. They are set, and cleared, together.
+_CLEARED_RESULT: dict[str, Any] = {
+    "score": None,
+    "reason": None,
+    "success": None,
+    "result": None,
+    "verbose_logs": None,
+    "_error": None,
+    "_measuring": None,
+    "evaluation_cost": None,
+    "input_tokens": None,
+    "output_tokens": None,
+}
+# What DeepEval takes for a picture in a text, such as [DEEPEVAL:IMAGE:1f2e]: it also loads a file or an address in the id's place.
+_PICTURE_PATTERN = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
+# The pass mark of DeepEval's own metrics.
+_DEFAULT_PASS_MARK = 0.5
 # Attributes of DeepEval's own metrics that do nothing here, each with what to write instead.
 _UNUSED = {
     "evaluation_template": adapting.PROMPT_ADVICE,
@@ -164,7 +174,7 @@ class AnyDeepEvalMetric:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
             )
-        self.core = core = _with_pass_mark(core, threshold, strict=strict_mode)
+        self.core = core = _set_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
         options = {
             "async_mode": async_mode,
@@ -172,21 +182,20 @@ class AnyDeepEvalMetric:
             "flaky": flaky,
             "telemetry": telemetry,
         }
-        vars(self).update(_NO_RESULT, **options, include_reason=include_reason)
+        vars(self).update(_CLEARED_RESULT, **options, include_reason=include_reason)
         if telemetry:
             self._wrap()  # raises if a package or a provider of events is missing
         self._name_judge()
 
     def _name_judge(self) -> None:
-        """Set what DeepEval compares of the judge."""
+        """Set the two attributes by which DeepEval's cache compares judges."""
         judge = _TestCaseWrapper(self.core, SCHEMA).judge
-        # With all its options: DeepEval's cache compares the label.
-        self.evaluation_model: str | None = escape(adapting.label_judge(judge)) if judge else None
-        # The cache's key holds no metadata and no source, and it cannot tell foreign judges apart: id
-        # and string metrics, which are computed faster than looked up, and those with a judge that is
-        # not ours must never be taken from it. It compares this attribute with the stored
-        # configuration, which has no field for it (deepeval/test_run/cache.py, lines 44 and 378): with
-        # a value here they always differ.
+        self.evaluation_model: str | None = None
+        if judge:
+            self.evaluation_model = escape(adapting.label_judge(judge))  # with all options of the judge
+        # A score must come from the cache only if our own judge gave it. The key of the cache holds no metadata and no source,
+        # which id and string metrics read, and it cannot tell other judges apart. The cache compares `language` with the stored
+        # configuration, which has no such field (deepeval/test_run/cache.py, lines 44 and 378): a text here always differs.
         is_own_judge = type(judge).__module__.startswith("ctxmetrics.")
         self.language = None if is_own_judge else "not for the cache"
 
@@ -222,7 +231,7 @@ class AnyDeepEvalMetric:
         return _TestCaseWrapper(self.core, SCHEMA, ids=self._ids, telemetry=self.telemetry)
 
     def is_successful(self) -> bool | None:
-        """Whether the last score reaches the threshold; None without a threshold."""
+        """Return whether the last score reaches the threshold; None without a threshold."""
         success: bool | None = None
         if self.threshold is not None:
             success = self.score is not None and self.score >= self.threshold
@@ -239,7 +248,7 @@ class AnyDeepEvalMetric:
         # DeepEval sets None before each test case, also if the metric then measures nothing because another metric hung: the
         # result of the last test case must not be reported for this one. DeepEval sets a text when it gives a test case up:
         # the measurement may still run in a thread, and must not leave its result on a later test case.
-        self.__dict__.update(_NO_RESULT, _error=text)
+        self.__dict__.update(_CLEARED_RESULT, _error=text)
 
     @property
     def model(self) -> Any:
@@ -328,11 +337,11 @@ def update_current_span_ids(
     }
     ids = {name: list(value) for name, value in fields.items() if value is not None}
     if span is not None and span.metrics:
-        span.metrics = [_with_ids(metric, ids) for metric in span.metrics]
+        span.metrics = [_copy_with_ids(metric, ids) for metric in span.metrics]
 
 
-def _with_ids(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric:
-    """Return a copy of a metric that measures with the ids of one span; a metric that is DeepEval's own is returned unchanged."""
+def _copy_with_ids(metric: BaseMetric, ids: Mapping[str, Sequence[str]]) -> BaseMetric:
+    """Copy a metric of ours, so that it measures with the ids of one span. Another metric is returned unchanged."""
     if not isinstance(metric, DeepEvalMetric):
         return metric
     metric_of_span = copy(metric)
@@ -347,7 +356,7 @@ vars(AnyDeepEvalMetric)["__init__"].__signature__ = signature(AnyDeepEvalMetric.
 
 
 def results(run: EvaluationResult) -> Results:
-    """Return what ``deepeval.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+    """Convert what ``deepeval.evaluate`` returned to results of the core: samples, verdicts, evidence and usage.
 
     Raises:
         ParameterError: It holds no score of this package.
@@ -366,15 +375,15 @@ def results(run: EvaluationResult) -> Results:
 
 
 def _begin_measuring(metric: AnyDeepEvalMetric) -> object:
-    """Clear the metric, and return a mark for the measurement that begins."""
+    """Clear the metric, and return a token that identifies the measurement that begins."""
     measuring = object()
-    metric.__dict__.update(_NO_RESULT, _measuring=measuring, skipped=False)
+    metric.__dict__.update(_CLEARED_RESULT, _measuring=measuring, skipped=False)
     return measuring
 
 
 def _set_result(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> float | None:
-    """Set all attributes of the metric from the score."""
-    usage = Usage() if score.usage.estimated else score.usage
+    """Set all attributes of the metric from the score, if the measurement is still the current one."""
+    usage = Usage() if score.usage.estimated else score.usage  # estimated tokens are not shown
     # DeepEval also accepts a metric of conversations here, although it declares the other kind.
     logs = construct_verbose_logs(cast("BaseMetric", metric), [escape(score.pretty()), ""])
     state = {
@@ -394,12 +403,13 @@ def _set_result(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> f
     return score.value
 
 
-def _with_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool) -> Metric:
-    """Return the metric with the pass mark that was asked for, and strict if it was."""
+def _set_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool) -> Metric:
+    """Return a metric with the pass mark and the strictness that the caller gave; see `AnyDeepEvalMetric`."""
     if strict and not core.strict:
         core = replace(core, strict=True)
     if threshold == "convention":
-        threshold = 0.5 if core.pass_mark is None else None  # DeepEval's own
+        convention_has_pass_mark = core.pass_mark is not None
+        threshold = None if convention_has_pass_mark else _DEFAULT_PASS_MARK
     if threshold in (None, core.pass_mark):
         return core
     return replace(core, threshold=threshold)  # type: ignore[arg-type]  # "convention" was replaced above
@@ -461,7 +471,7 @@ class _TestCaseWrapper(adapting.Wrapper):
             sample = adapting.Wrapper(self.metric, SCHEMA).read(fields)
         except MissingFieldError as error:
             raise MissingParamsError(str(error)) from None
-        adapting.check_texts({"retrieval_context": sample.retrieved_contexts}, _PICTURE)
+        adapting.check_texts({"retrieval_context": sample.retrieved_contexts}, _PICTURE_PATTERN)
         return sample
 
     def _read_case_values(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -479,13 +489,14 @@ class _TestCaseWrapper(adapting.Wrapper):
         # Documents that are read for their ids alone may hold pictures.
         used_fields = {*self.metric.requires, *self.metric.uses}
         texts = {name: text for name, text in values.items() if FIELDS.get(name, name) in used_fields}
-        adapting.check_texts(texts, _PICTURE)
+        adapting.check_texts(texts, _PICTURE_PATTERN)
         return values
 
     def _read_metadata_fields(self, record: LLMTestCase, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Read the fields of a sample that a test case has only in its metadata, and its name."""
         uses = self.metric.uses
-        fields: dict[str, Any] = {name: metadata.get(name) for name in _OPTIONAL.intersection(uses)}
+        optional_fields = _OPTIONAL_METADATA_FIELDS.intersection(uses)
+        fields: dict[str, Any] = {name: metadata.get(name) for name in optional_fields}
         fields["id"] = record.name
         fields["reference_facts"] = metadata.get("reference_facts", metadata.get("expected_facts"))
         if "metadata" in _list_case_fields(self.metric.requires):
@@ -511,9 +522,12 @@ class _TestCaseWrapper(adapting.Wrapper):
                 f"{' and '.join(missing_names)} cannot be None for the '{self.metric.name}' metric{fix}"
             )
 
-    def failed(self, error: BaseException, *, strict: bool = False) -> Score:
-        """Handle a failure; raise only the library's own errors. After a TypeError, DeepEval measures again without its guards."""
-        return super().failed(error, strict=strict and isinstance(error, CtxMetricsError))
+    def score_failure(self, error: BaseException, *, strict: bool = False) -> Score:
+        """Return the score of a failure; with ``strict``, raise the failure if it is one of the library's own errors.
+
+        Other errors are never raised: after a TypeError, DeepEval would measure again without its guards.
+        """
+        return super().score_failure(error, strict=strict and isinstance(error, CtxMetricsError))
 
 
 def _list_sources(record: LLMTestCase) -> list[str] | None:

@@ -45,9 +45,9 @@ SCHEMA = replace(
 def metric_scorer(
     metric: core.Metric | str, *, judge: Any = None, telemetry: bool = False, **keys: Any
 ) -> Scorer:
-    """Return a scorer for a metric of the core.
+    """Make a scorer of a metric of the core.
 
-    Where there is no value, the score is unscored, with the reason code as its reason: means leave the sample out.
+    A score without a value is unscored, with the reason code as its reason: means leave the sample out.
 
     Args:
         metric: The metric, or its name (``"ndcg@10"``).
@@ -77,7 +77,7 @@ def metric_scorer(
 def _to_record(
     sample: solver.TaskState | logs.EvalSample, question: str, target: Target
 ) -> dict[str, Any]:
-    """Return the state of a task, or a sample of a log, as a record."""
+    """Build the record that `SCHEMA` reads from the state of a task, or from a sample of a log."""
     expected: dict[str, Any] = {"target": target.text}
     if len(target) > 1:  # each of several targets is acceptable
         expected = {"references": [*target]}
@@ -91,7 +91,7 @@ def _to_record(
 
 
 def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Results:
-    """Return a log as results of the core: samples, verdicts, evidence and usage.
+    """Convert a log to results of the core: samples, verdicts, evidence and usage.
 
     Args:
         log: The log that ``inspect_ai.eval`` returned, or ``read_eval_log`` read.
@@ -120,8 +120,8 @@ def _register_scorer(metric: type[core.Metric]) -> ByParameters:
     ) -> Scorer:
         if judge is not None:
             adapting.check_parameters(metric, ["judge"])
-        built = adapting.Wrapper.build(metric, params, SCHEMA)
-        return metric_scorer(built.metric, judge=judge, telemetry=telemetry, **built.keys)
+        wrapper = adapting.Wrapper.build(metric, params, SCHEMA)
+        return metric_scorer(wrapper.metric, judge=judge, telemetry=telemetry, **wrapper.keys)
 
     by_parameters.__doc__ = metric.__doc__
     return scorer(metrics=[mean(), stderr()], name=metric.base_name)(by_parameters)

@@ -16,7 +16,7 @@ VALUES: dict[bool | None, str | None] = {True: "passed", False: "failed", None: 
 
 
 def to_record(run: Run, example: Example | None) -> dict[str, Any]:
-    """Return a run and its example as a record."""
+    """Build the record that `SCHEMA` reads from a run and its example."""
     return {
         "inputs": run.inputs if example is None else example.inputs,
         "outputs": run.outputs,
@@ -28,9 +28,12 @@ def to_record(run: Run, example: Example | None) -> dict[str, Any]:
     }
 
 
-def _retrievals(run: Any) -> list[Retrieval]:
+def _find_retrievals(run: Any) -> list[Retrieval]:
     """Return what the outermost retriever runs found; without such a run, what tools that search found."""
-    return [*_read_steps(run, _read_retriever)] or [*_read_steps(run, _read_tool)]
+    retrievals = [*_read_steps(run, _read_retriever)]
+    if not retrievals:
+        retrievals = [*_read_steps(run, _read_tool)]
+    return retrievals
 
 
 def _read_steps(run: Any, read_run: Callable[[Any], Retrieval | None]) -> Iterator[Retrieval]:
@@ -76,7 +79,7 @@ def _name_experiment(_: Any) -> str | None:
 # Reads runs and examples, or mappings with the same sides, or flat ones.
 SCHEMA = replace(
     SCHEMAS["langchain"],
-    retrievals=_retrievals,
+    retrievals=_find_retrievals,
     evaluation=_name_experiment,
     package="ctxmetrics_langchain",
     judge_option="judge=chat_model",

@@ -94,7 +94,7 @@ class RetrievalEvaluator(RunEvaluator):
         """One key for each metric: the metric's name, unless another key was given."""
         return list(self.wrappers)
 
-    async def _ascores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
+    async def _ascore_all(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
         """Score a record, one score for each key. A metric that fails does not affect the others.
 
         Args:
@@ -102,21 +102,20 @@ class RetrievalEvaluator(RunEvaluator):
             strict: Raise the first failure when all fail.
         """
         with keep_local_runs():
-            outcomes = await asyncio.gather(
-                *(wrapper.ascore(record) for wrapper in self.wrappers.values()), return_exceptions=True
-            )
+            scoring = [wrapper.ascore(record) for wrapper in self.wrappers.values()]
+            outcomes = await asyncio.gather(*scoring, return_exceptions=True)
         failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         if strict and len(failures) == len(outcomes):
             failures[0].args = (str(failures[0]),)  # LangSmith shows the repr
             raise failures[0]
         scores: dict[str, Score] = {}
         for (key, wrapper), outcome in zip(self.wrappers.items(), outcomes, strict=True):
-            scores[key] = outcome if isinstance(outcome, Score) else wrapper.failed(outcome)
+            scores[key] = outcome if isinstance(outcome, Score) else wrapper.score_failure(outcome)
         return scores
 
-    def _scores(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
-        """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `_ascores`."""
-        return adapting.run_sync(lambda: self._ascores(record, strict=strict))
+    def _score_all(self, record: Mapping[str, Any], *, strict: bool = True) -> dict[str, Score]:
+        """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `_ascore_all`."""
+        return adapting.run_sync(lambda: self._ascore_all(record, strict=strict))
 
     def evaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -124,7 +123,7 @@ class RetrievalEvaluator(RunEvaluator):
         """Evaluate a run, in a trace of its own."""
         record = to_record(run, example)
         with self._trace(record, evaluator_run_id) as own_trace:
-            return _end_trace(own_trace, self._scores(record))
+            return _end_trace(own_trace, self._score_all(record))
 
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
@@ -132,7 +131,7 @@ class RetrievalEvaluator(RunEvaluator):
         """Evaluate a run in this loop, in a trace of its own."""
         record = to_record(run, example)
         async with self._trace(record, evaluator_run_id) as own_trace:
-            return _end_trace(own_trace, await self._ascores(record))
+            return _end_trace(own_trace, await self._ascore_all(record))
 
     def _trace(self, record: Mapping[str, Any], run_id: UUID | None) -> trace:
         """Open a trace of the evaluator, with the record as its inputs."""
@@ -152,11 +151,11 @@ class RetrievalEvaluator(RunEvaluator):
 
     def _invoke(self, fields: dict[str, Any]) -> Any:
         """Score fields for the runnable."""
-        return _unwrap_single(to_rows(self._scores(fields)))
+        return _unwrap_single(to_rows(self._score_all(fields)))
 
     async def _ainvoke(self, fields: dict[str, Any]) -> Any:
         """Score fields for the runnable, in the running loop."""
-        return _unwrap_single(to_rows(await self._ascores(fields)))
+        return _unwrap_single(to_rows(await self._ascore_all(fields)))
 
     def as_string_evaluator(self) -> MetricStringEvaluator:
         """Return the evaluator for langchain-classic: ``RunEvalConfig(custom_evaluators=[..])``.
@@ -188,7 +187,7 @@ class RetrievalEvaluator(RunEvaluator):
         if isinstance(fields.get("context"), Mapping):
             fields |= fields.pop("context")
         sides = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs}
-        return _unwrap_single(to_rows(self._scores(fields | sides, strict=False)))
+        return _unwrap_single(to_rows(self._score_all(fields | sides, strict=False)))
 
     def as_function(self) -> Callable[..., Any]:
         """Return the evaluator as a function with the arguments of `__call__`, which LangSmith passes by their names.
@@ -250,7 +249,7 @@ def to_rows(scores: Mapping[str, Score]) -> list[dict[str, Any]]:
 
 
 def results(run: Iterable[Any], **keys: Unpack[adapting.KeyParams]) -> Results:
-    """Return what ``langsmith.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+    """Convert what ``langsmith.evaluate`` returned to results of the core: samples, verdicts, evidence and usage.
 
     Args:
         run: The rows; of ``aevaluate``, ``[row async for row in run]``.

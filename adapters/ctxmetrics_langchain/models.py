@@ -54,10 +54,13 @@ class ChatModel(adapting.ForeignModel):
         # These classes send ``response_format`` as OpenAI understands it, and return the text unchanged.
         has_openai_form = adapting.has_class(chat_model, "BaseChatOpenAI")
         self._takes_format = tools is None and has_openai_form
-        form = "" if self.tools else " text"
-        if tools and has_openai_form:
-            form = " tools"
-        super().__init__(chat_model, f"{adapting.describe('langchain', [chat_model])}{form}")
+        # How the model is asked is a part of its identity, unless it is the usual way.
+        identity = adapting.describe("langchain", [chat_model])
+        if not self.tools:
+            identity += " text"
+        elif tools and has_openai_form:
+            identity += " tools"
+        super().__init__(chat_model, identity)
 
     @adapting.reads_failures
     async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -90,16 +93,17 @@ class ChatModel(adapting.ForeignModel):
     async def _ask(self, messages: list[BaseMessage], **options: Any) -> Reply:
         """Ask for text, with further options of the request."""
         config = ensure_config()
-        run: dict[str, Any] = {key: config.get(key) for key in _PARAMETERS_PASSED_ON}
-        result = await self.chat_model.agenerate([messages], **run, **options)
-        return adapting.langchain_reply(result, expected=getattr(self.chat_model, "n", None) or 1)
+        run_parameters: dict[str, Any] = {name: config.get(name) for name in _PARAMETERS_PASSED_ON}
+        result = await self.chat_model.agenerate([messages], **run_parameters, **options)
+        choice_count = getattr(self.chat_model, "n", None) or 1
+        return adapting.langchain_reply(result, expected=choice_count)
 
     async def _call_tool(self, messages: list[BaseMessage], schema: type[BaseModel]) -> Reply:
         """Bind the schema as a tool: other ways of asking lose a reply that does not fit."""
         bind: Any = self.chat_model.with_structured_output
-        options = (
-            {"method": "function_calling"} if "method" in inspect.signature(bind).parameters else {}
-        )
+        options: dict[str, str] = {}
+        if "method" in inspect.signature(bind).parameters:
+            options["method"] = "function_calling"
         # `with_structured_output` returns a chain: its first step is the model with the tool, its second parses the reply.
         model_with_tool: Any = bind(adapting.any_reply(schema).model_json_schema(), **options).first
         return adapting.message_reply(await model_with_tool.ainvoke(messages))
@@ -120,7 +124,8 @@ def named_model(name: str) -> ChatModel:
             f"{judge_name}: write langchain/PROVIDER:MODEL, such as langchain/openai:{name}."
         )
     try:
-        chat_model = _init_chat_model()(name)
+        init_chat_model = _find_init_chat_model()
+        chat_model = init_chat_model(name)
     except Exception as error:  # noqa: BLE001 - whatever a provider's package raises: a missing key, an unknown name
         raise ParameterError(
             f"{judge_name}: LangChain cannot make this model: {adapting.safe_text(error)}"
@@ -128,8 +133,8 @@ def named_model(name: str) -> ChatModel:
     return ChatModel(chat_model)
 
 
-def _init_chat_model() -> Callable[[str], BaseChatModel]:
-    """Return the function of the package ``langchain``; if there is none, the one of ``langchain-classic``."""
+def _find_init_chat_model() -> Callable[[str], BaseChatModel]:
+    """Find the function ``init_chat_model`` of the package ``langchain``, else of ``langchain-classic``."""
     for package in ("langchain", "langchain_classic"):
         if find_spec(package) is not None:
             return import_module(f"{package}.chat_models").init_chat_model  # type: ignore[no-any-return]  # a module that is imported by name has no types

@@ -19,7 +19,7 @@ from ctxmetrics_langchain.evaluators import RetrievalEvaluator
 
 
 class _Offline(Client):
-    """Sends nothing: with ``upload_results=False`` alone, some versions still upload the runs of a model that judges."""
+    """A client that sends nothing. With ``upload_results=False`` alone, some versions upload the runs of a judge's model."""
 
     def create_run(self, *_: Any, **__: Any) -> None:
         """Drop the run."""
@@ -54,12 +54,19 @@ def _run_lcel(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
 
 def _run_string_evaluator(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
     """Score samples by a string evaluator of langchain-classic."""
-    score: Any = RetrievalEvaluator([metric]).as_string_evaluator().evaluate_strings
-    names = ("input", "prediction", "reference")
-    records = [
-        dict(zip(names, SCHEMA.record(sample.to_dict()).values(), strict=True)) for sample in samples
-    ]
-    return _run_batch(RunnableLambda(lambda texts: score(**texts)), records)
+    evaluator: Any = RetrievalEvaluator([metric]).as_string_evaluator()
+    arguments: list[dict[str, Any]] = []
+    for sample in samples:
+        record = SCHEMA.record(sample.to_dict())
+        arguments.append(
+            {
+                "input": record["inputs"],
+                "prediction": record["outputs"],
+                "reference": record["reference_outputs"],
+            }
+        )
+    runnable = RunnableLambda(lambda arguments_of_one: evaluator.evaluate_strings(**arguments_of_one))
+    return _run_batch(runnable, arguments)
 
 
 def _run_batch(runnable: Runnable[Any, Any], inputs: list[Any]) -> list[float | None]:

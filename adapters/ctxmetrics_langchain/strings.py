@@ -77,10 +77,15 @@ class MetricStringEvaluator(StringEvaluator):
         reference: Any = None,
         input: Any = None,  # noqa: A002 - langchain's name
         callbacks: Any = None,
-        **more: Any,
+        **other_values: Any,
     ) -> Grade:
         """Score what langchain-classic passes, with its callbacks in the configuration of the run."""
-        record = {**more, "inputs": input, "outputs": prediction, "reference_outputs": reference}
+        record = {
+            **other_values,
+            "inputs": input,
+            "outputs": prediction,
+            "reference_outputs": reference,
+        }
         with set_config_context(ensure_config({"callbacks": callbacks})) as context:
             return Grade(context.run(self._score, record))
 

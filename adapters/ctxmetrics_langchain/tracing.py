@@ -1,4 +1,4 @@
-"""Keep the runs of a judge here where LangSmith uploads nothing."""
+"""The runs of a judge are not uploaded if LangSmith uploads nothing: LangChain would upload them all the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from langsmith.utils import tracing_is_enabled
 
 
 class UploadedRunnable(Runnable[dict[str, Any], Any]):
-    """A runnable whose runs, and those below, are uploaded only where LangSmith uploads.
+    """A runnable whose runs, with all runs below them, are uploaded only if LangSmith uploads.
 
     Args:
         runnable: The runnable to run.

@@ -27,9 +27,9 @@ from ctxmetrics.errors import ParameterError
 if TYPE_CHECKING:
     from ctxmetrics import Results
 
-# Characters with which MLflow refuses to log a metric. It does so at the end of a run, after all
-# judging is paid.
-_NOT_IN_A_NAME = re.compile(r"[^\w.\- ]")
+# A character that the name of a metric in MLflow must not have, such as "@". MLflow refuses the name at the end of a run, after
+# all judging is paid.
+_FORBIDDEN_CHARACTER_PATTERN = re.compile(r"[^\w.\- ]")
 
 
 class MetricScorer(Scorer):
@@ -70,15 +70,15 @@ class MetricScorer(Scorer):
         telemetry: bool = False,
         **keys: Unpack[adapting.KeyParams],
     ) -> None:
-        if name is not None and (_NOT_IN_A_NAME.search(name) or not name.strip()):
+        if name is not None and (_FORBIDDEN_CHARACTER_PATTERN.search(name) or not name.strip()):
             raise ParameterError(
                 f"name={name!r}: MLflow logs letters, digits, '_', '-', '.' and spaces only."
             )
         wrapper = adapting.Wrapper.of(
             metric, adapting.as_judge(judge), keys, SCHEMA, telemetry=telemetry
         )
-        loggable = name or " ".join(_NOT_IN_A_NAME.sub(" ", wrapper.metric.name).split())
-        super().__init__(name=loggable, aggregations=aggregations)
+        metric_words = _FORBIDDEN_CHARACTER_PATTERN.sub(" ", wrapper.metric.name).split()
+        super().__init__(name=name or " ".join(metric_words), aggregations=aggregations)
         self._wrapper = wrapper
         self.definition = repr(wrapper.metric)
 
@@ -90,7 +90,7 @@ class MetricScorer(Scorer):
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
         """What ``EvaluationResult.passed`` asks of a value; None without a pass mark."""
-        return None if self.metric.pass_mark is None else partial(_passes, self.metric.pass_mark)
+        return None if self.metric.pass_mark is None else partial(_reaches, self.metric.pass_mark)
 
     def __call__(  # type: ignore[override]  # MLflow gives what the signature has
         self,
@@ -133,9 +133,9 @@ class MetricScorer(Scorer):
         return hash((self.name, self._wrapper))
 
 
-def _passes(mark: float, value: float) -> bool:
-    """Whether a value reaches a pass mark, as `Score.passed` decides."""
-    return Score(metric="", value=value, threshold=mark).passed is True
+def _reaches(pass_mark: float, value: float) -> bool:
+    """Return whether a value reaches a pass mark, as `Score.passed` decides."""
+    return Score(metric="", value=value, threshold=pass_mark).passed is True
 
 
 class ParameterScorer(adapting.MetricClass, MetricScorer):
@@ -162,9 +162,10 @@ class ParameterScorer(adapting.MetricClass, MetricScorer):
         telemetry: bool = False,
         **params: Unpack[adapting.WrapperParams],
     ) -> None:
-        built = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=adapting.as_judge(judge))
+        core_judge = adapting.as_judge(judge)
+        wrapper = adapting.Wrapper.build(self.core_class, params, SCHEMA, judge=core_judge)
         super().__init__(
-            built.metric, name=name, aggregations=aggregations, telemetry=telemetry, **built.keys
+            wrapper.metric, name=name, aggregations=aggregations, telemetry=telemetry, **wrapper.keys
         )
 
 
@@ -172,10 +173,10 @@ class ParameterScorer(adapting.MetricClass, MetricScorer):
 
 
 def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None) -> dict[str, Any]:
-    """Return a row as a record; a side that is not given is taken from the trace."""
-    row_sides = {"inputs": inputs, "outputs": outputs, "expectations": expectations or None}
+    """Build the record that `SCHEMA` reads from a row. What the row does not have is taken from the trace."""
+    row_fields = {"inputs": inputs, "outputs": outputs, "expectations": expectations or None}
     if trace is None:
-        return row_sides
+        return row_fields
     root = next((span for span in _order_spans(trace) if span.parent_id is None), None)
     record: dict[str, Any] = {
         "inputs": getattr(root, "inputs", None),
@@ -186,13 +187,13 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
             if assessment.expectation is not None
         },
     }
-    record |= {name: side for name, side in row_sides.items() if side is not None}
+    record |= {name: value for name, value in row_fields.items() if value is not None}
     record |= {"id": trace.info.trace_id, "trace": trace, "run": trace}
     return record
 
 
 def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
-    """Return what ``mlflow.genai.evaluate`` returned as results of the core: samples, verdicts, evidence and usage.
+    """Convert what ``mlflow.genai.evaluate`` returned to results of the core: samples, verdicts, evidence and usage.
 
     Args:
         run: The result of ``mlflow.genai.evaluate``.
@@ -223,7 +224,7 @@ def _order_spans(trace: Any) -> list[Span]:
     return sorted(getattr(trace.data, "spans", None) or (), key=lambda span: span.start_time_ns)
 
 
-def _retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
+def _find_retrievals(trace: Trace | None) -> Iterator[adapting.Retrieval]:
     """Yield the documents of the RETRIEVER spans and the RERANKER spans, in the order of time.
 
     A span within another retriever is left out: the outer retriever chose from its documents.
@@ -269,7 +270,7 @@ def _name_evaluation(record: Mapping[str, Any]) -> str | None:
 # Reads rows of an evaluation data set and their traces.
 SCHEMA = replace(
     adapting.SCHEMAS["mlflow"],
-    retrievals=_retrievals,
+    retrievals=_find_retrievals,
     evaluation=_name_evaluation,
     package="ctxmetrics_mlflow",
     hint="and no RETRIEVER span in its trace",
@@ -300,12 +301,12 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
     scorers: list[Any] = [
         MetricScorer(metric, name=f"score{number}") for number, metric in enumerate(metrics)
     ]
-    with _own_store():
+    with _log_to_own_store():
         result: Any = evaluate(data=rows, scorers=scorers)
     table = result.result_df
     # MLflow's table has the rows in any order.
-    lines_by_number = {row["number"]: line for line, row in enumerate(table["request"])}
-    order = [lines_by_number[number] for number in range(len(rows))]
+    table_index_by_number = {row["number"]: index for index, row in enumerate(table["request"])}
+    order = [table_index_by_number[number] for number in range(len(rows))]
     value_columns = []
     for scorer in scorers:
         values = table[f"{scorer.name}/value"].iloc[order]
@@ -318,11 +319,12 @@ def _evaluate(metrics: Sequence[Metric], samples: Sequence[Sample]) -> list[list
 @cache
 def _make_store_folder() -> TemporaryDirectory[str]:
     """Make the folder of MLflow's store, one for the process; in memory where that is possible."""
-    return TemporaryDirectory(dir=_MEMORY_FOLDER if os.access(_MEMORY_FOLDER, os.W_OK) else None)
+    has_memory_folder = os.access(_MEMORY_FOLDER, os.W_OK)
+    return TemporaryDirectory(dir=_MEMORY_FOLDER if has_memory_folder else None)
 
 
 @contextmanager
-def _own_store() -> Iterator[None]:
+def _log_to_own_store() -> Iterator[None]:
     """Log to a store in a temporary folder: to no tracking server, and not into the working folder."""
     uri = mlflow.get_tracking_uri()
     folder = _make_store_folder().name

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 _KEY_PARAMETERS = (*adapting.OPTIONS.values(), "id_key")
 # The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
 # objects; in a file they are texts.
-_IN_FILES: Mapping[str, Any] = {
+_TYPES_IN_FILES: Mapping[str, Any] = {
     **get_type_hints(adapting.WrapperParams, localns={"Measure": str}),
     **dict.fromkeys((*_KEY_PARAMETERS, "evaluation_name", "judge"), str | None),
 }
-# What Rich takes for a tag. Before some 2.x, pydantic-evals prints reasons and failures as markup, and a chunk that says
-# ``[/INST]`` ends the report with an error; a word joiner, which shows nothing, breaks it.
-_TAG = re.compile(r"\[(?=[A-Za-z#/@])")
+# The beginning of what Rich takes for a tag, such as [/INST]. Older releases of pydantic-evals print reasons and failures as
+# markup, and a chunk with such a text ends the report with an error.
+_TAG_BEGINNING_PATTERN = re.compile(r"\[(?=[A-Za-z#/@])")
+# An invisible character behind the bracket: then Rich sees no tag.
+_WORD_JOINER = "\u2060"
 
 
 class NoScoreError(CtxMetricsError):
@@ -83,7 +85,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         # The class then looks as if it had a line `name: type = default` for each parameter.
         for name, default in defaults.items():
             setattr(cls, name, default)
-        annotations = {name: _IN_FILES[name] for name in defaults}
+        annotations = {name: _TYPES_IN_FILES[name] for name in defaults}
         setattr(cls, "__annotations__", annotations)  # noqa: B010 - a type checker takes an assignment for a type of the class
         dataclass(init=False, repr=False, unsafe_hash=True)(cls)
         # pydantic_ai/_spec.py, line 299, takes the parameters that a file may hold from the signature.
@@ -171,7 +173,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
 
 
 def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.KeyParams]) -> Results:
-    """Return a report as results of the core: samples, verdicts, evidence and usage. Cases whose task failed come last.
+    """Convert a report to results of the core: samples, verdicts, evidence and usage. Cases whose task failed come last.
 
     Args:
         report: The report that ``Dataset.evaluate`` returned.
@@ -186,8 +188,8 @@ def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.Key
 
 
 def _break_tags(text: str) -> str:
-    """Break the texts that Rich would read as tags; see `_TAG`."""
-    return _TAG.sub("[\u2060", text)
+    """Break the texts that Rich would read as tags; see `_TAG_BEGINNING_PATTERN`."""
+    return _TAG_BEGINNING_PATTERN.sub(f"[{_WORD_JOINER}", text)
 
 
 def _to_record(ctx: Any) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from pydantic_ai.tools import ToolDefinition
 from ctxmetrics import Judge, Prompt, Reply, adapting
 from ctxmetrics.errors import JudgeError, ParameterError
 
-# Names of judges of ours. `MODULE:NAME` is none: a file of cases imports no code, and pydantic-ai writes PROVIDER:MODEL.
-_OURS = re.compile(r"lexical (?: :.* )? \Z | [\w.-]+ /", re.VERBOSE | re.DOTALL)
+# The name of a judge of ours: lexical, lexical:min_coverage=.5, openai/gpt-4o-mini. `MODULE:NAME` is none: a file of cases imports no code, and
+# pydantic-ai writes PROVIDER:MODEL.
+_OWN_JUDGE_PATTERN = re.compile(r"lexical (?: :.* )? \Z | [\w.-]+ /", re.VERBOSE | re.DOTALL)
 
 
 class PydanticAIModel(adapting.ForeignModel):
@@ -44,13 +45,13 @@ class PydanticAIModel(adapting.ForeignModel):
             JudgeError: Its reply was cut off, or cannot be read. What its client raises passes through.
         """
         tool = ToolDefinition(name="reply", parameters_json_schema=schema.model_json_schema())
-        asked = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
+        request = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
         parameters = ModelRequestParameters(
             output_mode="tool" if self.tools else "text",
             output_tools=[tool] if self.tools else [],
             allow_text_output=not self.tools,
         )
-        response = await model_request(self.model, [asked], model_request_parameters=parameters)
+        response = await model_request(self.model, [request], model_request_parameters=parameters)
         adapting.check_finished(getattr(response, "finish_reason", None))
         parts = response.parts
         try:
@@ -63,15 +64,15 @@ class PydanticAIModel(adapting.ForeignModel):
         return Reply(content="\n".join(calls or texts), usage=adapting.token_usage(response.usage))
 
 
-def to_judge(given: Judge | Model | str | None) -> Judge | None:
-    """Return the judge that is meant; None for None.
+def to_judge(judge: Judge | Model | str | None) -> Judge | None:
+    """Coerce a judge, a model of pydantic-ai or a name to a judge. None stays None.
 
     Raises:
         ParameterError: It is none, or no model has that name.
     """
-    judge_or_model: object = given
-    if isinstance(given, str) and not _OURS.match(given):
-        judge_or_model = _infer_model(given)
+    judge_or_model: object = judge
+    if isinstance(judge, str) and not _OWN_JUDGE_PATTERN.match(judge):
+        judge_or_model = _infer_model(judge)
     return adapting.as_judge(judge_or_model, Model, PydanticAIModel)
 
 

@@ -129,11 +129,11 @@ class _FrameworkJudgedMetric(JudgedMetric, MetricWithLLM):  # pyright: ignore[re
         """Return a method that scores with the LLM of the current run: with the metric that has this LLM as judge."""
         metric_of_run = self._metric_of_run.get()
 
-        async def score_in_run(*values: Any, **named: Any) -> float:
+        async def score_in_run(*arguments: Any, **keywords: Any) -> float:
             # The call may run in another task, in which the variable has no value yet.
             metric = metric_of_run or self._metric_of_run.get()
             self._metric_of_run.set(metric)
-            return await score(*values, **named)
+            return await score(*arguments, **keywords)
 
         return score_in_run
 

@@ -38,9 +38,9 @@ _run: ContextVar[adapting.Run | None] = ContextVar("ctxmetrics_ragas_run", defau
 # Ragas' callbacks for what is being scored: its tracers and token counters.
 CALLBACKS: ContextVar[Any] = ContextVar("ctxmetrics_ragas_callbacks", default=None)
 # Fields that a sample of Ragas does not have.
-_NO_COLUMN = {"references", "stages", "searches"}
+_FIELDS_WITHOUT_COLUMN = {"references", "stages", "searches"}
 # The fields that are read from the messages of a conversation.
-_IN_MESSAGES = {"retrieved_contexts", "response"}
+_FIELDS_IN_MESSAGES = {"retrieved_contexts", "response"}
 # Attributes of Ragas' own metrics that do nothing here, each with what to write instead.
 _UNUSED = {
     **dict.fromkeys(
@@ -69,8 +69,8 @@ _UNUSED = {
 }
 
 
-def _traces(callbacks: Any) -> MutableMapping[str, Any]:
-    """Return what the tracer of an `evaluate()` holds, by run; empty outside of one."""
+def _get_traces(callbacks: Any) -> MutableMapping[str, Any]:
+    """Return the runs that the tracer of an `evaluate()` recorded, by their ids; empty outside of an `evaluate()`."""
     handlers = getattr(callbacks, "handlers", ())
     tracers = [handler for handler in handlers if isinstance(handler, RagasTracer)]
     return tracers[-1].traces if tracers else {}
@@ -82,7 +82,7 @@ def _record_score(score: Score, callbacks: Any) -> None:
     It is the object itself, as the replies in the traces of Ragas' own metrics are: most traces are never read, and plain data
     would take longer than scoring ids. So would LangChain's callbacks; the tracer is written to directly.
     """
-    traces = _traces(callbacks)
+    traces = _get_traces(callbacks)
     metric_run = traces.get(str(getattr(callbacks, "parent_run_id", None)))
     if metric_run is None:
         return
@@ -100,13 +100,13 @@ def _record_score(score: Score, callbacks: Any) -> None:
 
 def _name_evaluation(_: object) -> str | None:
     """Name the current `evaluate()` by the first run of its tracer; None outside of one."""
-    run_ids = iter(_traces(CALLBACKS.get()))
+    run_ids = iter(_get_traces(CALLBACKS.get()))
     return next(run_ids, None)
 
 
 def _name_row(sample: Any, callbacks: Any) -> str:
     """Name a row as Ragas does (``row 0``), and by its question: Ragas' samples have no id."""
-    traces = _traces(callbacks)
+    traces = _get_traces(callbacks)
     metric_run = traces.get(str(getattr(callbacks, "parent_run_id", None)))
     row_run = traces.get(str(getattr(metric_run, "parent_run_id", None)))
     name = "sample"
@@ -181,7 +181,10 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         for name in class_options.keys() & {"renamed", "judged_by"}:
             setattr(cls, name, class_options.pop(name))
         super().__init_subclass__(**class_options)
-        advice = {old: f"The framework's {old}= is {new} here." for old, new in cls.renamed.items()}
+        advice = {
+            ragas_name: f"The framework's {ragas_name}= is {our_name} here."
+            for ragas_name, our_name in cls.renamed.items()
+        }
         adapting.mark_unused(cls, advice)
 
     def __init__(
@@ -208,19 +211,22 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             self._wrap()  # raises if a package or a provider of events is missing
         self.name: str = name or adapting.rename(core, self.framework_name)
         self.allowed_values: Any = (0.0, core.convention_data.scale)
-        # As in Ragas' own metrics, the question is a column if the metric uses it, because code passes these columns on. A sample may
-        # lack the question.
-        question = {"user_input"} if "user_input" in core.uses else set()
+        single_turn_columns = {*core.requires}
+        if "user_input" in core.uses:
+            # As in Ragas' own metrics, the question is a column, because code passes these columns on. A sample may lack it.
+            single_turn_columns.add("user_input")
         self._required_columns = {
-            MetricType.SINGLE_TURN: {*core.requires, *question},
-            MetricType.MULTI_TURN: {"user_input", *core.requires} - _IN_MESSAGES,
+            MetricType.SINGLE_TURN: single_turn_columns,
+            MetricType.MULTI_TURN: {"user_input", *core.requires} - _FIELDS_IN_MESSAGES,
         }
 
     def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
         """Return the columns that a data set must have, or the columns that the metric reads."""
-        optional = {*self.core.uses} - _NO_COLUMN if with_optional else set()
+        columns = {*self.core.requires}
+        if with_optional:
+            columns |= {*self.core.uses} - _FIELDS_WITHOUT_COLUMN
         return {
-            MetricType.SINGLE_TURN.name: {*self.core.requires} | optional,
+            MetricType.SINGLE_TURN.name: columns,
             MetricType.MULTI_TURN.name: self._required_columns[MetricType.MULTI_TURN],
         }
 
@@ -243,8 +249,11 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
 
     def _describe_parameters(self) -> str:
         """Describe how the parameters of Ragas' own metric are written here."""
-        advice = "; ".join(f"the framework's {old}= is {new} here" for old, new in self.renamed.items())
-        return f"{advice or 'give parameters by name'}."
+        clauses = [
+            f"the framework's {ragas_name}= is {our_name} here"
+            for ragas_name, our_name in self.renamed.items()
+        ]
+        return f"{'; '.join(clauses) or 'give parameters by name'}."
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -296,7 +305,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         _run.set(adapting.Run(max_concurrency=workers, timeout=timeout, attempts=attempts))
 
     def _only_required_columns_single_turn(self, sample: SingleTurnSample) -> Any:
-        """Return the sample as a `Sample`, read once: Ragas' runner records it, and passes it to `_single_turn_ascore`."""
+        """Read a sample of Ragas as a `Sample`. Ragas' runner records it, and passes it to `_single_turn_ascore`."""
         try:
             return adapting.SampleWrapper(self.core, SCHEMA).read(sample)
         except SampleError:  # `_single_turn_ascore` reads the sample again and raises, so that the metric's trace shows it
@@ -379,18 +388,19 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         searches: Any = None,
         labels: Any = None,
         metadata: Any = None,
-        **others: Any,
+        **unknown_fields: Any,
     ) -> ContextResult:
-        """Score one sample, given by its fields: integrations read off the parameters what to pass.
+        """Score one sample, given by its fields. Integrations read in this signature which fields they may pass.
 
         Raises:
             MissingFieldError: A field that the metric needs is not there.
             UnknownFieldError: There is no such field; the message names the nearest one.
             SampleError: A field has the wrong type.
         """
-        sample = dict(locals()) | others  # all parameters
-        del sample["self"], sample["others"]
-        return ContextResult(await self._score(adapting.SampleWrapper.given(sample)))
+        sample_fields = dict(locals())  # the parameters by their names
+        del sample_fields["self"], sample_fields["unknown_fields"]
+        sample = adapting.SampleWrapper.build_sample({**sample_fields, **unknown_fields})
+        return ContextResult(await self._score(sample))
 
     async def abatch_score(
         self, inputs: list[dict[str, Any]], **options: Unpack[adapting.RunOptions]
@@ -439,7 +449,7 @@ adapting.mark_unused(RagasMetric, _UNUSED)
 
 
 def results(result: EvaluationResult) -> Results:
-    """Return what ``ragas.evaluate()`` returned as results of the core: samples, verdicts, evidence and usage.
+    """Convert what ``ragas.evaluate()`` returned to results of the core: samples, verdicts, evidence and usage.
 
     Raises:
         ParameterError: It holds no score of this package.

@@ -68,9 +68,14 @@ class RagasModel(adapting.ForeignModel):
             # Instructor's retries are off.
             self._instructor = copy(llm)
             self._instructor.model_args = {"max_retries": 0, **llm.model_args}
-        wrapped = [getattr(llm, key, None) for key in _ATTRIBUTES_OF_WRAPPED_LLM]
-        layers = [llm, *(layer for layer in wrapped if layer is not None)]
-        skip = () if getattr(llm, "bypass_temperature", False) else _ATTRIBUTES_SET_BY_WRAPPER
+        # The LLM, and the LLMs that it wraps. All their settings identify the model.
+        layers = [llm]
+        for attribute in _ATTRIBUTES_OF_WRAPPED_LLM:
+            wrapped_llm = getattr(llm, attribute, None)
+            if wrapped_llm is not None:
+                layers.append(wrapped_llm)
+        keeps_temperature = getattr(llm, "bypass_temperature", False)
+        skip = () if keeps_temperature else _ATTRIBUTES_SET_BY_WRAPPER
         super().__init__(llm, adapting.describe("ragas", layers, name=name, skip=skip))
 
     @adapting.reads_failures
@@ -122,6 +127,8 @@ class RagasModel(adapting.ForeignModel):
         """Report the call to Ragas' callbacks, which count tokens: an Instructor LLM does not call them."""
         counts = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
         output = {"token_usage": counts, "model_name": getattr(self.llm, "model", "")}
-        on_llm_start = getattr(CALLBACKS.get(), "on_llm_start", lambda *_: ())
-        for run in on_llm_start({"name": self.identity}, [text]):
-            run.on_llm_end(LLMResult(generations=[[Generation(text=reply)]], llm_output=output))
+        result = LLMResult(generations=[[Generation(text=reply)]], llm_output=output)
+        callbacks = CALLBACKS.get()
+        if hasattr(callbacks, "on_llm_start"):
+            for run in callbacks.on_llm_start({"name": self.identity}, [text]):
+                run.on_llm_end(result)

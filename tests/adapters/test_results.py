@@ -109,13 +109,13 @@ def mlflow(samples: Sequence[Sample], metrics: Sequence[Metric]) -> Results:
     from mlflow.genai import evaluate
 
     import ctxmetrics_mlflow as package
-    from ctxmetrics_mlflow.scorers import SCHEMA, _own_store
+    from ctxmetrics_mlflow.scorers import SCHEMA, _log_to_own_store
 
     rows: list[Any] = [SCHEMA.record(sample.to_dict()) for sample in samples]
     for number, row in enumerate(rows):
         row["inputs"]["number"] = number
     scorers: Any = [package.MetricScorer(metric) for metric in metrics]
-    with _own_store():
+    with _log_to_own_store():
         run = evaluate(data=rows, scorers=scorers)
     run.result_df = run.result_df.sort_values(
         "request", key=lambda column: column.map(lambda r: r["number"])

@@ -21,7 +21,7 @@ _LONGEST_CASE = 200
 def start_anew() -> None:
     """Forget what was judged, who was warned and which keys are known, as in a new process."""
     forget()
-    framework_run._remember_run.cache_clear()
+    framework_run._make_run_once.cache_clear()
     secrets._remembered_keys = {}
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ctxmetrics.errors import ParameterError
 
-_CALL = re.compile(
+# A call with its name and its parameters: ndcg@10, context_recall(top_k=5).
+_CALL_PATTERN = re.compile(
     r"""
     (?P<name>[\w@.-]+ (?:\ [\w@.-]+)*)     # ndcg@10; a name may have several words: Context Recall
     \s* (?: \( (?P<parameters>.*) \) )?    # (top_k=5, formula=ap)
@@ -23,18 +24,18 @@ def parse_call(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         ParameterError: A parameter is not written so.
     """
-    match = _CALL.match(text.strip())
+    match = _CALL_PATTERN.match(text.strip())
     if match is None:
         return text, {}
     parameters: dict[str, Any] = {}
-    for part in (match["parameters"] or "").split(","):
-        pair = part.strip()
-        if not pair:
+    for parameter_text in (match["parameters"] or "").split(","):
+        assignment = parameter_text.strip()
+        if not assignment:
             continue
-        key, equals, value = pair.partition("=")
+        name, equals, value = assignment.partition("=")
         if not equals:
-            raise ParameterError(f"{text!r}: {pair!r} is no parameter=value, such as top_k=5.")
-        parameters[key.strip()] = parse_value(value.strip())
+            raise ParameterError(f"{text!r}: {assignment!r} is no parameter=value, such as top_k=5.")
+        parameters[name.strip()] = parse_value(value.strip())
     return match["name"], parameters
 
 

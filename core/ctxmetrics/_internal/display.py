@@ -10,8 +10,9 @@ _HARMLESS_INVISIBLE = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join
     map(chr, range(0x2000, 0x200B))
 )
 
-# What makes a line of a log a command of GitHub's runner, which skips the spaces before it, or of Azure's.
-_COMMAND = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
+# The first character of a command to a CI system: "::error" of GitHub's runner, which skips the spaces before it, or
+# "##vso[task]" of Azure's. Group 1 is the spaces.
+_COMMAND_PATTERN = re.compile(r"^(\s*)(?::(?=:)|#(?=#(?:vso)?\[))", re.MULTILINE)
 
 
 def replace_invisible(text: str, keep: str = "") -> str:
@@ -27,21 +28,23 @@ def replace_invisible(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     keep += _ZERO_WIDTH_JOINERS
-    return "".join(
-        character if character.isprintable() or character in keep else "\ufffd" for character in text
-    )
+    characters = []
+    for character in text:
+        is_kept = character.isprintable() or character in keep
+        characters.append(character if is_kept else "\ufffd")
+    return "".join(characters)
 
 
 def replace_invisible_on_page(text: str) -> str:
-    """Return a text for an element of a page: as `replace_invisible`, with line ends and the spaces that ordinary pages have."""
+    """Replace invisible characters in a text for a page. Line ends stay, and the special spaces of ordinary pages."""
     return replace_invisible(text.replace("\r\n", "\n"), keep=_HARMLESS_INVISIBLE)
 
 
 def without_commands(text: str) -> str:
-    """Return a text that is no command to a CI system: what begins one gets the replacement character."""
-    return _COMMAND.sub("\\1\ufffd", text)
+    """Return a text without commands to a CI system. The first character of a command becomes the replacement character."""
+    return _COMMAND_PATTERN.sub("\\1\ufffd", text)
 
 
-def to_letters(name: str) -> str:
-    """Return a name without case and separators."""
+def to_plain_name(name: str) -> str:
+    """Return a name without case and separators: ``Context-Recall`` becomes ``contextrecall``."""
     return re.sub(r"[\W_]", "", name.lower())

@@ -50,10 +50,13 @@ def freeze(data: dict[str, Any]) -> FrozenDict:
 
 
 class Frozen:
-    """Declares at the type of a mapping that pydantic, which this module does not load, is to `freeze` what it read."""
+    """Tells pydantic, in the annotation of a mapping, to `freeze` the mapping: ``Annotated[Mapping[str, int], Frozen()]``.
+
+    This module does not load pydantic.
+    """
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Return what checks the mapping and freezes it."""
+        """Return pydantic's schema: check the mapping, then freeze it."""
         return {
             "type": "function-after",
             "function": {"type": "no-info", "function": freeze},
@@ -62,26 +65,26 @@ class Frozen:
 
 
 class Bounds:
-    """Declares at the type of a number the limits that pydantic is to check.
+    """Tells pydantic, in the annotation of a number, which limits to check: ``Annotated[int, Bounds(ge=0)]``.
 
     Args:
-        limits: Such as ``ge=0``: the names of pydantic.
+        limits: The limits, under pydantic's names.
     """
 
     def __init__(self, **limits: float) -> None:
         self._limits = limits
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
-        """Return what checks the number and its limits."""
+        """Return pydantic's schema: check the number and its limits."""
         return {**handler(source), **self._limits}
 
 
-# Types that are plain data already.
-_ATOMS = frozenset({str, int, float, bool, type(None)})
+# The types of JSON data that holds no other data.
+_SCALAR_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
 class Plain:
-    """A dataclass that becomes plain data field by field."""
+    """A dataclass with a `to_dict` that turns each field into JSON-ready data."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -92,20 +95,21 @@ class Plain:
 
 
 def fields_to_json_data(item: object, names: Iterable[str]) -> dict[str, Any]:
-    """Return some attributes as plain JSON-ready data; most are, and no function is called for those."""
+    """Return some attributes of an object as JSON-ready data."""
     data: dict[str, Any] = {}
     for name in names:
         value = getattr(item, name)
-        data[name] = value if type(value) in _ATOMS else to_json_data(value)
+        # Most values are scalars: to call no function for them saves time.
+        data[name] = value if type(value) in _SCALAR_TYPES else to_json_data(value)
     return data
 
 
 def to_json_data(value: Any) -> Any:
     """Turn mappings, tuples and objects with ``to_dict`` into JSON-ready data."""
-    if type(value) in _ATOMS:
+    if type(value) in _SCALAR_TYPES:
         return value
     if isinstance(value, (list, tuple)):
-        return [item if type(item) in _ATOMS else to_json_data(item) for item in value]
+        return [item if type(item) in _SCALAR_TYPES else to_json_data(item) for item in value]
     if isinstance(value, Plain):
         return value.to_dict()
     if hasattr(value, "to_dict"):

@@ -59,5 +59,5 @@ class _MovedModules:
 
 
 def install() -> None:
-    """Let Python find the former names, before an empty folder that an earlier checkout left."""
+    """Let Python find modules by their former names. This comes first: an earlier checkout may have left empty folders."""
     sys.meta_path.insert(0, _MovedModules())

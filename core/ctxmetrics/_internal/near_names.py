@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
-from ctxmetrics._internal.display import to_letters
+from ctxmetrics._internal.display import to_plain_name
 
 # How alike two names are at least, from 0 to 1, where one may be the other misspelt.
 _MIN_SIMILARITY = 0.75
@@ -16,13 +17,13 @@ _MAX_FILES_SEARCHED = 10_000
 
 
 def find_near(name: str, names: Iterable[str]) -> str | None:
-    """Find the name that another one is nearest to, case and separators aside; None if none is near."""
-    by_letters: dict[str, str] = {}
-    for item in names:
-        by_letters.setdefault(to_letters(item) or item, item)
-    letters = to_letters(name) or name
-    matches = difflib.get_close_matches(letters, by_letters, n=1, cutoff=_MIN_SIMILARITY)
-    return by_letters[matches[0]] if matches else None
+    """Find the name of which another name is probably a misspelling; None if none is near. Case and separators do not count."""
+    names_by_plain_name: dict[str, str] = {}
+    for candidate in names:
+        names_by_plain_name.setdefault(to_plain_name(candidate) or candidate, candidate)
+    plain_name = to_plain_name(name) or name
+    matches = difflib.get_close_matches(plain_name, names_by_plain_name, n=1, cutoff=_MIN_SIMILARITY)
+    return names_by_plain_name[matches[0]] if matches else None
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
@@ -33,15 +34,15 @@ def suggest(name: str, names: Iterable[str]) -> str:
 
 def suggest_file(path: str | os.PathLike[str]) -> str:
     """Write the sentence about a file that is not there: the nearest name beside it, else that the path is to be checked."""
-    asked = Path(path)
-    names: dict[str, str] = {}
+    missing_file = Path(path)
+    file_names: dict[str, str] = {}  # by the name without its ending
     try:
-        with os.scandir(asked.parent) as entries:
-            for entry, _ in zip(entries, range(_MAX_FILES_SEARCHED), strict=False):
-                names.setdefault(Path(entry.name).stem, entry.name)
+        with os.scandir(missing_file.parent) as entries:
+            for entry in islice(entries, _MAX_FILES_SEARCHED):
+                file_names.setdefault(Path(entry.name).stem, entry.name)
     except OSError:
-        names.clear()
-    near = find_near(asked.stem, sorted(names))
-    if near is None or asked.exists():
+        file_names.clear()
+    near = find_near(missing_file.stem, sorted(file_names))
+    if near is None or missing_file.exists():
         return " Check the path."
-    return f" Did you mean '{asked.with_name(names[near])}'?"
+    return f" Did you mean '{missing_file.with_name(file_names[near])}'?"

@@ -1,6 +1,6 @@
 """Keys, masked in the texts of servers, clients and models before these are stored or shown.
 
-Every message that is made of such a text goes through `safe_text` or `masked`. Both know the keys of all models of the
+Every message that is made of such a text goes through `safe_text` or `mask_keys`. Both know the keys of all models of the
 process: `OpenAIModel` adds its own, `remember_api_keys` finds those that other libraries' clients hold.
 """
 
@@ -26,13 +26,24 @@ from ctxmetrics._internal.display import replace_invisible
 _MAX_MESSAGE_CHARACTERS = 300
 # The maximum number of characters of an error's text that are read.
 _MAX_CHARACTERS_READ = 20_000
-# A key after a word that announces it, such as "api_key=", or a text that begins like a key.
-_KEY_PATTERNS = re.compile(
-    r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]{8})|\bapi[-_ ]?key['\"]?\s*[:=]\s*['\"]?"
-    r"|\bauthorization['\"]?\s*[:=]\s*['\"]?(?:(?:bearer|basic)\s+)?)[^\s'\",}]+"
-    r"|\b(?:sk|pk|rk|gsk|hf|xai)[-_][A-Za-z0-9_\-*]{6,}"
+# What is probably a key. Group 1 is the word before the key, which stays.
+_KEY_PATTERN = re.compile(
+    r"""
+    (
+        \b bearer \s+                                                         # Bearer abc123
+      | \b basic \s+ (?=[A-Za-z0-9+/]{8})                                     # Basic dXNlcjpw
+      | \b api[-_\ ]?key ['"]? \s* [:=] \s* ['"]?                             # "api_key": "abc123
+      | \b authorization ['"]? \s* [:=] \s* ['"]? (?: (?:bearer|basic) \s+ )? # Authorization: Bearer abc123
+    )
+    [^\s'",}]+
+    | \b (?:sk|pk|rk|gsk|hf|xai) [-_] [A-Za-z0-9_\-*]{6,}                     # sk-abc123
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
-_LONG_KEY = re.compile(r"(?i)\b(?:sk|pk|rk|gsk|hf|xai)[-_](?=[^\s/@]*\d)[A-Za-z0-9_\-*]{16,}")
+# A word that can only be a key, also as a part of a model's name: it is long and has a digit, such as sk-proj-4f9a8b7c6d5e4f3a.
+_LONG_KEY_PATTERN = re.compile(
+    r"\b (?:sk|pk|rk|gsk|hf|xai) [-_] (?=[^\s/@]*\d) [A-Za-z0-9_\-*]{16,}", re.IGNORECASE | re.VERBOSE
+)
 # A window is a part of a key of this many characters. Wherever a text has one, it is masked.
 _WINDOW_LENGTH = 8
 # A key that is shorter than a window is masked as a whole word, if it has at least so many characters.
@@ -40,21 +51,31 @@ _MIN_KEY_CHARACTERS = 4
 # The maximum number of keys that are remembered.
 _MAX_KEYS_REMEMBERED = 256
 # A character as a URL, JSON, Python or HTML writes it.
-_ESCAPE = re.compile(
-    r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[!-/:-@\[-`{-~]"
-    r"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos|sol|plus|equals);"
+_ESCAPE_PATTERN = re.compile(
+    r"""
+    %[0-9A-Fa-f]{2}                                   # %2F in a URL
+    | \\u[0-9A-Fa-f]{4}                               # \u002f in JSON
+    | \\x[0-9A-Fa-f]{2}                               # \x2f in Python
+    | \\[!-/:-@\[-`{-~]                               # \/ in JSON: a backslash before a sign
+    | &\#[0-9]{1,7};                                  # &#47; in HTML
+    | &\#[xX][0-9A-Fa-f]{1,6};                        # &#x2f; in HTML
+    | &(?:amp|lt|gt|quot|apos|sol|plus|equals);       # &sol; in HTML
+    """,
+    re.VERBOSE,
 )
 # How often a text may be escaped: a JSON error inside a JSON string inside a URL.
 _MAX_UNESCAPINGS = 3
-# Environment variables that hold a key.
-_VARIABLE_NAME_OF_KEY = re.compile(
+# The name of an environment variable that holds a key: OPENAI_API_KEY, HF_TOKEN.
+_KEY_VARIABLE_PATTERN = re.compile(
     r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE
 )
-# Names of attributes, entries and headers that hold a key: api_key, x-api-key, access_token.
-_ATTRIBUTE_NAME_OF_KEY = re.compile(
-    r"api[-_]?key|access[-_]?key|subscription[-_]?key|secret|passw|credential|authorization"
-    r"|(?:^|auth|access|session|bearer|ad|api|id|security|refresh|hf)[-_]?token$",
-    re.IGNORECASE,
+# The name of an attribute, entry or header that holds a key: api_key, x-api-key, access_token.
+_KEY_ATTRIBUTE_PATTERN = re.compile(
+    r"""
+    api[-_]?key | access[-_]?key | subscription[-_]?key | secret | passw | credential | authorization
+    | (?: ^ | auth | access | session | bearer | ad | api | id | security | refresh | hf ) [-_]? token $
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 # Limits of the search for keys in the objects of other libraries: objects, and entries of one object.
 _MAX_OBJECTS_SEARCHED = 3000
@@ -82,22 +103,28 @@ def safe_text(error: object) -> str:
     text = str(error)
     is_cut = len(text) > _MAX_CHARACTERS_READ
     line = " ".join(text[:_MAX_CHARACTERS_READ].split())
-    without_keys = _KEY_PATTERNS.sub(lambda match: f"{match.group(1) or ''}[key]", mask_keys(line))
+    without_keys = _KEY_PATTERN.sub(_mask_match, mask_keys(line))
     message = replace_invisible(without_keys)
     if is_cut or len(message) > _MAX_MESSAGE_CHARACTERS:
         return f"{message[: _MAX_MESSAGE_CHARACTERS - 1]}…"
     return message
 
 
+def _mask_match(match: re.Match[str]) -> str:
+    """Return a match of `_KEY_PATTERN` without the key: ``Bearer [key]``."""
+    word_before_key = match.group(1) or ""
+    return f"{word_before_key}[key]"
+
+
 def looks_like_key(text: str) -> bool:
-    """Whether a text holds a word that begins like a key, or a key that this process knows."""
+    """Return whether a text holds a word that begins like a key, or a key that this process knows."""
     _remember_environment()
-    return _KEY_PATTERNS.search(text) is not None or mask_keys(text) != text
+    return _KEY_PATTERN.search(text) is not None or mask_keys(text) != text
 
 
 def is_name_of_key(name: str) -> bool:
-    """Whether an attribute or entry of this name holds a key."""
-    return _ATTRIBUTE_NAME_OF_KEY.search(name) is not None
+    """Return whether an attribute or entry of this name holds a key: ``api_key``."""
+    return _KEY_ATTRIBUTE_PATTERN.search(name) is not None
 
 
 def hide_keys(name: str) -> str:
@@ -105,7 +132,7 @@ def hide_keys(name: str) -> str:
 
     A short word that begins like a key stays: there are models with such names.
     """
-    return mask_keys(_LONG_KEY.sub("[key]", name))
+    return mask_keys(_LONG_KEY_PATTERN.sub("[key]", name))
 
 
 def mask_keys(text: str) -> str:
@@ -145,7 +172,7 @@ def remember_key(key: str | None) -> None:
 
 
 def _is_short_key(word: str) -> bool:
-    """Whether a word of few characters is a key, and not a word such as ``EMPTY`` that a local server takes for one."""
+    """Return whether a short word is a key, and not a word such as ``EMPTY`` that a local server takes for one."""
     return len(word) >= _MIN_KEY_CHARACTERS and any(character.isdigit() for character in word)
 
 
@@ -202,11 +229,11 @@ def mask_logs_of(package: str) -> None:
     """
     for name in tuple(logging.root.manager.loggerDict):
         if name == package or name.startswith(f"{package}."):
-            logging.getLogger(name).addFilter(_masked_record)
+            logging.getLogger(name).addFilter(_mask_record)
 
 
-def _masked_record(record: logging.LogRecord) -> bool:
-    """Mask the keys in a log record; the record is always logged."""
+def _mask_record(record: logging.LogRecord) -> bool:
+    """Mask the keys in a log record. Return True, which lets the record be logged."""
     with suppress(TypeError, ValueError):  # the arguments do not fit the message; the handler says so
         message = record.getMessage()
         masked_message = mask_keys(message)
@@ -225,7 +252,7 @@ def _masked_record(record: logging.LogRecord) -> bool:
 def _remember_environment() -> None:
     """Remember the keys in environment variables, so that they are masked."""
     for name in tuple(os.environ):
-        if _VARIABLE_NAME_OF_KEY.search(name):
+        if _KEY_VARIABLE_PATTERN.search(name):
             # Another thread may delete the variable meanwhile.
             remember_key(os.environ.get(name, "").strip())
 
@@ -270,7 +297,7 @@ def _mask_windows(text: str, windows: frozenset[str]) -> str:
             for start in range(len(unescaped) - _WINDOW_LENGTH + 1)
             if unescaped[start : start + _WINDOW_LENGTH] in windows
         ]
-        escapes = list(_ESCAPE.finditer(unescaped))
+        escapes = list(_ESCAPE_PATTERN.finditer(unescaped))
         if not escapes:
             break
         new_origins: list[int] = []
@@ -280,7 +307,7 @@ def _mask_windows(text: str, windows: frozenset[str]) -> str:
             new_origins += [*origins[end : escape.start()], origins[escape.start()]]
             end = escape.end()
         origins = [*new_origins, *origins[end:]]
-        unescaped = _ESCAPE.sub(_unescape, unescaped)
+        unescaped = _ESCAPE_PATTERN.sub(_unescape, unescaped)
     return _mask_spans(text, masked_spans)
 
 

@@ -17,13 +17,19 @@ def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def wrap(text: str, indent: str = "", rest: str = "  ") -> list[str]:
-    """Break a text into lines of at most `WIDTH` characters; those after the first are indented by ``rest`` more."""
+def wrap(text: str, indent: str = "", hanging_indent: str = "  ") -> list[str]:
+    """Break a text into lines of at most `WIDTH` characters.
+
+    Args:
+        text: The text.
+        indent: What stands before each line.
+        hanging_indent: What also stands before each line but the first.
+    """
     return textwrap.wrap(
         text,
         WIDTH,
         initial_indent=indent,
-        subsequent_indent=" " * len(indent) + rest,
+        subsequent_indent=" " * len(indent) + hanging_indent,
         break_on_hyphens=False,
     )
 
@@ -37,5 +43,5 @@ def draw_bar(share: float | None) -> str:
 
 
 def bar_fits(width: int) -> bool:
-    """Whether a bar has room beside lines of this width."""
+    """Return whether a bar has room beside lines of this width."""
     return width + 2 + _BAR_WIDTH <= WIDTH

@@ -46,17 +46,19 @@ class FrameworkRun:
             return
         with _lock:
             labels.add(sample)
-            notes = labels.notes(by_words=False) if labels.samples in _SAMPLE_COUNTS_AT_CHECKS else ()
+            notes: tuple[str, ...] = ()
+            if labels.samples in _SAMPLE_COUNTS_AT_CHECKS:
+                notes = labels.describe(embedded_judge=False)
             if notes or labels.samples == _SAMPLE_COUNTS_AT_CHECKS[-1]:  # enough is known
                 self._labels[metric.name] = None
         for note in notes:
             _log.warning("labels so far, %s: %s", metric.name, note)
 
     def may_go_on(self, error: Exception, record: Any) -> bool:
-        """Whether a run continues although no request about a record could be built.
+        """Return whether a run continues although no request about a record could be built.
 
-        The first such record may be the cause of the error itself: the run continues. If a second record has the same error,
-        the records are not the cause: the run ends.
+        The first record with this error may cause it itself, so the run continues. If a second record has the error, too, the
+        records are not the cause, and the run ends.
         """
         if not (self.has_name and isinstance(error, RequestError)):
             return False
@@ -87,10 +89,10 @@ class FrameworkRun:
 def get_framework_run(package: str, name: str | None) -> FrameworkRun:
     """Return an adapter's run by its name; for None, the run of all records whose run the framework does not show."""
     with _lock:
-        return _remember_run(package, name)
+        return _make_run_once(package, name)
 
 
 @lru_cache(maxsize=256)
-def _remember_run(_package: str, name: str | None) -> FrameworkRun:
-    """Make a run once for each package and name."""
+def _make_run_once(_package: str, name: str | None) -> FrameworkRun:
+    """Make a run, once for each package and name."""
     return FrameworkRun(has_name=name is not None)

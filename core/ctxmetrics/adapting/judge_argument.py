@@ -7,9 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from ctxmetrics._internal.version import __version__
-from ctxmetrics.errors import (
-    ParameterError,
-)
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.judge_names import read_judge
@@ -55,8 +53,12 @@ def as_judge(
 
 
 def judge_by_llm(llm: Any, wrap: Callable[[Any], Model]) -> Judge | None:
-    """Coerce another library's model to a judge. For a judge, ``wrap`` raises the error that says which parameter takes it."""
-    return as_judge(wrap(llm) if isinstance(llm, Judge) else llm, object, wrap)
+    """Coerce another library's model, given as ``llm=``, to a judge.
+
+    A judge is no model: ``wrap`` raises the error that says which parameter takes a judge.
+    """
+    model = wrap(llm) if isinstance(llm, Judge) else llm
+    return as_judge(model, object, wrap)
 
 
 def label_judge(judge: Judge) -> str:
@@ -67,5 +69,6 @@ def label_judge(judge: Judge) -> str:
 
 def judging_llm(metric: Metric, wrap: type[ForeignModel]) -> Any:
     """Return the other library's model that judges a metric, as the user gave it; None if no such model does."""
-    model = getattr(getattr(metric, "judge", None), "model", None)
+    judge = getattr(metric, "judge", None)
+    model = getattr(judge, "model", None)
     return getattr(model, "llm", None) if isinstance(model, wrap) else None

@@ -24,13 +24,13 @@ def append_score(text: str, score: Score) -> str:
 def find_score(text: str | None) -> dict[str, Any] | None:
     """Return the score that `append_score` appended to a text; None without one.
 
-    Metrics that are not ours write texts too: what follows the mark in such a text may be no score.
+    Metrics that are not ours write texts, too: what follows the prefix in such a text may be no score.
     """
-    _, mark, line = (text or "").rpartition(f"\n{_SCORE_LINE_PREFIX}")
-    if not mark:
+    _, prefix, encoded = (text or "").rpartition(f"\n{_SCORE_LINE_PREFIX}")
+    if not prefix:
         return None
     try:
-        score = json.loads(b64decode(line, validate=True))
+        score = json.loads(b64decode(encoded, validate=True))
     except ValueError:
         return None
     return score if isinstance(score, dict) else None

@@ -61,7 +61,7 @@ class WrapperParams(CoreParams, KeyParams, total=False):
 
 
 class _LoadedClass:
-    """A metric's class that loads on first use, by its public name."""
+    """A class attribute that is the class of a metric. The class is loaded when the attribute is first read."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -147,7 +147,10 @@ class MetricClasses(Generic[_Class]):
         attributes = {"__module__": self._package, "__doc__": f"`ctxmetrics.{core_name}`: {summary}"}
         # As if the adapter's module had: `class NAME(BASE, core=CORE):` with these attributes.
         made_class: type[_Class] = new_class(
-            name, (self._base,), {"core": core}, lambda body: body.update(attributes)
+            name,
+            bases=(self._base,),
+            kwds={"core": core},
+            exec_body=lambda class_body: class_body.update(attributes),
         )
         # If two threads ask at once, both get the class of the first.
         module_attributes = vars(import_module(self._package))
@@ -199,16 +202,21 @@ class Unused(property):
 
 
 def mark_unused(metric: type, advice: Mapping[str, str]) -> None:
-    """Mark attributes and methods of a class as `Unused`; ``advice`` says by the name of each what to write instead."""
+    """Mark attributes and methods of a class as `Unused`.
+
+    Args:
+        metric: The class.
+        advice: For the name of each such attribute, what to write instead.
+    """
     for name, instead in advice.items():
-        refuse = partial(_refuse, f"{name} would do nothing here. {instead}")
-        setattr(metric, name, Unused(refuse, refuse))
+        refuse = partial(_refuse_unused, f"{name} would do nothing here. {instead}")
+        setattr(metric, name, Unused(fget=refuse, fset=refuse))
 
 
-def _refuse(problem: str, metric: object, _: object = None) -> Never:
+def _refuse_unused(problem: str, metric: object, _new_value: object = None) -> Never:
     """Raise the error of an unused attribute that is read or set."""
-    kind = metric if isinstance(metric, type) else type(metric)
-    raise UnusedError(f"{kind.__name__}: {problem}")
+    metric_class = metric if isinstance(metric, type) else type(metric)
+    raise UnusedError(f"{metric_class.__name__}: {problem}")
 
 
 def check_unused(metric: type, names: Iterable[str]) -> None:

@@ -21,11 +21,14 @@ def check_texts(values: Mapping[str, Any], picture: re.Pattern[str]) -> None:
     Raises:
         NotTextError: A text holds the placeholder.
     """
-    for place, value in values.items():
+    for name, value in values.items():
         is_list = isinstance(value, list)
-        for number, item in enumerate(value if is_list else [value], 1):
-            text = text_of(item)
+        documents = value if is_list else [value]
+        for number, document in enumerate(documents, 1):
+            text = text_of(document)
             match = picture.search(text) if isinstance(text, str) else None
             if match is not None:
-                where = f"field '{place}'" + (f", item {number}" if is_list else "")
-                raise NotTextError(f"{where} {refusal(match.group())}")
+                place = f"field '{name}'"
+                if is_list:
+                    place += f", item {number}"
+                raise NotTextError(f"{place} {refusal(match.group())}")

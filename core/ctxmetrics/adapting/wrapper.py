@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.judging import JudgedMetric
 
-# The parameters that say under which key of a record a field is found; all others are the metric's own.
-_KEYS = KeyParams.__optional_keys__
+# The parameters that say under which key of a record a field is found, such as ``reference_key``; all others are the metric's.
+_KEY_PARAMETERS = KeyParams.__optional_keys__
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class Wrapper:
         keys: dict[str, Any] = {}
         parameters: dict[str, Any] = {}
         for name, value in params.items():
-            if name in _KEYS:
+            if name in _KEY_PARAMETERS:
                 keys[name] = value
             else:
                 parameters[name] = value
-        built = build_metric(metric, parameters, suggestions=_KEYS, **settings)
-        return cls.of(built, None, keys, schema, telemetry=telemetry)
+        built_metric = build_metric(metric, parameters, suggestions=_KEY_PARAMETERS, **settings)
+        return cls.of(built_metric, None, keys, schema, telemetry=telemetry)
 
     @property
     def judge(self) -> Judge | None:
@@ -156,7 +156,7 @@ class Wrapper:
                 run.check_labels(self.metric, sample)
                 score = await self.metric.ascore(sample)
         except Exception as error:  # noqa: BLE001 - it is raised again, or the score says it
-            score = self.failed(error, strict=strict and not run.may_go_on(error, record))
+            score = self.score_failure(error, strict=strict and not run.may_go_on(error, record))
         run.warn_of_embedded_judge(self.metric, self.schema, score)
         self._send(score, sample)
         return score
@@ -171,7 +171,7 @@ class Wrapper:
                 run.check_labels(self.metric, sample)
                 score = self.metric.score(sample)
         except Exception as error:  # noqa: BLE001 - it is raised again, or the score says it
-            score = self.failed(error, strict=strict and not run.may_go_on(error, record))
+            score = self.score_failure(error, strict=strict and not run.may_go_on(error, record))
         run.warn_of_embedded_judge(self.metric, self.schema, score)
         self._send(score, sample)
         return score
@@ -183,10 +183,10 @@ class Wrapper:
 
     @staticmethod
     def _open_telemetry() -> Any:
-        """Return what sends events; raise if a package or a provider is missing."""
+        """Open the sender of events; see `ctxmetrics.scores.telemetry.open_telemetry`."""
         from ctxmetrics.scores.telemetry import open_telemetry
 
-        return open_telemetry(True)
+        return open_telemetry(telemetry=True)
 
     def _breaker_scope(self, run: FrameworkRun) -> AbstractContextManager[object]:
         """Let the framework's run know for itself whether a judge is down; see `breaker_scope`."""
@@ -199,7 +199,7 @@ class Wrapper:
         name = self.schema.evaluation(record) if self.schema.evaluation else None
         return get_framework_run(self.schema.package, name)
 
-    def failed(self, error: BaseException, *, strict: bool = False) -> Score:
+    def score_failure(self, error: BaseException, *, strict: bool = False) -> Score:
         """Return the score of a record that could not be scored: no value, and the failure as its reason.
 
         Raises:
@@ -227,8 +227,8 @@ class SampleWrapper(Wrapper):
         return Sample(**{name: getattr(record, name, None) for name in names})
 
     @staticmethod
-    def given(record: Mapping[str, Any], where: str = "Sample") -> Sample:
-        """Return the sample of a mapping of fields that was written in Python, where an unknown field is an error.
+    def build_sample(record: Mapping[str, Any], where: str = "Sample") -> Sample:
+        """Build a sample from a mapping of fields. An unknown field is an error, because a person wrote the mapping.
 
         Raises:
             UnknownFieldError: There is no such field; the message names the nearest one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.ranks import check_verdicts, divide, share, top
+from ctxmetrics.formulas.ranks import check_verdicts, divide, share, take_first
 
 _ROUNDING_TOLERANCE = 1e-12
 
@@ -30,7 +30,7 @@ def supported_units(matrix: Sequence[Sequence[bool]], k: int | None = None) -> t
     >>> supported_units([[True, False], [False, True], [False, False]], k=1)
     (True, False, False)
     """
-    return tuple(True in top(row, k) for row in _check_matrix(matrix))
+    return tuple(True in take_first(row, k) for row in _check_matrix(matrix))
 
 
 def attribution_recall(matrix: Sequence[Sequence[bool]], k: int | None = None) -> float | None:
@@ -121,13 +121,14 @@ def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
     >>> redundant_contexts([[True, True, False], [False, False, False]])
     (1,)
     """
-    covered: set[int] = set()
+    units_supported_above: set[int] = set()
     redundant: list[int] = []
-    for context, column in enumerate(zip(*_check_matrix(matrix), strict=True)):
-        units = {unit for unit, supported in enumerate(column) if supported}
-        if units and units <= covered:
+    columns = zip(*_check_matrix(matrix), strict=True)
+    for context, column in enumerate(columns):
+        units = {unit for unit, is_supported in enumerate(column) if is_supported}
+        if units and units <= units_supported_above:
             redundant.append(context)
-        covered |= units
+        units_supported_above |= units
     return tuple(redundant)
 
 
@@ -173,7 +174,8 @@ def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
     >>> unused_contexts([[True, False, False], [True, True, False]])
     (2,)
     """
-    return tuple(context for context, useful in enumerate(useful_contexts(matrix)) if not useful)
+    are_useful = useful_contexts(matrix)
+    return tuple(context for context, is_useful in enumerate(are_useful) if not is_useful)
 
 
 def smallest_k(recalls: Sequence[float], keep: float) -> int | None:

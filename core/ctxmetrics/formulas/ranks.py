@@ -49,9 +49,10 @@ def share(verdicts: Sequence[bool]) -> float | None:
     None
     """
     # In a list of booleans it is enough to count, which takes a third of the time.
-    holds_only_booleans = type(verdicts) is list and verdicts.count(True) + verdicts.count(
-        False
-    ) == len(verdicts)
+    holds_only_booleans = False
+    if type(verdicts) is list:
+        boolean_count = verdicts.count(True) + verdicts.count(False)
+        holds_only_booleans = boolean_count == len(verdicts)
     if not holds_only_booleans:
         verdicts = check_verdicts(verdicts, "verdicts")
     return verdicts.count(True) / len(verdicts) if verdicts else None
@@ -161,9 +162,8 @@ def average_precision(
     if not checked:
         return None
     hits = 0
-    sum_of_precisions = (
-        0.0  # precision@rank over the relevant ranks, added up plainly and in rank order
-    )
+    # The precision at each relevant rank is added in rank order, so that all Python versions round alike.
+    sum_of_precisions = 0.0
     for rank, is_relevant in enumerate(checked, start=1):
         if is_relevant:
             hits += 1
@@ -292,17 +292,17 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
             "gains holds more relevance than ideal: list every relevant context in ideal, "
             "and give the repetition of a context the gain 0"
         )
-    ideal_sum = _discounted_sum(top(ideal_gains, k))
+    ideal_sum = _sum_discounted(take_first(ideal_gains, k))
     if ideal_sum == math.inf:
         raise ParameterError("the gains are too large to add up: write smaller relevance grades")
     if not ideal_sum:
         return None
     # With nearly equal gains, rounding may put the last bit of the best order below that of another.
-    return min(1.0, _discounted_sum(top(retrieved, k)) / ideal_sum)
+    return min(1.0, _sum_discounted(take_first(retrieved, k)) / ideal_sum)
 
 
-def _discounted_sum(gains: list[float]) -> float:
-    """Return DCG: the sum of the gains, each divided by log2(rank + 1)."""
+def _sum_discounted(gains: list[float]) -> float:
+    """Compute DCG: the sum of the gains, each divided by log2(rank + 1)."""
     total = 0.0
     for rank, gain in enumerate(gains, start=1):
         if gain:
@@ -318,8 +318,8 @@ def _check_gains(gains: Sequence[float], name: str) -> list[float]:
     return [_check_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
 
 
-def top(ranked: list[_T], k: int | None) -> list[_T]:
-    """Return the first k of a list; None takes all."""
+def take_first(ranked: list[_T], k: int | None) -> list[_T]:
+    """Return the first k elements of a list; all if k is None."""
     return ranked if k is None else ranked[: _check_k(k)]
 
 
@@ -342,7 +342,7 @@ def _check_not_negative(value: float, name: str) -> float:
 
 
 def check_verdicts(values: Sequence[bool], name: str) -> list[bool]:
-    """Check that every value is a verdict; what equals a boolean, such as 0 and 1, becomes one."""
+    """Check that every value is a verdict, and return them as booleans: 0 and 1, or NumPy's booleans, become booleans."""
     if _BOOLEAN.issuperset(map(type, values)):  # the usual case
         return [*values]
     for index, value in enumerate(values):

@@ -34,8 +34,8 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
     0.5
     """
     reference_union = merged_spans(reference)
-    common = _common(reference_union, merged_spans(retrieved))
-    return divide(_length(common), _length(reference_union))
+    common = _intersect(reference_union, merged_spans(retrieved))
+    return divide(_count_characters(common), _count_characters(reference_union))
 
 
 def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
@@ -60,7 +60,7 @@ def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> floa
     >>> span_precision([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
     0.25
     """
-    return divide(_length(common_spans(reference, retrieved)), _length(retrieved))
+    return divide(_count_characters(common_spans(reference, retrieved)), _count_characters(retrieved))
 
 
 def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
@@ -86,8 +86,8 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
     0.2
     """
     reference_union = merged_spans(reference)
-    common = _length(_common(reference_union, merged_spans(retrieved)))
-    return divide(common, _length(retrieved) + _length(reference_union) - common)
+    common = _count_characters(_intersect(reference_union, merged_spans(retrieved)))
+    return divide(common, _count_characters(retrieved) + _count_characters(reference_union) - common)
 
 
 def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tuple[bool, ...]:
@@ -113,7 +113,7 @@ def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tu
     union = merged_spans(by)
     verdicts = []
     for span in _check_spans(spans):
-        covered_characters = _length(_common([span], union))
+        covered_characters = _count_characters(_intersect([span], union))
         verdicts.append(_has_share(covered_characters, span, least))
     return tuple(verdicts)
 
@@ -143,10 +143,10 @@ def relevant_spans(
     >>> relevant_spans([("a", 0, 100), ("a", 8, 12), ("a", 9, 12)], [("a", 0, 10)], 0.5)
     (True, True, False)
     """
-    filled = covered_spans(retrieved, reference, least)
+    are_reference_text = covered_spans(retrieved, reference, least)
     verdicts = []
-    for span, is_filled in zip(retrieved, filled, strict=True):
-        verdicts.append(is_filled or _holds_share_of_any(span, reference, least))
+    for span, is_reference_text in zip(retrieved, are_reference_text, strict=True):
+        verdicts.append(is_reference_text or _holds_share_of_any(span, reference, least))
     return tuple(verdicts)
 
 
@@ -156,7 +156,7 @@ def _holds_share_of_any(span: Span, reference: Sequence[Span], min_share: float)
         common_part = common_span(span, reference_span)
         if common_part is None:
             continue
-        if _has_share(_length([common_part]), reference_span, min_share):
+        if _has_share(_count_characters([common_part]), reference_span, min_share):
             return True
     return False
 
@@ -175,11 +175,12 @@ def merged_spans(spans: Sequence[Span]) -> list[Span]:
     """
     merged: list[Span] = []
     for source, start, end in sorted(_check_spans(spans)):
-        last_source, last_start, last_end = merged[-1] if merged else ("", 0, -1)
-        if source == last_source and start <= last_end:
-            merged[-1] = (source, last_start, max(end, last_end))
-        else:
-            merged.append((source, start, end))
+        if merged:
+            last_source, last_start, last_end = merged[-1]
+            if source == last_source and start <= last_end:
+                merged[-1] = (source, last_start, max(end, last_end))
+                continue
+        merged.append((source, start, end))
     return merged
 
 
@@ -196,7 +197,7 @@ def common_spans(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
     >>> common_spans([("a", 0, 10)], [("a", 8, 20), ("a", 2, 4), ("b", 0, 9)])
     [('a', 2, 4), ('a', 8, 10)]
     """
-    return _common(merged_spans(first), merged_spans(second))
+    return _intersect(merged_spans(first), merged_spans(second))
 
 
 def common_span(span: Span, other: Span) -> Span | None:
@@ -221,11 +222,11 @@ def characters(spans: Sequence[Span]) -> int:
     >>> characters([("a", 0, 10), ("a", 5, 10)])
     15
     """
-    return _length(_check_spans(spans))
+    return _count_characters(_check_spans(spans))
 
 
-def _common(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
-    """Return what two lists of spans have in common; each list is in order, its spans are apart."""
+def _intersect(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
+    """Return the characters that stand in both lists of spans. The spans of each list are in order and apart."""
     common: list[Span] = []
     first_index = 0
     second_index = 0
@@ -243,13 +244,13 @@ def _common(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
     return common
 
 
-def _length(spans: Sequence[Span]) -> int:
-    """Return the sum of the spans' lengths, without a check."""
+def _count_characters(spans: Sequence[Span]) -> int:
+    """Return the sum of the lengths of spans that are checked already."""
     return sum(end - start for _, start, end in spans)
 
 
 def _has_share(count: int, span: Span, min_share: float) -> bool:
-    """Whether ``count`` characters are more than none, and at least this share of the span."""
+    """Return whether ``count`` characters are at least this share of a span, and more than none."""
     _, start, end = span
     return count > 0 and count / (end - start) >= min_share
 

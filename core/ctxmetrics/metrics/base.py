@@ -25,12 +25,13 @@ from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.verdicts import PENDING, Usage, Verdict
 
 Formula: TypeAlias = Literal["average_precision", "share"]
-# Field metadata of parameters that change the number: they are part of the metric's name.
+# The metadata of a dataclass field whose parameter changes the number. Such a parameter is part of the metric's name:
+# ``context_recall(top_k=5)``.
 IN_METRIC_NAME: Mapping[str, Any] = FrozenDict({"named": True})
 
 
 def in_metric_name(choices: object) -> Mapping[str, Any]:
-    """Return the field metadata of a parameter that is part of the metric's name and must be one of a `Literal`'s values."""
+    """Return `IN_METRIC_NAME` for a parameter that has one of a `Literal`'s values: ``Literal["share", "iou"]``."""
     return FrozenDict({**IN_METRIC_NAME, "choices": get_args(choices)})
 
 
@@ -68,7 +69,7 @@ class Definition:
     needs_id_per_context: bool = False
 
     def __init_subclass__(cls, **values: Any) -> None:
-        """Take what a class says about itself: ``requires``, ``uses``, ``counted_words``."""
+        """Set the class attributes that a class statement gives: ``class HitRate(IDMetric, requires=("..",))``."""
         super().__init_subclass__()
         for name, value in values.items():
             if name not in Definition.__annotations__:
@@ -317,14 +318,15 @@ class Metric(Definition, ABC):
         score_verdicts: Any = verdicts if callable(verdicts) else tuple(verdicts)
         score_metadata: dict[str, Any] = {}
         if metadata:
-            score_metadata = {name: item for name, item in metadata.items() if item is not None}
+            score_metadata = {key: entry for key, entry in metadata.items() if entry is not None}
         if sample.metadata:
-            notes = [*notes, *_describe_retrieval(sample.metadata)]
+            notes = [*notes, *_describe_file_reading(sample.metadata)]
         if value == 0 and "retrieved_contexts" in self.requires:
             counted_contexts = (sample.retrieved_contexts or ())[: self.top_k]
-            notes = [*notes, *_describe_no_texts(counted_contexts, "retrieved")]
+            notes = [*notes, *_describe_contexts_without_text("retrieved", counted_contexts)]
         if value == 0 and "reference_contexts" in self.requires:
-            notes = [*notes, *_describe_no_texts(sample.reference_contexts or (), "expected")]
+            expected_contexts = sample.reference_contexts or ()
+            notes = [*notes, *_describe_contexts_without_text("expected", expected_contexts)]
         if notes:
             score_metadata["notes"] = [*notes]
         if self.grouped and value is not None and has_id_for_each_context(sample):
@@ -348,7 +350,7 @@ class Metric(Definition, ABC):
             verdicts=score_verdicts,
             signals=signals,
             metadata=FrozenDict(score_metadata) if score_metadata else EMPTY,
-            provenance=_provenance(
+            provenance=_build_provenance(
                 formula=self.formula_name,
                 convention=self.convention,
                 library=_LIBRARY,
@@ -439,10 +441,10 @@ def _find_relevant_sources(verdicts: Sequence[Verdict], ids: Sequence[str]) -> l
     return list(is_relevant.values())
 
 
-def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Describe, from the metadata of a sample, how its retrieved contexts were read from the file.
+def _describe_file_reading(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Describe how the retrieved contexts of a sample were read from its file. The reader left this in the metadata.
 
-    Some may have been dropped; and their order may be that of the scores or ranks in the file, not that of the list.
+    Contexts may have been dropped. Their order may be that of the scores or ranks in the file, not that of the list.
     """
     if DROPPED in metadata:
         yield f"{metadata[DROPPED]} retrieved, the question itself, dropped"
@@ -454,17 +456,17 @@ def _describe_retrieval(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield f"without {metadata[NOT_READ]}, which stands beside and is not read"
 
 
-def _describe_no_texts(contexts: Sequence[str], what: str) -> list[str]:
-    """Describe contexts of which none reads as a text."""
+def _describe_contexts_without_text(side: str, contexts: Sequence[str]) -> list[str]:
+    """Write a note if all contexts of a side (``"retrieved"``, ``"expected"``) are ids, addresses or the like."""
     if not contexts or not all(is_no_text(context) for context in contexts):
         return []
     beginning = contexts[0].strip()[:60]
     example = f", such as {safe_text(beginning)!r}" if beginning else ""
-    return [f"no {what} context reads as a text{example}: is this the field of the texts?"]
+    return [f"no {side} context reads as a text{example}: is this the field of the texts?"]
 
 
 def has_id_for_each_context(sample: Sample) -> bool:
-    """Whether a sample has as many retrieved ids as retrieved contexts."""
+    """Return whether a sample has as many retrieved ids as retrieved contexts."""
     return len(sample.retrieved_context_ids or ()) == len(sample.retrieved_contexts or ())
 
 
@@ -487,7 +489,7 @@ def explain_missing_verdicts(verdicts: Sequence[Verdict]) -> tuple[str | None, s
 
 
 # The scores of one run share their provenance, which takes less memory than one provenance for each score.
-_provenance = lru_cache(maxsize=256)(Provenance)
+_build_provenance = lru_cache(maxsize=256)(Provenance)
 _LIBRARY = f"ctxmetrics {__version__}"
 
 
@@ -519,6 +521,7 @@ def check_parameters(
             continue
         from ctxmetrics._internal.near_names import suggest
 
+        # The metric has no such parameter: the rest builds the message.
         choices = sorted(parameters | set(suggestions))
         our_name = _NAMES_IN_OTHER_LIBRARIES.get(name)
         suggestion = suggest(name, choices)

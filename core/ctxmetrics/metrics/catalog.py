@@ -15,17 +15,17 @@ from ctxmetrics.scores.conventions import Family
 
 
 def _load_metrics() -> list[type[Metric]]:
-    """Return all metrics: first those that run where none is named, then by family."""
+    """Load the classes of all metrics: first those that run if the user names no metric, then the others, by family."""
     metrics: list[type[Metric]] = [
         getattr(import_module(module), name) for name, module in METRIC_MODULES.items()
     ]
     families = get_args(Family)
-    return sorted(
-        metrics, key=lambda metric: (not metric.runs_by_default, families.index(metric.family))
-    )
+    metrics.sort(key=lambda metric: families.index(metric.family))
+    metrics.sort(key=lambda metric: metric.runs_by_default, reverse=True)
+    return metrics
 
 
-# Every metric by its name, and those that run where none is named.
+# Every metric by its name, and those that run if the user names no metric.
 ALL_METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {metric.base_name: metric for metric in _load_metrics()}
 )
@@ -35,7 +35,11 @@ METRICS: Mapping[str, type[Metric]] = MappingProxyType(
 
 
 def find_metric(name: str, convention: str = "default") -> Metric | None:
-    """Return the metric of a name; None if the library has none of it, or a parameter is a function."""
+    """Find the metric of a name such as ``context_recall(top_k=5)``.
+
+    Returns:
+        The metric; None if the library has no such metric, or a parameter of it is a function, which no name can hold.
+    """
     base, parameters = parse_call(name)
     if base not in ALL_METRICS:
         return None

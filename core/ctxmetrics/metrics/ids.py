@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 _MAX_GRADE = 1e9
-# The texts that a missing id becomes when a table is written as text.
-_LIKE_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})
+# The words that stand for a missing id when a table was written as text.
+_WORDS_FOR_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +92,18 @@ class IDMetric(
             return None
         return {"tie_range": (lowest_value, highest_value)}
 
-    def verdicts(
+    def build_verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[str], reference: Iterable[str]
     ) -> list[Verdict]:
         """Return one verdict for each id that is counted."""
         counted_ids = reference if self.counts_reference else retrieved
-        return list(map(_build_verdict, list_distinct_ids(counted_ids), hits))
+        pairs = zip(list_distinct_ids(counted_ids), hits, strict=False)
+        return [_build_verdict(id_, hit) for id_, hit in pairs]
 
     @property
-    def names_hits(self) -> bool:
-        """Whether this class makes the verdicts, and no subclass: each verdict is an id, and whether the id is a hit."""
-        return type(self).verdicts is IDMetric.verdicts
+    def has_plain_verdicts(self) -> bool:
+        """Whether each verdict is an id and a hit or no hit. A subclass with its own `build_verdicts` may say more."""
+        return type(self).build_verdicts is IDMetric.build_verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +162,7 @@ class IDBasedNDCG(IDMetric):
         """Return the retrieved ids, and the grades of the reference ids."""
         retrieved, reference = super().read_lists(sample)
         if retrieved and reference:
-            return retrieved, read_grades(sample.labels, reference, sample.called())
+            return retrieved, read_grades(sample.labels, reference, sample_name=sample.called())
         return retrieved, reference
 
     def compare(
@@ -292,7 +293,7 @@ def describe_ids(
         sample: The sample.
         retrieved: The retrieved ids that count.
         reference: The reference ids that count.
-        ranked: Whether the metric counts the retrieved ids.
+        ranked: Whether the metric counts the retrieved ids, so that a repeated one matters.
     """
     notes: list[str] = []
     all_reference_ids = sample.reference_context_ids or ()
@@ -301,8 +302,8 @@ def describe_ids(
     has_repeated_id = len(distinct_retrieved) < len(retrieved)
     has_repeated_text = len({*texts}) < len(texts)
     has_empty_id = "" in distinct_retrieved or "" in all_reference_ids
-    has_id_like_missing = not _LIKE_MISSING.isdisjoint(distinct_retrieved)
-    if not (has_repeated_id or has_repeated_text or has_empty_id or has_id_like_missing):
+    may_miss_id = not _WORDS_FOR_MISSING.isdisjoint(distinct_retrieved)
+    if not (has_repeated_id or has_repeated_text or has_empty_id or may_miss_id):
         return notes  # the usual case
     if "" in all_reference_ids:
         empty_count = all_reference_ids.count("")
@@ -314,10 +315,10 @@ def describe_ids(
         notes.append(
             f"{empty_count} of {len(retrieved)} retrieved ids are empty: they keep their ranks and are not relevant"
         )
-    ids_like_missing = _LIKE_MISSING.intersection(retrieved).intersection(reference)
-    if ids_like_missing:
+    words_on_both_sides = _WORDS_FOR_MISSING.intersection(retrieved).intersection(reference)
+    if words_on_both_sides:
         notes.append(
-            f"the id {min(ids_like_missing)!r} is on both sides; it counts as an id: write null for a missing one"
+            f"the id {min(words_on_both_sides)!r} is on both sides; it counts as an id: write null for a missing one"
         )
     if ranked:
         notes += _describe_repeats(retrieved, texts)
@@ -341,15 +342,15 @@ def _describe_repeats(retrieved: Sequence[str], texts: Sequence[str]) -> list[st
             if len(distinct_pairs) > len(counts) + retrieved.count(""):
                 note += ", also with another text"
         notes.append(note)
-    equations = []
+    equal_contexts = []
     has_repeated_text = len({*texts}) < len(texts)
     if has_text_for_each_id and has_repeated_text:
         for index, first_index in find_repeats(texts).items():
             if retrieved[index] != retrieved[first_index]:
-                equations.append(f"c{index + 1} = c{first_index + 1}")
-    if equations:
+                equal_contexts.append(f"c{index + 1} = c{first_index + 1}")
+    if equal_contexts:
         notes.append(
-            f"equal texts have different ids ({join_first(equations, most=5)}): ids are compared, so each id counts"
+            f"equal texts have different ids ({join_first(equal_contexts, most=5)}): ids are compared, so each id counts"
         )
     return notes
 
@@ -357,7 +358,7 @@ def _describe_repeats(retrieved: Sequence[str], texts: Sequence[str]) -> list[st
 def _order_ties(
     ids: Sequence[str], ties: Iterable[Any], grades: Mapping[str, float], *, best_first: bool
 ) -> list[str]:
-    """Return ids with the most relevant ones of each tie first, or last."""
+    """Reorder the ids of each tie, those that were retrieved with equal scores: the most relevant first, or last."""
     ordered_ids = [*ids]
     for tie in ties:
         if not isinstance(tie, (list, tuple)):
@@ -379,13 +380,15 @@ def _build_verdict(id_: str, hit: bool) -> Verdict:
     return Verdict(id=id_, value=hit, text=id_)
 
 
-def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -> dict[str, float]:
+def read_grades(
+    labels: Mapping[str, Any], reference: Iterable[str], *, sample_name: str
+) -> dict[str, float]:
     """Return the grade of each reference id; 1 if the labels have no grade of the id, or null.
 
     Args:
         labels: The labels of a sample.
         reference: The reference ids of the sample.
-        who: The sample, for the message.
+        sample_name: The name of the sample in error messages.
 
     Raises:
         SampleError: The label is not a mapping, a grade is not a number, or a grade contradicts the reference ids.
@@ -393,7 +396,7 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
     relevance = labels.get("relevance") or {}
     if not isinstance(relevance, Mapping):
         raise SampleError(
-            f"{who}: labels['relevance'] must map ids to grades, such as {{'doc1': 3, 'doc2': 1}}."
+            f"{sample_name}: labels['relevance'] must map ids to grades, such as {{'doc1': 3, 'doc2': 1}}."
         )
     grades = dict.fromkeys(reference, 1.0)
     for id_, grade in relevance.items():
@@ -410,7 +413,7 @@ def read_grades(labels: Mapping[str, Any], reference: Iterable[str], who: str) -
             if is_number and grade > _MAX_GRADE:
                 described_grade = f"above {_MAX_GRADE:,.0f}"
             raise SampleError(
-                f"{who}: labels['relevance'] gives {id_text[:80]!r} the grade {described_grade}. "
+                f"{sample_name}: labels['relevance'] gives {id_text[:80]!r} the grade {described_grade}. "
                 "Write a number above 0 for each reference id, and 0 for any other id."
             )
         if grade > 0:

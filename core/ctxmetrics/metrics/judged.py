@@ -58,15 +58,15 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
                 f"{self.base_name}: weighting and partial are about facts. Write unit='fact' beside them."
             )
 
-    def weights(self, sample: Sample) -> list[float]:
-        """Return how much each fact counts.
+    def read_weights(self, sample: Sample) -> list[float]:
+        """Return the weight of each fact of a sample, by its importance.
 
         Raises:
             MissingFieldError: A fact has no importance, and the metric needs it.
         """
         weighting = self.weighting or self.convention_data.weighting
         if weighting is None:
-            return super().weights(sample)
+            return super().read_weights(sample)
         importances = [fact.importance for fact in sample.reference_facts or ()]
         if None in importances:
             number = importances.index(None) + 1
@@ -82,6 +82,8 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
 
 @dataclass(frozen=True, kw_only=True)
 class _RatedPrecision(TextPrecision, JudgedMetric, counted_words=("context", "useful")):
+    """What context precision and context utilization share: verdicts about contexts, and repeated contexts."""
+
     family: ClassVar[Family] = "precision"
 
     def count_verdicts(self, verdicts: Sequence[Verdict], repeats: Mapping[int, int]) -> float | None:

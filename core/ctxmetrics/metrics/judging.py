@@ -242,7 +242,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         weights: Sequence[float] = ()
         if self.counted_unit == "fact":
             facts = sample.reference_facts or ()
-            weights = self.weights(sample)
+            weights = self.read_weights(sample)
             answer = answer or "\n".join(fact.text for fact in facts)
         language = self.language or detect_language(answer)
         has_units = has_content(answer)
@@ -336,7 +336,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         )
 
     def _may_be_refusal(self, sample: Sample) -> bool:
-        """Whether the reference may say that there is no answer, and no label of the sample decides this."""
+        """Return whether the reference may say that there is no answer, and no label of the sample decides this."""
         if "reference" not in self.requires or LABEL in sample.labels:
             return False
         return phrase_kind(sample.reference or "") == "unsure"
@@ -368,12 +368,12 @@ class JudgedMetric(_JudgedDefinition, Metric):
         counted_scores = [score for score in scores if score.reason_code not in _NO_FACTS]
         if not counted_scores:
             counted_scores = scores
-        best_score = max(counted_scores, key=lambda score: -1.0 if score.value is None else score.value)
+        best_score = max(counted_scores, key=_get_value_or_minus_one)
         unjudged_scores = [score for score in counted_scores if score.value is None]
         highest_possible_value = self.convention_data.scale
         if unjudged_scores and best_score.value != highest_possible_value:
             best_score = unjudged_scores[0]
-        best_number = next(number for number, score in enumerate(scores, 1) if score is best_score)
+        best_number = scores.index(best_score) + 1
         message = best_score.message
         if message is None or message == _POSSIBLE_REFUSAL_NOTE:
             message = f"the value is that of reference {best_number} of {len(scores)}"
@@ -389,8 +389,8 @@ class JudgedMetric(_JudgedDefinition, Metric):
             usage=sum((score.usage for score in scores), Usage()),
         )
 
-    def weights(self, sample: Sample) -> list[float]:
-        """Return the weight of each fact: 1, unless the metric weighs them."""
+    def read_weights(self, sample: Sample) -> list[float]:
+        """Return the weight of each fact of a sample: 1, unless the metric weighs the facts by their importance."""
         return [1.0] * len(sample.reference_facts or ())
 
     def select_stages(self, sample: Sample, contexts: tuple[str, ...]) -> Mapping[str, Stage]:
@@ -488,15 +488,17 @@ class JudgedMetric(_JudgedDefinition, Metric):
             ask = judge.attribute
             ids = request.unit_ids
             texts = request.units
-        missing = MISSING
+        verdict_of_missing = MISSING  # stands in for each verdict that the judge does not give
         try:
             judgement = checked_answer(await ask(request), Judgement)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
             remember_api_keys(judge)
             code, reason = describe_failure(error)
             judgement = Judgement(verdicts=())
-            missing = replace(missing, code=code, reason=reason)
-        verdicts = complete_verdicts(judgement.verdicts, ids, texts, request.contexts, missing)
+            verdict_of_missing = replace(MISSING, code=code, reason=reason)
+        verdicts = complete_verdicts(
+            judgement.verdicts, ids, texts, request.contexts, verdict_of_missing
+        )
         return replace(judgement, verdicts=verdicts)
 
 
@@ -505,13 +507,19 @@ _POSSIBLE_REFUSAL_NOTE = "the reference may say that there is no answer; it coun
 _NO_FACTS = frozenset({"no_reference", "unanswerable"})
 
 
+def _get_value_or_minus_one(score: Score) -> float:
+    """Return the value of a score; -1, which is below every value, if it has none."""
+    return -1.0 if score.value is None else score.value
+
+
 async def _decompose(judge: DecomposingJudge, request: JudgeRequest) -> Claims:
     """Break the answer into claims, or return the code that says why it could not be."""
     try:
         claims = await judge.decompose(request.answer, language=request.language)
         return checked_answer(claims, Claims)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge may fail in any way; its sample says so
-        return Claims(claims=(), code=describe_failure(error)[0])
+        code, _ = describe_failure(error)
+        return Claims(claims=(), code=code)
 
 
 def describe_failure(error: BaseException) -> tuple[str, str]:
@@ -531,12 +539,12 @@ def describe_failure(error: BaseException) -> tuple[str, str]:
 
 @cache
 def get_default_judge() -> Judge:
-    """Return the embedded judge, made once."""
+    """Return the embedded judge, which judges if the user gives no judge. It is made once."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     return LexicalJudge()
 
 
 def _judges_stages_alone(judge: Judge) -> bool:
-    """Whether a judge judges each stage by itself."""
+    """Return whether a judge judges each stage of a retrieval in a request of its own."""
     return getattr(judge, "judges_stages_alone", False) is True

@@ -45,7 +45,7 @@ class ListMetric(Metric):
         if score_of_empty_side is not None:
             return score_of_empty_side
         value, hits = self.compare(retrieved, reference)
-        verdicts = _LaterVerdicts(self, tuple(hits), retrieved, reference)
+        verdicts = _DeferredVerdicts(self, tuple(hits), retrieved, reference)
         metadata, notes = self.describe_lists(sample, retrieved, reference, hits)
         tie_metadata = self.measure_ties(sample, reference)
         if tie_metadata:
@@ -70,9 +70,10 @@ class ListMetric(Metric):
         """Return whether no list holds a picture or a placeholder where the metric reads text; see `check_texts`."""
         if not self.reads_texts:
             return True
-        texts = [*chain.from_iterable(lists)]
-        has_picture = any(in_text(text, alone=True) for text in texts)
-        return not has_picture and not any(find_placeholder(text) for text in texts)
+        for text in chain.from_iterable(lists):
+            if in_text(text, alone=True) or find_placeholder(text):
+                return False
+        return True
 
     def read_lists(self, sample: Sample) -> tuple[Sequence[Any], Iterable[Any]]:
         """Return the two lists: the first k retrieved items, and the reference without empty ids, which expect nothing."""
@@ -87,12 +88,12 @@ class ListMetric(Metric):
     def compare(self, retrieved: Sequence[Any], reference: Any) -> tuple[float | None, Sequence[Any]]:
         """Return the value (0 to 1) of two lists that are not empty, and the data of each verdict."""
 
-    def values(
+    def compute_values(
         self,
         pairs: Sequence[tuple[Sequence[Any], Any]],
         shared: dict[Hashable, Any],  # noqa: ARG002 - the metrics over strings read it
     ) -> list[float | None]:
-        """Return the values of pairs of lists that are not empty and hold no picture, on the metric's scale.
+        """Compute the value of each pair of lists, on the scale of the convention. No list is empty or holds a picture.
 
         Args:
             pairs: The retrieved and the reference list of each sample.
@@ -105,17 +106,17 @@ class ListMetric(Metric):
         return values
 
     @abstractmethod
-    def verdicts(self, hits: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
+    def build_verdicts(self, hits: Any, retrieved: Sequence[Any], reference: Any) -> Sequence[Verdict]:
         """Build the verdicts from what `compare` returned beside the value."""
 
     @property
-    def names_hits(self) -> bool:
-        """Whether a verdict is the id of a hit, and its value, and nothing else."""
+    def has_plain_verdicts(self) -> bool:
+        """Whether each verdict is an id and a hit or no hit, and nothing else."""
         return False
 
 
 def list_distinct_ids(ids: Iterable[str]) -> list[str]:
-    """Return each id once, at its first place; each empty one, which is not an id, at its own."""
+    """Drop the repetitions of each id: ``["a", "b", "a"]`` becomes ``["a", "b"]``. An empty id stays: it is no id."""
     ids = [*ids]
     if "" not in ids:  # the usual case
         return [*dict.fromkeys(ids)]
@@ -130,8 +131,8 @@ def list_distinct_ids(ids: Iterable[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _LaterVerdicts:
-    """The data of verdicts that are not built yet, which take a tenth of the memory."""
+class _DeferredVerdicts:
+    """What the verdicts of a score are built from when somebody reads them. It takes a tenth of their memory."""
 
     metric: ListMetric
     hits: Sequence[Any]
@@ -142,11 +143,11 @@ class _LaterVerdicts:
         return len(self.hits)
 
     def __call__(self) -> Sequence[Verdict]:
-        return self.metric.verdicts(self.hits, self.retrieved, self.reference)
+        return self.metric.build_verdicts(self.hits, self.retrieved, self.reference)
 
     def to_dicts(self) -> list[dict[str, Any]] | None:
         """Return the verdicts as plain data without building them, if each is an id and a value; else None."""
-        if not self.metric.names_hits:
+        if not self.metric.has_plain_verdicts:
             return None
         ids = self.reference if self.metric.counts_reference else self.retrieved
         pairs = zip(list_distinct_ids(ids), self.hits, strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxmetrics._internal.call_text import parse_call
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import to_letters
+from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics._internal.near_names import find_near
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics.base import Metric
@@ -18,10 +18,11 @@ from ctxmetrics.metrics.catalog import ALL_METRICS
 # Which option the command line names in messages; Python writes the name of a parameter.
 OPTION = "--metric"
 
-_AT_K = re.compile(
+# The name of a metric with its k: recall@5, ndcg_cut_10, P_10.
+_NAME_AT_K_PATTERN = re.compile(
     r"""
     (?P<name>.+?)
-    (?: @ | _cut_ | _at_ | _ )     # recall@5; trec_eval writes ndcg_cut_10 and P_10
+    (?: @ | _cut_ | _at_ | _ )
     (?P<k>\d+)
     \Z
     """,
@@ -43,7 +44,7 @@ def read_metric(text: str, convention: str = "default", *, place: str = "metric"
     """
     name, parameters = parse_call(text)
     if name not in ALL_METRICS:
-        name, k = _resolve(name, text, place)
+        name, k = _find_name_and_k(name, text, place)
         if k is not None:
             if "top_k" in parameters:
                 raise ParameterError(
@@ -54,16 +55,16 @@ def read_metric(text: str, convention: str = "default", *, place: str = "metric"
 
 
 def list_possible_names(text: str) -> tuple[str, ...]:
-    """Return the names under which results may have the metric that a text names: ``ndcg@10``, ``recall``; none if unknown."""
+    """List the names that a metric may have in results, if a person writes ``ndcg@10`` or ``recall``; none if unknown."""
     name, parameters = parse_call(text)
     base_names: tuple[str, ...] = (name,)
     k = None
     if name not in ALL_METRICS:
-        letters, k = _split_k(name)
+        plain_name, k = _split_k(name)
         table = "several" if k is None else "several_at_k"
-        base_names = tuple(_names_elsewhere()[table].get(letters, ()))
-        if letters in _by_letters():
-            base_names = (_by_letters()[letters],)
+        base_names = tuple(_read_other_names()[table].get(plain_name, ()))
+        if plain_name in _map_plain_names():
+            base_names = (_map_plain_names()[plain_name],)
     if k is not None:
         parameters = {"top_k": k, **parameters}
     try:
@@ -73,41 +74,46 @@ def list_possible_names(text: str) -> tuple[str, ...]:
 
 
 def find_near_metrics(text: str) -> tuple[str, ...]:
-    """Return the names of the metric that a misspelt name is nearest to; none if none is near."""
-    near = find_near(parse_call(text)[0], [*_by_letters(), *_names_elsewhere()["several"]])
+    """List the names of the metric that a misspelt name is nearest to; none if none is near."""
+    name, _parameters = parse_call(text)
+    near = find_near(name, [*_map_plain_names(), *_read_other_names()["several"]])
     return () if near is None else list_possible_names(near)
 
 
 @cache
-def _names_elsewhere() -> Mapping[str, Any]:
-    """Read the names that other libraries give to metrics, each as its letters and digits in lower case."""
+def _read_other_names() -> Mapping[str, Any]:
+    """Read the names that other libraries give to metrics, without case and separators: ``contextualrecall``."""
     names: Mapping[str, Any] = read_data("metrics", "other_names.json")
     return names
 
 
 @cache
-def _by_letters() -> dict[str, str]:
-    """Return our names by their letters and digits in lower case, and by the names that other libraries use."""
-    our_names = {to_letters(name): name for name in ALL_METRICS}
-    return our_names | dict(_names_elsewhere()["measures"])
+def _map_plain_names() -> dict[str, str]:
+    """Map each way to write a metric's name, without case and separators, to our name: ``contextrecall``, ``mrr``."""
+    our_names = {to_plain_name(name): name for name in ALL_METRICS}
+    return our_names | dict(_read_other_names()["measures"])
 
 
-def _resolve(name: str, text: str, place: str) -> tuple[str, int | None]:
-    """Return our name of a metric, and k where the text names one.
+def _find_name_and_k(name: str, text: str, place: str) -> tuple[str, int | None]:
+    """Find our name of a metric that a text names, and its k: ``ndcg@10`` is ``id_based_ndcg`` and 10.
+
+    k is None if the text names none.
 
     Raises:
         ParameterError: Several metrics may be meant, or none is.
     """
     if "@" in name and not name.rpartition("@")[2].isdigit():
         raise ParameterError(f"{place} {text!r}: k must be a whole number, as in ndcg@10.")
-    letters, k = _split_k(name)
-    if letters in _by_letters():
-        return _by_letters()[letters], k
+    plain_name, k = _split_k(name)
+    if plain_name in _map_plain_names():
+        return _map_plain_names()[plain_name], k
     _check_form(text, place)
-    if letters in _names_elsewhere()["several"]:
-        raise ParameterError(f"{place} {text!r} may be {_list_both(letters, k)}. Write one of them.")
+    if plain_name in _read_other_names()["several"]:
+        raise ParameterError(
+            f"{place} {text!r} may be {_describe_both_meanings(plain_name, k)}. Write one of them."
+        )
     raise ParameterError(
-        f"{place} {text!r} is unknown.{_suggest(letters, k, place)} Choose from: {', '.join(ALL_METRICS)}."
+        f"{place} {text!r} is unknown.{_suggest_metric(plain_name, k, place)} Choose from: {', '.join(ALL_METRICS)}."
     )
 
 
@@ -130,41 +136,44 @@ def _check_form(text: str, place: str) -> None:
 
 
 def _split_k(name: str) -> tuple[str, int | None]:
-    """Split a measure's name into its letters and k; ``p`` and ``r`` without k name no measure."""
-    letters = to_letters(name)
-    is_one_letter = len(letters) == 1
-    if letters in _by_letters() and not is_one_letter:
-        return letters, None
-    match = _AT_K.match(name)
+    """Split a metric's name without case and separators from its k: ``NDCG@10`` becomes ``ndcg`` and 10.
+
+    ``p`` and ``r`` without k name no metric.
+    """
+    plain_name = to_plain_name(name)
+    is_one_letter = len(plain_name) == 1
+    if plain_name in _map_plain_names() and not is_one_letter:
+        return plain_name, None
+    match = _NAME_AT_K_PATTERN.match(name)
     if match is not None:
-        return to_letters(match["name"]), int(match["k"])
+        return to_plain_name(match["name"]), int(match["k"])
     if is_one_letter:
         return "", None
-    return letters, None
+    return plain_name, None
 
 
-def _list_both(letters: str, k: int | None) -> str:
-    """Write the two metrics that a name of both may mean."""
+def _describe_both_meanings(plain_name: str, k: int | None) -> str:
+    """Write the two metrics that an ambiguous name may mean: one of texts, and one of ids."""
     table = "several" if k is None else "several_at_k"
-    judged, by_ids = _names_elsewhere()[table][letters]
+    judged, by_ids = _read_other_names()[table][plain_name]
     parameters = "" if k is None else f"(top_k={k})"
     return f"'{judged}{parameters}' (of texts, by a judge) or '{by_ids}{parameters}' (of ids)"
 
 
-def _suggest(letters: str, k: int | None, place: str) -> str:
+def _suggest_metric(plain_name: str, k: int | None, place: str) -> str:
     """Ask whether the metric with the nearest name is meant; empty if none is near."""
     # The names of metrics in other libraries: for each, our metric, and the judge or convention that the library uses.
-    metrics_elsewhere = _names_elsewhere()["elsewhere"]
+    metrics_elsewhere = _read_other_names()["elsewhere"]
     # Names that may mean a judged metric or one of ids.
-    ambiguous_names = _names_elsewhere()["several"]
-    our_names = _by_letters()
-    letters = letters.removesuffix("metric").removesuffix("evaluator").removesuffix("scorer")
+    ambiguous_names = _read_other_names()["several"]
+    our_names = _map_plain_names()
+    plain_name = plain_name.removesuffix("metric").removesuffix("evaluator").removesuffix("scorer")
     candidates = [name for name in (*our_names, *metrics_elsewhere, *ambiguous_names) if len(name) > 1]
-    nearest = find_near(letters, candidates)
+    nearest = find_near(plain_name, candidates)
     if nearest is None:
         return ""
     if nearest in ambiguous_names:
-        return f" Did you mean {_list_both(nearest, k)}?"
+        return f" Did you mean {_describe_both_meanings(nearest, k)}?"
     suggestion = metrics_elsewhere.get(nearest)
     if suggestion is None:
         suggestion = {"metric": our_names[nearest]}

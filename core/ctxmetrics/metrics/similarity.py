@@ -117,11 +117,11 @@ def find_best_matches(
     needs_no_comparison = has_equal_sides and not callable(measure)
     can_be_remembered = best and isinstance(measure, Hashable) and not needs_no_comparison
     if not can_be_remembered:
-        return _compare(retrieved, references, measure, cutoff, best)
+        return _compare(retrieved, references, measure, cutoff, best=best)
     key = (digest_key(retrieved), digest_key(references), measure, cutoff)
     matches = MEMORY.peek(key)
     if matches is None:
-        matches = _compare(retrieved, references, measure, cutoff, best)
+        matches = _compare(retrieved, references, measure, cutoff, best=best)
         MEMORY.remember(key, matches)
     return matches
 
@@ -167,42 +167,56 @@ def compare_texts(
 
 
 def _compare(
-    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float, best: bool
+    retrieved: Sequence[str], references: Sequence[str], measure: Measure, cutoff: float, *, best: bool
 ) -> BestMatches:
-    """Compare all pairs except those of two texts that stand on both sides."""
-    # The first index of each text: the rows are the retrieved texts, the columns are the reference texts.
-    rows = _find_first_indexes(retrieved)
-    columns = _find_first_indexes(references)
-    common = frozenset() if callable(measure) else rows.keys() & columns.keys()
-    best_rows: dict[str, Match | None] = {text: _match_equal_text(columns[text]) for text in common}
-    best_columns: dict[str, Match | None] = {text: _match_equal_text(rows[text]) for text in common}
-    if not rows or not columns:
-        best_rows = dict.fromkeys(rows)
-        best_columns = dict.fromkeys(columns)
-    elif len(common) < max(len(rows), len(columns)):
-        unshared_rows = [text for text in rows if text not in common]
-        unshared_columns = [text for text in columns if text not in common]
-        shared_texts = [*common]
-        values = compare_texts(unshared_rows, unshared_columns, measure, cutoff)
-        best_rows |= _find_best(
-            dict(zip(unshared_rows, values, strict=True)),
-            [columns[text] for text in (*unshared_columns, *shared_texts)],
-            lambda texts, min_value: compare_texts(texts, shared_texts, measure, min_value),
+    """Find the best matches of both sides; see `find_best_matches`. Two texts that stand on both sides are not compared."""
+    # The first index of each text, by the text.
+    retrieved_indexes = _find_first_indexes(retrieved)
+    reference_indexes = _find_first_indexes(references)
+    # A text on both sides is its own best match. Only a function of the user is asked about it all the same.
+    shared_texts: list[str] = []
+    if not callable(measure):
+        shared_texts = [text for text in retrieved_indexes if text in reference_indexes]
+    matches_of_retrieved: dict[str, Match | None] = {}
+    matches_of_references: dict[str, Match | None] = {}
+    for text in shared_texts:
+        matches_of_retrieved[text] = _match_equal_text(reference_indexes[text])
+        matches_of_references[text] = _match_equal_text(retrieved_indexes[text])
+    unshared_retrieved = [text for text in retrieved_indexes if text not in matches_of_retrieved]
+    unshared_references = [text for text in reference_indexes if text not in matches_of_references]
+    if not retrieved or not references:
+        matches_of_retrieved = dict.fromkeys(retrieved_indexes)
+        matches_of_references = dict.fromkeys(reference_indexes)
+    elif unshared_retrieved or unshared_references:
+        # One row for each retrieved text, one column for each reference.
+        values = compare_texts(unshared_retrieved, unshared_references, measure, cutoff)
+        columns = _transpose(values, len(unshared_references))
+
+        def compare_retrieved(texts: Sequence[str], min_value: float) -> list[list[float]]:
+            """Compare retrieved texts with the shared texts: one row for each retrieved text."""
+            return compare_texts(texts, shared_texts, measure, min_value)
+
+        def compare_references(texts: Sequence[str], min_value: float) -> list[list[float]]:
+            """Compare references with the shared texts: one row for each reference."""
+            return _transpose(compare_texts(shared_texts, texts, measure, min_value), len(texts))
+
+        matches_of_retrieved |= _find_best(
+            dict(zip(unshared_retrieved, values, strict=True)),
+            [reference_indexes[text] for text in (*unshared_references, *shared_texts)],
+            compare_retrieved,
             cutoff,
-            best,
+            searches_all=best,
         )
-        best_columns |= _find_best(
-            dict(zip(unshared_columns, _transpose(values, len(unshared_columns)), strict=True)),
-            [rows[text] for text in (*unshared_rows, *shared_texts)],
-            lambda texts, min_value: _transpose(
-                compare_texts(shared_texts, texts, measure, min_value), len(texts)
-            ),
+        matches_of_references |= _find_best(
+            dict(zip(unshared_references, columns, strict=True)),
+            [retrieved_indexes[text] for text in (*unshared_retrieved, *shared_texts)],
+            compare_references,
             cutoff,
-            best,
+            searches_all=best,
         )
     return BestMatches(
-        for_references=tuple([best_columns[text] for text in references]),
-        for_retrieved=tuple([best_rows[text] for text in retrieved]),
+        for_references=tuple([matches_of_references[text] for text in references]),
+        for_retrieved=tuple([matches_of_retrieved[text] for text in retrieved]),
     )
 
 
@@ -231,6 +245,7 @@ def _find_best(
     column_indexes: Sequence[int],
     compare: Callable[[Sequence[str], float], list[list[float]]],
     cutoff: float,
+    *,
     searches_all: bool,
 ) -> dict[str, Match | None]:
     """Find the best match of each text that stands on one side only: the first text with the highest value.
@@ -314,7 +329,7 @@ def _call_for_row(
 
 
 def _takes_list(measure: Callable[..., Any]) -> bool:
-    """Whether a function takes one list of pairs; if its signature is not known, it takes two texts."""
+    """Return whether a function takes one list of pairs; a function without a known signature takes two texts."""
     try:
         parameters = inspect.signature(measure).parameters.values()
     except (TypeError, ValueError):

@@ -31,7 +31,8 @@ from ctxmetrics.verdicts import Evidence, Verdict
 SpanUnit: TypeAlias = Literal["character", "span"]
 SpanFormula: TypeAlias = Literal["share", "iou", "ap"]
 
-_ID = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
+# The id of a span, with its source, start and end: handbook.md#char=120,480.
+_SPAN_ID_PATTERN = re.compile(rf"(.+){SPAN_MARK}([0-9]+),([0-9]+)", re.DOTALL)
 # The maximum number of digits of a position: no text is longer.
 MOST_DIGITS = 12
 # The maximum number of characters of an id or a text that a message shows.
@@ -169,7 +170,7 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
             value = formulas.span_recall(reference_spans, retrieved_union)
         return value, hits
 
-    def verdicts(
+    def build_verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return one verdict for each reference span."""
@@ -212,22 +213,24 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
         """Return the precision, and for each retrieved context whether it is relevant."""
         retrieved_spans = _list_passage_spans(retrieved)
         reference_spans = [passage.span for passage in reference]
-        # One verdict for each context that has an id, in order; a context without an id is not relevant.
-        verdicts_with_id = iter(
-            formulas.relevant_spans(retrieved_spans, reference_spans, self.min_cover)
-        )
-        hits = [passage.has_id and next(verdicts_with_id) for passage in retrieved]
+        are_relevant = iter(formulas.relevant_spans(retrieved_spans, reference_spans, self.min_cover))
+        hits: list[bool] = []
+        for passage in retrieved:
+            if passage.has_id:
+                hits.append(next(are_relevant))
+            else:  # a context without an id has no span, and is not relevant
+                hits.append(False)
         if self.formula == "ap":
-            hits_of_distinct = formulas.merge_repeats(hits, _find_repeats(retrieved))
-            return formulas.average_precision(
-                hits_of_distinct, epsilon=self.convention_data.epsilon
-            ), hits
+            distinct_hits = formulas.merge_repeats(hits, _find_repeats(retrieved))
+            epsilon = self.convention_data.epsilon
+            return formulas.average_precision(distinct_hits, epsilon=epsilon), hits
         if not retrieved_spans:
             return 0.0, hits
-        formula = formulas.span_iou if self.formula == "iou" else formulas.span_precision
-        return formula(reference_spans, retrieved_spans), hits
+        if self.formula == "iou":
+            return formulas.span_iou(reference_spans, retrieved_spans), hits
+        return formulas.span_precision(reference_spans, retrieved_spans), hits
 
-    def verdicts(
+    def build_verdicts(
         self, hits: Sequence[bool], retrieved: Sequence[LocatedText], reference: Sequence[LocatedText]
     ) -> list[Verdict]:
         """Return one verdict for each retrieved context."""
@@ -260,40 +263,46 @@ def _find_repeats(passages: Sequence[LocatedText]) -> dict[int, int]:
     return repeats
 
 
-def read_span(id_: str, where: str) -> Span:
-    """Return source, start and end of an id.
+def read_span(id_: str, place: str) -> Span:
+    """Read the source, the start and the end from the id of a span.
 
     Args:
         id_: ``SOURCE#char=START,END``.
-        where: The name of the id in error messages.
+        place: Where the id stands, for error messages: ``sample 'q1': field 'retrieved_context_ids', item 2``.
 
     Raises:
         SampleError: The id names no span, or one that no text can have.
     """
-    match = _ID.fullmatch(id_)
+    match = _SPAN_ID_PATTERN.fullmatch(id_)
     shortened = repr(id_[:_MAX_CHARACTERS_SHOWN])
     if match is None:
         raise SampleError(
-            f"{where}: {shortened} does not say where its text stands. Write SOURCE#char=START,END, such as "
+            f"{place}: {shortened} does not say where its text stands. Write SOURCE#char=START,END, such as "
             "'handbook.md#char=120,480': characters from 0, the end excluded. Of a document it is made where the "
             "metadata has source and start_index (text splitters: add_start_index=True)."
         )
     source, start_digits, end_digits = match.groups()
     if len(start_digits) > MOST_DIGITS or len(end_digits) > MOST_DIGITS:
         raise SampleError(
-            f"{where}: {shortened} is beyond the end of any text. Write the numbers of characters."
+            f"{place}: {shortened} is beyond the end of any text. Write the numbers of characters."
         )
     start = int(start_digits)
     end = int(end_digits)
     if start >= end:
         raise SampleError(
-            f"{where}: {shortened} ends at or before its start. Write the start first; the end is one past the last character."
+            f"{place}: {shortened} ends at or before its start. Write the start first; the end is one past the last character."
         )
     return source, start, end
 
 
 def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> list[LocatedText]:
-    """Read the spans of a field of ids. Texts belong to them if there is one for each."""
+    """Read the spans that the ids of a field name.
+
+    Args:
+        sample: The sample.
+        name: The name of the field, such as ``"retrieved_context_ids"``.
+        texts: The texts of the spans. They are left out unless there is one for each id.
+    """
     ids: tuple[str, ...] = getattr(sample, name)
     if texts is None or len(texts) != len(ids):
         texts = None
@@ -334,7 +343,7 @@ def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
 
 @lru_cache(maxsize=4096)
 def normalize_source(source: str) -> str:
-    """Return what all spellings of a path or an address have in common."""
+    """Write a path or an address in one way: ``./a%20b.md`` and ``a b.md`` are one source."""
     path = posixpath.normpath(unquote(source).replace("\\", "/").removeprefix("file://"))
     return unicodedata.normalize("NFC", path)
 
@@ -443,9 +452,9 @@ def _describe_parts(parts: Sequence[Span], passage: LocatedText) -> str:
     for part in parts[:_MAX_PARTS_SHOWN]:
         _, start, end = part
         descriptions.append(f"{start} to {end}{_quote_beginning(passage.cut(part))}")
-    more = len(parts) - len(descriptions)
-    if more:
-        descriptions.append(f"{more} more")
+    hidden_count = len(parts) - len(descriptions)
+    if hidden_count:
+        descriptions.append(f"{hidden_count} more")
     return ", ".join(descriptions)
 
 

@@ -66,7 +66,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         """Return the value of the hits."""
         return self.to_value(hits)
 
-    def values(
+    def compute_values(
         self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]], shared: dict[Hashable, Any]
     ) -> list[float | None]:
         """Return the values of pairs of lists.
@@ -79,7 +79,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         from ctxmetrics.metrics.similarity import find_best_matches
 
         if type(self).compare is not StringMetric.compare:  # the method of a user's subclass
-            return super().values(pairs, shared)
+            return super().compute_values(pairs, shared)
         comparison_key = (self.top_k, self.similarity, self.min_similarity)
         if comparison_key not in shared:
             # Only the hits count here: a match below the cut, which explains a verdict, is not needed (`best=False`).
@@ -113,14 +113,16 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
             return [match is not None and match.similarity > cut for match in matches]
         return [match is not None and match.similarity >= cut for match in matches]
 
-    def verdicts(
+    def build_verdicts(
         self,
         hits: Sequence[tuple[Match | None, bool]],
         retrieved: Sequence[str],
         reference: Sequence[str],
     ) -> list[Verdict]:
         """Return one verdict for each counted text, with the text of the other side that it is most like."""
-        id_letter = "c"
+        id_letter = (
+            "c"  # a verdict about a retrieved context has the id c1, one about a reference context r1
+        )
         counted_texts = retrieved
         other_side = "reference context"
         if self.counts_reference:
@@ -219,4 +221,5 @@ class NonLLMContextPrecision(TextPrecision, StringMetric, counted_words=("contex
         hits: Sequence[Any],
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Describe the contexts that repeat others."""
-        return self.describe_repeats(sample, find_repeats(retrieved), [hit for _, hit in hits])
+        are_hits = [is_hit for _match, is_hit in hits]
+        return self.describe_repeats(sample, find_repeats(retrieved), are_hits)

@@ -70,7 +70,9 @@ class Pack:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "versions", FrozenDict(self._name_prompts()))
-        examples = [example for prompt in self.texts.values() for example in _read_objects(prompt)]
+        examples: list[dict[str, Any]] = []
+        for prompt in self.texts.values():
+            examples += _read_json_objects(prompt)
         # The ids of the examples, such as "c1", are left out: a correct reply has the same.
         texts = (text.casefold() for text in _list_texts(examples) if len(text) > _MAX_ID_CHARACTERS)
         object.__setattr__(self, "examples", frozenset(texts))
@@ -123,24 +125,25 @@ def register_pack(pack: Pack) -> None:
     )
 
 
-def _check_steps(pack: Pack, what: str, values: Mapping[str, Any]) -> None:
-    """Raise if a step has no value; ``what`` names the value in the message."""
-    missing = [step for step in VERSIONS if not values.get(step)]
-    if missing:
-        raise ParameterError(f"pack {pack.language!r} has no {what} for: {', '.join(missing)}.")
+def _check_steps(pack: Pack, noun: str, values: Mapping[str, Any]) -> None:
+    """Raise if a step has no value; ``noun`` is what the message calls a value: ``"text"``."""
+    missing_steps = [step for step in VERSIONS if not values.get(step)]
+    if missing_steps:
+        raise ParameterError(f"pack {pack.language!r} has no {noun} for: {', '.join(missing_steps)}.")
 
 
-def _read_objects(prompt: str) -> Iterator[dict[str, Any]]:
+def _read_json_objects(prompt: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that a prompt shows as examples."""
     decoder = json.JSONDecoder()
-    position = 0
-    while (position := prompt.find("{", position)) >= 0:
+    position = prompt.find("{")
+    while position >= 0:
         try:
-            example, position = decoder.raw_decode(prompt, position)
-        except ValueError:
-            position += 1
+            example, end = decoder.raw_decode(prompt, position)
+        except ValueError:  # this brace begins no object
+            end = position + 1
         else:
             yield example
+        position = prompt.find("{", end)
 
 
 def _list_texts(value: Any) -> Iterator[str]:
@@ -161,7 +164,7 @@ def get_pack(language: str) -> Pack:
 
 
 def is_outdated(version: str) -> bool:
-    """Whether a prompt's name (`Pack.versions`) is that of a text which is no longer asked. Other names never are."""
+    """Return whether a prompt's name, such as ``joint-en-2``, is that of an earlier version. See `Pack.versions`."""
     step, _, language_and_number = version.partition("-")
     language, _, _number = language_and_number.rpartition("-")  # a language may have a "-" itself
     pack = _packs.get(language)

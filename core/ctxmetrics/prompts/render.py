@@ -29,12 +29,12 @@ _QUOTE_TOKENS = 40
 _USEFUL_TOKENS = 80
 # The most that is asked for: a reply that is cut off is asked for in halves.
 _MAX_REPLY_TOKENS = 4096
-# Hexadecimal digits of the hash in the marks of the data block.
+# The number of hexadecimal digits of the hash in the first and the last line of the data block.
 NONCE = 24
-# Hexadecimal digits of the code that the reply repeats.
+# The number of hexadecimal digits of the code that the reply repeats.
 CODE = 8
-# Characters that a reader cannot see. They are written as JSON escapes.
-_INVISIBLE = re.compile(
+# A character that a reader cannot see, such as the soft hyphen U+00AD. It is written as a JSON escape.
+_INVISIBLE_PATTERN = re.compile(
     "["
     "\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef"
@@ -43,9 +43,9 @@ _INVISIBLE = re.compile(
     "\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
     "]"
 )
-# Joiners belong in Persian and Indic words and in emoji. Beside ASCII or each other they only hide
-# text.
-_JOINER = re.compile(
+# A zero-width joiner beside an ASCII character or another joiner, where it only hides text. Joiners belong in Persian and
+# Indic words and in emoji.
+_HIDING_JOINER_PATTERN = re.compile(
     r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]"
 )
 # Tokens of chat templates that are plain words; all others have a bar or an underscore in them.
@@ -57,7 +57,7 @@ _TEMPLATE_WORDS = r"""
 """
 # The first character of a mark that a server or a template engine may act on: a token of a chat template, an image tag, a
 # template. Each alternative begins with one fixed character, so that the search is fast.
-_ACTIVE_MARK = re.compile(
+_ACTIVE_MARK_PATTERN = re.compile(
     rf"""
     <(?=
         [|\uff5c<]                           # <|im_start|>
@@ -164,22 +164,22 @@ def escape(data: object) -> str:
     """Write untrusted data as JSON on one line. Invisible characters, and marks that a server may act on, are escaped."""
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
-        body = _INVISIBLE.sub(_as_escape, body)
-        body = _JOINER.sub(_as_escape, body)
-    return _ACTIVE_MARK.sub(_as_escape, body)
+        body = _INVISIBLE_PATTERN.sub(_escape_match, body)
+        body = _HIDING_JOINER_PATTERN.sub(_escape_match, body)
+    return _ACTIVE_MARK_PATTERN.sub(_escape_match, body)
 
 
 def _list_ids(
-    entries: Collection[Mapping[str, str]], wanted: Collection[str] | None
+    entries: Collection[Mapping[str, str]], wanted_ids: Collection[str] | None
 ) -> tuple[str, ...]:
-    """Return the ids of the sentences or contexts that need an answer. If `wanted` is None, all need one."""
+    """Return the ids of the sentences or contexts that need an answer. If `wanted_ids` is None, all need one."""
     ids = [entry["id"] for entry in entries]
-    if wanted is not None:
-        ids = [id_ for id_ in ids if id_ in wanted]
+    if wanted_ids is not None:
+        ids = [id_ for id_ in ids if id_ in wanted_ids]
     return tuple(ids)
 
 
-def _as_escape(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     r"""Return the JSON escape of a matched character: ``\u200b`` for an invisible one, ``\u003c`` for the ``<`` of a tag."""
     if match.group() > "~":  # the last visible ASCII character
         return json.dumps(match.group())[1:-1]

@@ -15,7 +15,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import to_letters
+from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics.samples.cells import list_in
 
 _KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["documents"]
@@ -55,8 +55,8 @@ _GRADES = _KEYS["grades"]
 _WHOLE_GRADES = _KEYS["whole_grades"]
 # Words in the place of a grade, by their letters. Any other word says that the item is relevant, but not how much.
 _GRADES_IN_WORDS: Mapping[str, float] = {
-    **{to_letters(word): 1.0 for word in _KEYS["relevant"]},
-    **{to_letters(word): 0.0 for word in _KEYS["irrelevant"]},
+    **{to_plain_name(word): 1.0 for word in _KEYS["relevant"]},
+    **{to_plain_name(word): 0.0 for word in _KEYS["irrelevant"]},
 }
 # The highest grade under a name of `_WHOLE_GRADES`.
 _MAX_GRADE = 10
@@ -300,7 +300,7 @@ def _read_grades(items: Sequence[Any]) -> list[float | None]:
 
 def read_grade_word(text: str) -> float | None:
     """Read a word in the place of a grade, such as ``relevant``; None for any other word."""
-    return _GRADES_IN_WORDS.get(to_letters(text))
+    return _GRADES_IN_WORDS.get(to_plain_name(text))
 
 
 def _read_grade(item: Any, names: Iterable[str]) -> float | None:

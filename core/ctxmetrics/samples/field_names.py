@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import to_letters
+from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics.errors import AmbiguousFieldError, UnknownFieldError
 from ctxmetrics.samples.schema import FIELDS, OPTIONS, TEXTS_OF, Schema
 from ctxmetrics.samples.systems import SCHEMAS
@@ -25,7 +25,7 @@ _MAX_OPTIONS_OFFERED = 4
 @lru_cache(maxsize=4096)
 def normalized_key(name: str) -> str:
     """Return a name without case and separators."""
-    return to_letters(name)
+    return to_plain_name(name)
 
 
 @cache

@@ -51,10 +51,10 @@ class Attribution:
     @cached_property
     def cells(self) -> tuple[tuple[MatrixCell, ...], ...]:
         """One row for each unit, one cell for each context; the evidence of an unsupported unit is shown too."""
-        return tuple(self._cells_of_unit(unit) for unit in self.units)
+        return tuple(self._build_row(unit) for unit in self.units)
 
-    def _cells_of_unit(self, unit: Verdict) -> tuple[MatrixCell, ...]:
-        """Return what each context states of a unit: the whole, a part, or nothing."""
+    def _build_row(self, unit: Verdict) -> tuple[MatrixCell, ...]:
+        """Build the row of a unit: what each context states of it, such as ``("none", "whole", "part")``."""
         row: list[MatrixCell] = ["none"] * len(self.context_lengths)
         for span in unit.evidence:
             if 0 <= span.context < len(row) and row[span.context] != "whole":
@@ -68,11 +68,11 @@ class Attribution:
     @cached_property
     def smallest_ks(self) -> tuple[int | None, ...]:
         """The smallest k at which each unit is supported; None for a unit that is unsupported or not judged."""
-        pairs = zip(self.units, self.cells, strict=True)
-        return tuple(self._smallest_k(unit, cells) for unit, cells in pairs)
+        units_with_cells = zip(self.units, self.cells, strict=True)
+        return tuple(self._find_smallest_k(unit, cells) for unit, cells in units_with_cells)
 
-    def _smallest_k(self, unit: Verdict, cells: tuple[MatrixCell, ...]) -> int | None:
-        """Return the number of contexts from the top that support a unit; None if none do."""
+    def _find_smallest_k(self, unit: Verdict, cells: tuple[MatrixCell, ...]) -> int | None:
+        """Return how many contexts from the top are needed to support a unit; None if no number is enough."""
         if unit.value is not True:
             return None
         k_of_judge = unit.details.get("smallest_k")
@@ -80,14 +80,14 @@ class Attribution:
             return k_of_judge
         if "whole" in cells:
             return cells.index("whole") + 1
-        parts = [index for index, cell in enumerate(cells) if cell == "part"]
-        if parts:  # all parts are needed, also the last one
-            return parts[-1] + 1
+        indexes_of_parts = [index for index, cell in enumerate(cells) if cell == "part"]
+        if indexes_of_parts:  # all parts are needed, also the last one
+            return indexes_of_parts[-1] + 1
         return len(cells)  # for evidence that names no context, all contexts are needed
 
     def rests_on(self, k: int | None = None) -> tuple[tuple[int, ...], ...]:
         """Return for each unit the indices of the contexts on which the unit rests; empty if the unit is not supported."""
-        return tuple(_find_true(row) for row in self.matrix(k))
+        return tuple(_find_true_indexes(row) for row in self.matrix(k))
 
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
         """Return one row for each unit, one cell for each of the first k contexts: whether the unit rests on it."""
@@ -143,9 +143,13 @@ class Attribution:
         if not self.judged:
             return None
         useful = formulas.useful_contexts(self.matrix(k))
-        repeats = {place: first for place, first in self.repeats.items() if place < len(useful)}
-        distinct = formulas.merge_repeats(useful, repeats)
-        return formulas.share(distinct) if formula == "share" else formulas.average_precision(distinct)
+        repeats_in_first_k = {
+            index: first_index for index, first_index in self.repeats.items() if index < len(useful)
+        }
+        distinct_useful = formulas.merge_repeats(useful, repeats_in_first_k)
+        if formula == "share":
+            return formulas.share(distinct_useful)
+        return formulas.average_precision(distinct_useful)
 
     @property
     def unused(self) -> tuple[int, ...] | None:
@@ -184,8 +188,10 @@ class Attribution:
         """Measure how much of each context stands in an earlier one; None without texts."""
         if self.texts is None:
             return None
-        shares = measure_overlaps(self.texts)
-        return tuple(1.0 if index in self.repeats else share for index, share in enumerate(shares))
+        shares = [*measure_overlaps(self.texts)]
+        for index in self.repeats:
+            shares[index] = 1.0
+        return tuple(shares)
 
     @property
     def redundancy_with_overlap(self) -> float | None:
@@ -200,12 +206,13 @@ class Attribution:
         unused = self.unused
         if overlaps is None or redundant is None or unused is None:
             return None
-        shares = [
-            1.0 if index in redundant else overlap
-            for index, overlap in enumerate(overlaps)
-            if index not in unused
-        ]
-        return sum(shares) / len(shares) if shares else None
+        redundant_shares: list[float] = []
+        for index, overlap in enumerate(overlaps):
+            if index in redundant:
+                redundant_shares.append(1.0)
+            elif index not in unused:
+                redundant_shares.append(overlap)
+        return sum(redundant_shares) / len(redundant_shares) if redundant_shares else None
 
     def _build_need_matrix(self) -> list[tuple[bool, ...]]:
         """Return a matrix with one row for each need: the contexts in the row each meet the need alone.
@@ -217,7 +224,7 @@ class Attribution:
         first_indexes = [self.repeats.get(index, index) for index in range(len(self.context_lengths))]
         rows: list[tuple[bool, ...]] = []
         for cells, row in zip(self.cells, self.matrix(), strict=True):
-            supporting = _find_true(row)
+            supporting = _find_true_indexes(row)
             contexts_with_part = {
                 first_indexes[index] for index in supporting if cells[index] == "part"
             }
@@ -225,7 +232,7 @@ class Attribution:
                 needs = [{context} for context in sorted(contexts_with_part)]
             else:
                 needs = [{first_indexes[index] for index in supporting}]
-            rows += [tuple(context in need for context in first_indexes) for need in needs]
+            rows += [tuple(index in need for index in first_indexes) for need in needs]
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,11 +258,12 @@ class Attribution:
         return "\n".join(lines)
 
 
-def _find_true(row: Sequence[bool]) -> tuple[int, ...]:
-    """Return the indexes of the true values."""
+def _find_true_indexes(row: Sequence[bool]) -> tuple[int, ...]:
+    """Return the indexes of the true values: ``[False, True, True]`` gives ``(1, 2)``."""
     return tuple(index for index, value in enumerate(row) if value)
 
 
 def _format_line(cells: Sequence[str]) -> str:
-    """Write a row of the matrix."""
-    return "  ".join(f"{cell:<5}" for cell in cells).rstrip()
+    """Write a row of the matrix as a line, with columns of five characters: ``s1     whole  -``."""
+    padded_cells = [f"{cell:<5}" for cell in cells]
+    return "  ".join(padded_cells).rstrip()

@@ -24,8 +24,9 @@ Family = Literal[
 ]
 # What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
 Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
-# What an empty side is worth on the 0-1 scale, ``"undefined"`` (None), or ``"judge"``: ask all the same.
-Empty = float | Literal["undefined", "judge"]
+# The value of a sample with an empty side: a number from 0 to 1, ``"undefined"`` (the value is None), or ``"judge"`` (the
+# judge is asked although a side is empty).
+EmptySideValue = float | Literal["undefined", "judge"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class EmptySides:
-    """What a metric is worth when a side is empty; ``both`` when both are."""
+    """The values of samples with an empty side; ``both``: nothing was retrieved, and there is no reference."""
 
-    nothing_retrieved: Empty
-    no_reference: Empty
-    both: Empty
+    nothing_retrieved: EmptySideValue
+    no_reference: EmptySideValue
+    both: EmptySideValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,18 +107,25 @@ class ContextualRecallSignals(Plain):
     statement_breakdown: tuple[Statement, ...]
 
 
+# Earlier pickles of metrics name these two functions.
 def axion(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:
-    """Return Axion's signals; no metadata."""
-    return ContextualRecallSignals(
+    """Return the signals of Axion, and no metadata."""
+    statements = [Statement(verdict.text, verdict.value) for verdict in verdicts]
+    supported_statements = [statement for statement in statements if statement.is_supported]
+    signals = ContextualRecallSignals(
         recall_score=value,
-        total_gt_statements=len(verdicts),
-        supported_gt_statements=sum(verdict.value is True for verdict in verdicts),
-        statement_breakdown=tuple(Statement(verdict.text, verdict.value) for verdict in verdicts),
-    ), {}
+        total_gt_statements=len(statements),
+        supported_gt_statements=len(supported_statements),
+        statement_breakdown=tuple(statements),
+    )
+    return signals, {}
 
 
-def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mapping[str, Any]]:  # noqa: ARG001 - one signature for all
-    """Return no signals; Aegis' list of reasons, in reference order, as metadata."""
+def aegis(
+    value: float | None,  # noqa: ARG001 - one signature for all
+    verdicts: Sequence[Verdict],
+) -> tuple[Any, Mapping[str, Any]]:
+    """Return no signals; as metadata, the reasons of Aegis, in the order of the reference."""
     reasons = tuple(
         f"{verdict.text} - {verdict.reason or 'not supported by the context'}"
         for verdict in verdicts
@@ -126,21 +134,28 @@ def aegis(value: float | None, verdicts: Sequence[Verdict]) -> tuple[Any, Mappin
     return None, {"unattributed_sentences_reasons": list(reasons)}
 
 
-_SIGNALS: Mapping[str | None, Signals | None] = {None: None, "axion": axion, "aegis": aegis}
+# The function by the name that ``conventions.json`` has for it.
+_SIGNALS: Mapping[str | None, Signals | None] = {
+    None: None,
+    "axion": axion,
+    "aegis": aegis,
+}
 
 
 def _read_convention(name: str, data: Mapping[str, Any]) -> Convention:
     """Read a convention of ``conventions.json``."""
-    empty = dict.fromkeys(get_args(Family), EmptySides(0.0, "undefined", "undefined"))
-    for family, sides in data.get("empty", {}).items():
-        empty[family] = EmptySides(*sides)
-    read: dict[str, Any] = {
-        "empty": FrozenDict(empty),
+    usual_values = EmptySides(nothing_retrieved=0.0, no_reference="undefined", both="undefined")
+    values_by_family = dict.fromkeys(get_args(Family), usual_values)
+    for family, values in data.get("empty", {}).items():
+        values_by_family[family] = EmptySides(*values)
+    fields: dict[str, Any] = {
+        **data,
+        "empty": FrozenDict(values_by_family),
         "bands": tuple(Band(*band) for band in data.get("bands", ())),
         "ours": tuple(data.get("ours", ())),
         "signals": _SIGNALS[data.get("signals")],
     }
-    return Convention(name=name, **{**data, **read})
+    return Convention(name=name, **fields)
 
 
 # Every convention by name.

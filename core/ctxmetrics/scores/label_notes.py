@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ctxmetrics.samples.documents import in_spans
@@ -20,79 +20,105 @@ from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
 from ctxmetrics.scores.text_notes import TextSigns, count_separators, describe_separators
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
-# Samples below which nothing is said.
+# With fewer samples, only what is certain is said.
 _MIN_SAMPLES = 5
-
 
 # A note is written if more than this share of the reference ids were never retrieved.
 _MIN_UNRETRIEVED_SHARE = 0.5
 
-
-# The note suggests a cut of the ids if the cut matches at least this share of them ..
+# The note suggests to cut the ids if then at least this share of them matches ..
 _MIN_MATCHED_SHARE = 0.2
 # .. and at least so many of them. The note shows as many examples.
 _EXAMPLES_SHOWN = 2
 
-
-# What separates the parts of an id: marks, or the border between letters and digits at its beginning or end.
-_BETWEEN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
-# A whole number in any form.
-_NUMBER = re.compile(r"^0*(\d+)(?:\.0+)?$")
+# What separates the parts of an id: the marks in ``docs/a.pdf#2``, the border of letters and digits in ``doc12`` or ``12b``.
+_ID_SEPARATOR_PATTERN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
+# A whole number with zeros around it: 007, 7.0.
+_WHOLE_NUMBER_PATTERN = re.compile(r"^0*(\d+)(?:\.0+)?$")
 # A number whose last digits a sheet has cut: 1.23457E+11.
-_CUT_NUMBER = re.compile(r"\d\.\d{2,}E\+\d{2,}")
+_CUT_NUMBER_PATTERN = re.compile(r"\d\.\d{2,}E\+\d{2,}")
 # A number as sheets write large ones: 1E+05, 1.2e6.
-_WITH_EXPONENT = re.compile(r"\d(?:\.\d+)?[eE]\+?\d{1,2}")
+_EXPONENT_NUMBER_PATTERN = re.compile(r"\d(?:\.\d+)?[eE]\+?\d{1,2}")
 
 
-def _cut_ends(id_: str) -> list[str]:
-    """Return the beginnings of an id up to each mark, the longest first."""
-    beginnings = [id_[: match.start()] for match in _BETWEEN.finditer(id_) if match.start() > 0]
+def _keep_id(id_: str) -> list[str]:
+    """List the one form of an id that is not changed: the id."""
+    return [id_]
+
+
+def _ignore_case(id_: str) -> list[str]:
+    """List the one form of an id without upper and lower case: ``Doc-A`` gives ``doc-a``."""
+    return [id_.casefold()]
+
+
+def _strip_blanks(id_: str) -> list[str]:
+    """List the one form of an id without blanks around it."""
+    return [id_.strip()]
+
+
+def _list_beginnings(id_: str) -> list[str]:
+    """List the beginnings of an id up to each separator, the longest first: ``a/b/c`` gives ``a/b`` and ``a``."""
+    matches = _ID_SEPARATOR_PATTERN.finditer(id_)
+    beginnings = [id_[: match.start()] for match in matches if match.start() > 0]
     beginnings.reverse()
     return beginnings
 
 
-def _cut_beginnings(id_: str) -> list[str]:
-    """Return the ends of an id behind each mark."""
-    return [id_[match.end() :] for match in _BETWEEN.finditer(id_) if match.end() < len(id_)]
+def _list_endings(id_: str) -> list[str]:
+    """List the endings of an id behind each separator, the longest first: ``a/b/c`` gives ``b/c`` and ``c``."""
+    matches = _ID_SEPARATOR_PATTERN.finditer(id_)
+    return [id_[match.end() :] for match in matches if match.end() < len(id_)]
 
 
 def _list_numbers(id_: str) -> list[str]:
-    """Return an id as a whole number without zeros before it; no item for any other id."""
-    if _WITH_EXPONENT.fullmatch(id_):
+    """List the one form of an id that is a whole number: ``007`` and ``7.0`` give ``7``. Another id has none."""
+    if _EXPONENT_NUMBER_PATTERN.fullmatch(id_):
         number = float(id_)
         return [str(int(number))] if number.is_integer() else []
-    return _NUMBER.findall(id_)
+    return _WHOLE_NUMBER_PATTERN.findall(id_)
 
 
-def _fold_marks(id_: str) -> list[str]:
-    """Return the words of an id with one mark between them: ``./docs/a.pdf`` and ``Docs/a.pdf/`` are one."""
+def _unify_marks(id_: str) -> list[str]:
+    """List the one form of an id with one mark between its words: ``./docs/a.pdf`` and ``Docs/a.pdf/`` give ``docs-a-pdf``."""
     words = re.findall(r"[^\W_]+", unquote(id_).casefold())
     return ["-".join(words)] if words else []
 
 
-# A function that lists the forms of an id.
-_Forms = Callable[[str], list[str]]
+# A function that lists the forms of an id in which it is compared.
+_ListForms = Callable[[str], list[str]]
 
 
-# A change that could make ids match: its words, the forms of a reference id, and the forms of a retrieved id.
-_Change = tuple[str, _Forms, _Forms]
-# The lossless changes cut nothing from an id: they are suggested for a single id, too.
-_LOSSLESS_CHANGES: tuple[_Change, ...] = (
-    ("in one case", lambda id_: [id_.casefold()], lambda id_: [id_.casefold()]),
-    ("as numbers", _list_numbers, _list_numbers),
-    ("without blanks around them", lambda id_: [id_.strip()], lambda id_: [id_.strip()]),
-    ("with the same marks between their words", _fold_marks, _fold_marks),
+class _Change(NamedTuple):
+    """A change that could make reference ids match retrieved ids.
+
+    Attributes:
+        words: The change in words, for the note.
+        list_reference_forms: The forms of a reference id after the change.
+        list_retrieved_forms: The forms of a retrieved id after the change.
+    """
+
+    words: str
+    list_reference_forms: _ListForms
+    list_retrieved_forms: _ListForms
+
+
+# Changes that cut nothing from an id: they are suggested for a single id, too.
+_LOSSLESS_CHANGES = (
+    _Change("in one case", _ignore_case, _ignore_case),
+    _Change("as numbers", _list_numbers, _list_numbers),
+    _Change("without blanks around them", _strip_blanks, _strip_blanks),
+    _Change("with the same marks between their words", _unify_marks, _unify_marks),
 )
-# The cuts are suggested for many samples, or where one of each of a few samples matches an id of its own.
-_CUTS: tuple[_Change, ...] = (
-    ("with the end of the reference ids cut", _cut_ends, lambda id_: [id_]),
-    ("with the end of the retrieved ids cut", lambda id_: [id_], _cut_ends),
-    ("with the beginning of the reference ids cut", _cut_beginnings, lambda id_: [id_]),
-    ("with the beginning of the retrieved ids cut", lambda id_: [id_], _cut_beginnings),
+# Changes that cut an id: they are suggested for many samples, or if each of a few samples has an id that matches then.
+_CUTS = (
+    _Change("with the end of the reference ids cut", _list_beginnings, _keep_id),
+    _Change("with the end of the retrieved ids cut", _keep_id, _list_beginnings),
+    _Change("with the beginning of the reference ids cut", _list_endings, _keep_id),
+    _Change("with the beginning of the retrieved ids cut", _keep_id, _list_endings),
 )
 
 
-# Circular labels: they repeat what was retrieved or answered, so that they cannot show an error.
+# The kinds of circular labels. Such labels repeat what was retrieved or answered, so that they cannot show an error.
 _CIRCULAR_LABELS = (
     "the reference contexts are the retrieved contexts",
     "the whole reference is one of the retrieved contexts",
@@ -102,14 +128,14 @@ _CIRCULAR_LABELS = (
 
 def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
     """Describe what decided the orders of what was retrieved, or did not, by the metadata of samples, a sentence each."""
-    signs: Counter[tuple[str, str]] = Counter()
-    for fields in metadata:
-        signs.update(_find_signs(fields))
-    return [_describe_order(*sign, count) for sign, count in signs.items()]
+    counts: Counter[tuple[str, str]] = Counter()
+    for sample_metadata in metadata:
+        counts.update(_list_order_facts(sample_metadata))
+    return [_describe_order(key, name, count) for (key, name), count in counts.items()]
 
 
-def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a sample's metadata says about its order, and about a list that is not read.
+def _list_order_facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List what a sample's metadata says about its order, and about a list that is not read.
 
     Each item is a key of the metadata, such as `ORDERED_BY`, and the column or field that the metadata names under it.
     """
@@ -118,13 +144,19 @@ def _find_signs(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_change(text: str, change: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Describe the change that would make reference ids match, behind a text that counts them."""
+def _describe_change(count_text: str, change: _Change, pairs: Sequence[tuple[str, str]]) -> str:
+    """Describe a change that would make reference ids match.
+
+    Args:
+        count_text: How many reference ids do not match.
+        change: The change.
+        pairs: The reference ids and retrieved ids that would match.
+    """
     examples = [
-        f"{clean(label, TEXT)} and {clean(retrieved, TEXT)}"
-        for label, retrieved in pairs[:_EXAMPLES_SHOWN]
+        f"{clean(reference_id, TEXT)} and {clean(retrieved_id, TEXT)}"
+        for reference_id, retrieved_id in pairs[:_EXAMPLES_SHOWN]
     ]
-    return f"{text}; {change} they would match: {', '.join(examples)}"
+    return f"{count_text}; {change.words} they would match: {', '.join(examples)}"
 
 
 def _describe_order(key: str, name: str, count: int) -> str:
@@ -168,7 +200,7 @@ class Labels:
             them and its name; see `count_separators`.
         expected: The same for the expected contexts.
         answers: The hashes of the references of one question. The key is the hash of the question and its contexts.
-        orders: The number of samples by what their metadata says about the order. The key is a pair of `_find_signs`.
+        orders: The number of samples by what their metadata says about the order. The key is a pair of `_list_order_facts`.
         dropped: Contexts that were dropped because they were the question itself: the number of "contexts", and of "samples" that
             had one.
         empty: The number of empty ids, under "retrieved" and "reference".
@@ -230,7 +262,7 @@ class Labels:
         self._count_empty("reference", sample.reference_context_ids or ())
         if retrieved and len({*retrieved}) < len(retrieved):
             # Empty ids are equal, but their contexts may differ: they are no repeats.
-            self._count_repeats([item for item in retrieved if item])
+            self._count_repeats([text_or_id for text_or_id in retrieved if text_or_id])
         for kind_and_result in _check_circular_labels(sample):
             self.circles[kind_and_result] += 1
 
@@ -241,15 +273,15 @@ class Labels:
 
     def _count_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Count a sample by what its metadata says about the order, and about dropped contexts."""
-        self.orders.update(_find_signs(metadata))
+        self.orders.update(_list_order_facts(metadata))
         dropped_count = metadata.get(DROPPED)
         if type(dropped_count) is int and dropped_count > 0:
             self.dropped["samples"] += 1
             self.dropped["contexts"] += dropped_count
 
-    def _count_repeats(self, items: Sequence[str]) -> None:
+    def _count_repeats(self, contexts: Sequence[str]) -> None:
         """Count a sample by its retrieved contexts, given as texts or ids, that repeat one above."""
-        repeat_count = len(items) - len({*items})
+        repeat_count = len(contexts) - len({*contexts})
         if repeat_count:
             self.repeated["samples"] += 1
             self.repeated["contexts"] += repeat_count
@@ -276,18 +308,23 @@ class Labels:
         if "unsure" in kinds:
             self.unsure += 1
 
-    def add_ids(self, ids: Iterable[str] | None, wanted: Sequence[str] | None) -> None:
+    def add_ids(self, retrieved: Iterable[str] | None, reference: Sequence[str] | None) -> None:
         """Add the retrieved and the reference ids of a sample."""
-        if ids and wanted and not in_spans(wanted):
-            self.retrieved.update(ids)
-            self.wanted.append(tuple(filter(None, wanted)))
+        if retrieved and reference and not in_spans(reference):
+            reference_ids = tuple(filter(None, reference))
+            self.retrieved.update(retrieved)
+            self.wanted.append(reference_ids)
             if len(self.first_pairs) < _MIN_SAMPLES:
-                self.first_pairs.append((tuple(ids), self.wanted[-1]))
+                self.first_pairs.append((tuple(retrieved), reference_ids))
 
-    def notes(self, *, by_words: bool) -> tuple[str, ...]:
-        """Return what a reader of the means must know, a sentence each; ``by_words``: the judge was the embedded one."""
+    def describe(self, *, embedded_judge: bool) -> tuple[str, ...]:
+        """Describe what a reader of the means must know, a sentence each.
+
+        Args:
+            embedded_judge: Whether the embedded judge, which compares words, gave the verdicts.
+        """
         notes = []
-        if by_words and self.yes_or_no:
+        if embedded_judge and self.yes_or_no:
             notes.append(
                 f"{plural(self.yes_or_no, 'reference')} of a yes or no alone, which no words of a context can state: write what "
                 "it means as a fact (reference_facts, unit=fact), or take an LLM"
@@ -322,18 +359,7 @@ class Labels:
                 "is enough, or to reference_facts if all are needed"
             )
         notes += self.describe_never_retrieved()
-        cut_ids = sorted(
-            {
-                id_
-                for id_ in chain(self.retrieved, *self.wanted)
-                if "E+" in id_ and _CUT_NUMBER.fullmatch(id_)
-            }
-        )
-        if cut_ids:
-            notes.append(
-                f"{plural(len(cut_ids), 'id', 'is a number', 'are numbers')} without the last digits, such as {clean(cut_ids[0], TEXT)}, as sheets "
-                "write long ones: different ids may be the same here. Write ids as text"
-            )
+        notes += self._describe_cut_numbers()
         for kind in _CIRCULAR_LABELS:
             count = self.circles[kind, True]
             if count >= _MIN_SAMPLES and not self.circles[kind, False]:
@@ -342,7 +368,7 @@ class Labels:
 
     def _describe_retrieved(self) -> list[str]:
         """Describe the order, dropped and repeated contexts and empty ids."""
-        notes = [_describe_order(*sign, count) for sign, count in self.orders.items()]
+        notes = [_describe_order(key, name, count) for (key, name), count in self.orders.items()]
         dropped_count = self.dropped["contexts"]
         repeat_count = self.repeated["contexts"]
         if dropped_count:
@@ -362,6 +388,21 @@ class Labels:
             notes.append(f"{ids} empty: an empty id expects nothing")
         return notes
 
+    def _describe_cut_numbers(self) -> list[str]:
+        """Describe ids that are numbers without their last digits, such as ``1.23457E+11``."""
+        cut_numbers: set[str] = set()
+        for id_ in chain(self.retrieved, *self.wanted):
+            if "E+" in id_ and _CUT_NUMBER_PATTERN.fullmatch(id_):
+                cut_numbers.add(id_)
+        if not cut_numbers:
+            return []
+        ids_are_numbers = plural(len(cut_numbers), "id", "is a number", "are numbers")
+        note = (
+            f"{ids_are_numbers} without the last digits, such as {clean(min(cut_numbers), TEXT)}, as sheets "
+            "write long ones: different ids may be the same here. Write ids as text"
+        )
+        return [note]
+
     def describe_never_retrieved(self) -> list[str]:
         """Describe reference ids that were never retrieved, if they are many, and the change that would make them match.
 
@@ -379,32 +420,32 @@ class Labels:
         never_retrieved = [id_ for id_ in reference_ids if id_ not in self.retrieved]
         if not never_retrieved:
             return []
-        has_few_samples = len(self.wanted) < _MIN_SAMPLES
-        are_many = len(never_retrieved) > _MIN_UNRETRIEVED_SHARE * len(reference_ids)
-        text = self._count_never_retrieved(never_retrieved, len(reference_ids))
-        for change, forms_of_label, forms_of_retrieved in _LOSSLESS_CHANGES:
-            pairs = self._pair_by_forms(never_retrieved, forms_of_label, forms_of_retrieved)
+        count_text = self._describe_count(never_retrieved, len(reference_ids))
+        for change in _LOSSLESS_CHANGES:
+            pairs = self._pair_ids(never_retrieved, change)
             if pairs:
-                return [_describe_change(text, change, pairs)]
+                return [_describe_change(count_text, change, pairs)]
+        are_many = len(never_retrieved) > _MIN_UNRETRIEVED_SHARE * len(reference_ids)
         if not are_many:
             return []
-        for change, forms_of_label, forms_of_retrieved in _CUTS:
-            pairs = self._pair_by_forms(never_retrieved, forms_of_label, forms_of_retrieved)
+        has_few_samples = len(self.wanted) < _MIN_SAMPLES
+        for change in _CUTS:
+            pairs = self._pair_ids(never_retrieved, change)
             matched_ids = {retrieved_id for _, retrieved_id in pairs}
             if has_few_samples:
-                is_useful = self._matches_in_few(forms_of_label, forms_of_retrieved)
+                is_useful = self._matches_each_sample(change)
             else:
                 min_matches = max(_EXAMPLES_SHOWN, _MIN_MATCHED_SHARE * len(never_retrieved))
                 is_useful = len(matched_ids) >= min_matches
             if is_useful:
-                return [_describe_change(text, change, pairs)]
+                return [_describe_change(count_text, change, pairs)]
         if has_few_samples:
             return []
         return [
-            f"{text}; no cut, case or form of a number would match them: are these labels of this index?"
+            f"{count_text}; no cut, case or form of a number would match them: are these labels of this index?"
         ]
 
-    def _count_never_retrieved(self, never_retrieved: Sequence[str], id_count: int) -> str:
+    def _describe_count(self, never_retrieved: Sequence[str], id_count: int) -> str:
         """Say how many of the reference ids were never retrieved."""
         if len(never_retrieved) == id_count:
             return f"no reference id was ever retrieved, in {plural(len(self.wanted), 'sample')}"
@@ -414,26 +455,40 @@ class Labels:
             f"{sample_count} of {len(self.wanted)} samples have such labels"
         )
 
-    def _matches_in_few(self, forms_of_label: _Forms, forms_of_retrieved: _Forms) -> bool:
-        """Whether a cut matches a reference id of each sample with one that was retrieved for it, in two samples or more."""
-        for ids, wanted in self.first_pairs:
-            forms = {form for id_ in ids for form in forms_of_retrieved(id_)}
-            if all(forms.isdisjoint(forms_of_label(label)) for label in wanted):
+    def _matches_each_sample(self, change: _Change) -> bool:
+        """Return whether a change makes a reference id of each sample match one that was retrieved for the sample.
+
+        False if there are fewer than two samples.
+        """
+        for retrieved_ids, reference_ids in self.first_pairs:
+            retrieved_forms: set[str] = set()
+            for retrieved_id in retrieved_ids:
+                retrieved_forms.update(change.list_retrieved_forms(retrieved_id))
+            reference_forms: set[str] = set()
+            for reference_id in reference_ids:
+                reference_forms.update(change.list_reference_forms(reference_id))
+            if retrieved_forms.isdisjoint(reference_forms):
                 return False
         return len(self.first_pairs) >= _EXAMPLES_SHOWN
 
-    def _pair_by_forms(
-        self, labels: Sequence[str], forms_of_label: _Forms, forms_of_retrieved: _Forms
-    ) -> list[tuple[str, str]]:
-        """Pair reference ids with the retrieved ids that have a form in common with them: of several, the last by name."""
-        label_forms = {form for label in labels for form in forms_of_label(label)}
+    def _pair_ids(self, reference_ids: Sequence[str], change: _Change) -> list[tuple[str, str]]:
+        """Pair reference ids with the retrieved ids that equal them after a change.
+
+        If several retrieved ids equal one, the last by name is taken.
+        """
+        reference_forms: set[str] = set()
+        for reference_id in reference_ids:
+            reference_forms.update(change.list_reference_forms(reference_id))
         retrieved_by_form: dict[str, str] = {}
-        for id_ in self.retrieved:
-            for form in forms_of_retrieved(id_):
-                if form in label_forms:
-                    retrieved_by_form[form] = max(id_, retrieved_by_form.get(form, id_))
+        for retrieved_id in self.retrieved:
+            for form in change.list_retrieved_forms(retrieved_id):
+                if form in reference_forms:
+                    last_by_name = max(retrieved_id, retrieved_by_form.get(form, retrieved_id))
+                    retrieved_by_form[form] = last_by_name
         pairs: list[tuple[str, str]] = []
-        for label in labels:
-            forms = [form for form in forms_of_label(label) if form in retrieved_by_form]
-            pairs += [(label, retrieved_by_form[form]) for form in forms]
+        for reference_id in reference_ids:
+            forms = [
+                form for form in change.list_reference_forms(reference_id) if form in retrieved_by_form
+            ]
+            pairs += [(reference_id, retrieved_by_form[form]) for form in forms]
         return pairs

@@ -26,11 +26,11 @@ CONVENTIONS = "1.42.0"
 # The name of the event of a score.
 EVENT = "gen_ai.evaluation.result"
 # The address of the conventions' schema.
-_SCHEMA = f"https://opentelemetry.io/schemas/gen-ai/{CONVENTIONS}"
+_SCHEMA_ADDRESS = f"https://opentelemetry.io/schemas/gen-ai/{CONVENTIONS}"
 # The name of the library as the source of events.
 _EVENT_SOURCE = "ctxmetrics"
 # The attribute of each field of the provenance. The conventions have no names for them yet.
-_PROVENANCE: Mapping[str, str] = {
+_PROVENANCE_ATTRIBUTES: Mapping[str, str] = {
     "judge": "ctxmetrics.judge",
     "served_model": "ctxmetrics.served_model",
     "prompt": "ctxmetrics.prompt",
@@ -39,15 +39,15 @@ _PROVENANCE: Mapping[str, str] = {
     "convention": "ctxmetrics.convention",
     "library": "ctxmetrics.library",
 }
-# An id that this library gives: of a sentence, fact, claim or context.
-_OWN_ID = re.compile(r"[a-z]\d+")
+# An id that this library gives to a sentence, fact, claim or context: s1, c12.
+_OWN_ID_PATTERN = re.compile(r"[a-z]\d+")
 # The maximum number of characters of an explanation.
 _MAX_EXPLANATION_CHARACTERS = 4_000
 # The maximum number of ids of negative verdicts that an explanation names.
 _MAX_IDS_NAMED = 20
 
 # The attributes that tell two events about one span or sample apart.
-_IDENTIFYING = (
+_IDENTIFYING_ATTRIBUTES = (
     "gen_ai.evaluation.name",
     "ctxmetrics.convention",
     "ctxmetrics.judge",
@@ -76,7 +76,7 @@ def build_attributes(score: Score, *, keep_texts: bool = False) -> dict[str, Att
     explanation = score.reason if keep_texts else _describe_without_texts(score)
     if explanation:
         attributes["gen_ai.evaluation.explanation"] = explanation[:_MAX_EXPLANATION_CHARACTERS]
-    for field, name in _PROVENANCE.items():
+    for field, name in _PROVENANCE_ATTRIBUTES.items():
         value = getattr(score.provenance, field)
         if value:
             attributes[name] = str(value)
@@ -96,7 +96,7 @@ def _describe_without_texts(score: Score) -> str:
     """Say how many verdicts are positive, and name the ids of the negative ones."""
     count = score.count or ""
     missed = [verdict for verdict in score.verdicts if verdict.value is False and verdict.weight]
-    missed_ids = [verdict.id for verdict in missed if _OWN_ID.fullmatch(verdict.id)]
+    missed_ids = [verdict.id for verdict in missed if _OWN_ID_PATTERN.fullmatch(verdict.id)]
     if not missed_ids:
         return count
     text = f"{count}; no: {', '.join(missed_ids[:_MAX_IDS_NAMED])}"
@@ -119,7 +119,7 @@ def identify(attributes: Mapping[str, Attribute], spans: SpanIds | None) -> str 
         values = [sample_id]
     else:
         return None
-    values += [attributes.get(name) for name in _IDENTIFYING]
+    values += [attributes.get(name) for name in _IDENTIFYING_ATTRIBUTES]
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:32]
 
 
@@ -211,4 +211,5 @@ def open_telemetry(telemetry: Any, *, keep_texts: bool = False) -> Telemetry | N
         raise ParameterError(
             f"telemetry={type(telemetry).__name__} must be True or a LoggerProvider of OpenTelemetry."
         )
-    return Telemetry(telemetry.get_logger(_EVENT_SOURCE, schema_url=_SCHEMA), keep_texts)
+    logger = telemetry.get_logger(_EVENT_SOURCE, schema_url=_SCHEMA_ADDRESS)
+    return Telemetry(logger, keep_texts=keep_texts)

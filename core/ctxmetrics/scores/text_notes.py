@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.display import to_letters
+from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -41,7 +41,14 @@ class _Separator(NamedTuple):
     pattern: re.Pattern[str]
 
 
+def _stand_between_sentences(mark: str, name: str, always_holds: str) -> _Separator:
+    """Build the separator of a mark between two sentences, with a blank on both sides: ``One. => Two.``."""
+    pattern = rf"(?<=[.!?。])\s{re.escape(mark)}\s"
+    return _Separator(f" {mark} ", name, always_holds, re.compile(pattern))
+
+
 _SEPARATORS = (
+    # Separators of lines and elements.
     _Separator("\\n\\n", "blank lines", "\n", re.compile(r"\n\s*\n")),
     _Separator("<br>", "<br>", "<", re.compile(r"(?:<br\s*/?>\s*)+", re.IGNORECASE)),
     _Separator("</p>", "paragraphs", "<", re.compile(r"</p>\s*(?=<p\b)", re.IGNORECASE)),
@@ -51,53 +58,61 @@ _SEPARATORS = (
     _Separator("\\n", "line breaks", "\u2028", re.compile("[\u2028\u2029]")),
     _Separator("\\n", "line breaks", "\u2029", re.compile("[\u2028\u2029]")),
     _Separator("\\n", "line breaks, written as their code,", "\\n", re.compile(r"(?:\\n)+")),
+    # Marks behind the end of a sentence: "One.; Two.", "One. => Two.".
     _Separator("; ", "semicolons", ";", re.compile(r";(?<=[.!?。];)\s")),
     _Separator(";", "semicolons", ";", re.compile(r";(?<=[.!?。];)(?=\w)")),
     _Separator(";;", "semicolons", ";;", re.compile(r";;(?<=[.!?。];;)\s?")),
-    _Separator(" ... ", "dots", " ... ", re.compile(r"(?<=[.!?。])\s\.\.\.\s")),
-    _Separator(" [...] ", "dots", " [...] ", re.compile(r"(?<=[.!?。])\s\[\.\.\.\]\s")),
-    _Separator(" … ", "dots", " … ", re.compile(r"(?<=[.!?。])\s…\s")),
-    _Separator(" :: ", "colons", "::", re.compile(r"(?<=[.!?。])\s::\s")),
-    _Separator(" — ", "dashes", "—", re.compile(r"(?<=[.!?。])\s—\s")),
-    _Separator(" – ", "dashes", "–", re.compile(r"(?<=[.!?。])\s–\s")),
-    _Separator(" » ", "marks", "»", re.compile(r"(?<=[.!?。])\s»\s")),
-    _Separator(" > ", "marks", ">", re.compile(r"(?<=[.!?。])\s>\s")),
-    _Separator(" => ", "arrows", "=>", re.compile(r"(?<=[.!?。])\s=>\s")),
+    _stand_between_sentences("...", "dots", " ... "),
+    _stand_between_sentences("[...]", "dots", " [...] "),
+    _stand_between_sentences("…", "dots", " … "),
+    _stand_between_sentences("::", "colons", "::"),
+    _stand_between_sentences("—", "dashes", "—"),
+    _stand_between_sentences("–", "dashes", "–"),
+    _stand_between_sentences("»", "marks", "»"),
+    _stand_between_sentences(">", "marks", ">"),
+    _stand_between_sentences("=>", "arrows", "=>"),
+    # Several blanks in a row.
     _Separator("    ", "runs of blanks", "    ", re.compile(r"(?<=[.!?。]) {4,}")),
     _Separator("\u00a0\u00a0", "runs of blanks", "\u00a0\u00a0", re.compile("(?<=[.!?。])\u00a0{2,}")),
     _Separator("\u3000", "wide blanks", "\u3000", re.compile("(?<=[.!?。])\u3000+")),
-    _Separator(" + ", "marks", "+", re.compile(r"(?<=[.!?。])\s\+\s")),
-    _Separator(" -> ", "arrows", "->", re.compile(r"(?<=[.!?。])\s->\s")),
+    _stand_between_sentences("+", "marks", "+"),
+    _stand_between_sentences("->", "arrows", "->"),
+    # "One. § Two.", but not "§ 5", which is a paragraph of a law.
     _Separator(" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
 )
-# Numbers before sentences in one line: passages, or the steps of one.
-_NUMBERED = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):>]\s")
-# Numbers in brackets behind sentences: the numbers of passages, or of notes.
-_NUMBERS_BEHIND = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
-# A mark between two sentences that is no bracket, quotation mark, dash, or sign of an amount.
-_MARK = re.compile(r"[.!?。]\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)")
-# The name of a line before a colon: doc_7: .., guide.pdf: ..
-_LINE_NAME = re.compile(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
-# What closes a passage and opens the next one: </p><p>, <|chunk|>, » «.
-_CLOSING_AND_OPENING = re.compile(
+# A number before a sentence: "1. One.", "(2) Two.". It numbers passages in one line, or the steps of one passage.
+_NUMBER_BEFORE_SENTENCE_PATTERN = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):>]\s")
+# A number in brackets behind a sentence: "One. [1] Two. [2]". It numbers passages, or notes.
+_NUMBER_BEHIND_SENTENCE_PATTERN = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
+# A mark between two sentences, such as "###", that is no bracket, quotation mark, dash, or sign of an amount.
+_MARK_PATTERN = re.compile(
+    r"[.!?。]\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)"
+)
+# The name of a line before a colon: "doc_7: ..", "guide.pdf: ..".
+_LINE_NAME_PATTERN = re.compile(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
+# What closes a passage and opens the next one.
+_CLOSING_AND_OPENING_PATTERN = re.compile(
     r"""
-    </(?P<tag>\w+)> \s* <(?P=tag)\b[^<>]*>
-    | <\|[^|<>\s]+\|>
-    | (?<=[.!?。]) (?: »\s*« | ”\s*“ | "\s*,\s*" | \]\s*\[ )
+    </(?P<tag>\w+)> \s* <(?P=tag)\b[^<>]*>                         # </p><p class="x">
+    | <\|[^|<>\s]+\|>                                              # <|chunk|>
+    | (?<=[.!?。]) (?: »\s*« | ”\s*“ | "\s*,\s*" | \]\s*\[ )       # One.» «Two.
     """,
     re.VERBOSE,
 )
-# One of these is in what `_CLOSING_AND_OPENING` finds.
-_CLOSING = ("</", "<|", "»", "”", '"', "]")
-# A label with a number before a passage: (page 3), <chunk 2>, chunk_0=.
-_LABEL = re.compile(
+# All that `_CLOSING_AND_OPENING_PATTERN` finds holds one of these; looking for them first is fast.
+_CLOSING_MARKS = ("</", "<|", "»", "”", '"', "]")
+# A label with a number at the beginning of a passage.
+_LABEL_PATTERN = re.compile(
     r"""
-    (?:^|(?<=[.!?。]\s)|(?<=\n))
-    (?: [(<{\[] [^\W\d_]+ [\s_#.-]* \d{1,3} [)>}\]] (?=\s) | [^\W\d_]+ [_ -]? \d{1,3} = )
+    (?: ^ | (?<=[.!?。]\s) | (?<=\n) )
+    (?:
+        [(<{\[] [^\W\d_]+ [\s_#.-]* \d{1,3} [)>}\]] (?=\s)         # (page 3), <chunk 2>
+      | [^\W\d_]+ [_ -]? \d{1,3} =                                 # chunk_0=
+    )
     """,
     re.VERBOSE,
 )
-_DIGITS = re.compile(r"\d+")
+_DIGITS_PATTERN = re.compile(r"\d+")
 
 
 def find_doubtful_separator(text: str) -> tuple[str, str]:
@@ -118,57 +133,68 @@ def find_doubtful_separator(text: str) -> tuple[str, str]:
             continue
         if separator.name == "blank lines":
             return separator.option, separator.name
-        are_sentences = all(
-            len(piece.split()) >= _MIN_WORDS_OF_SENTENCE or not piece.isascii() for piece in pieces
-        )
-        if are_sentences and not any(_LINE_NAME.sub("", piece)[:1].islower() for piece in pieces):
+        continues_sentence = any(_LINE_NAME_PATTERN.sub("", piece)[:1].islower() for piece in pieces)
+        if _are_passages(pieces) and not continues_sentence:
             return separator.option, separator.name
     mark = _find_closing_and_opening(stripped) or _find_mark(stripped) or _find_label(stripped)
     if mark:
         return mark, "marks"
-    if stripped.endswith("]") and len(_NUMBERS_BEHIND.findall(stripped)) >= _MIN_PASSAGES:
-        return "[1]", "numbers behind sentences"
-    if stripped[:3].lstrip("(")[:1].isdigit():
-        numbers = _NUMBERED.findall(stripped)
-        if len(numbers) >= _MIN_PASSAGES and len({*numbers}) == len(numbers):
-            return "(1)" if stripped.startswith("(") else "1.", "numbers"
+    return _find_numbers(stripped)
+
+
+def _find_numbers(text: str) -> tuple[str, str]:
+    """Find numbers behind or before the sentences of a text; see `find_doubtful_separator`."""
+    if text.endswith("]"):
+        numbers_behind = _NUMBER_BEHIND_SENTENCE_PATTERN.findall(text)
+        if len(numbers_behind) >= _MIN_PASSAGES:
+            return "[1]", "numbers behind sentences"
+    begins_with_number = text[:3].lstrip("(")[:1].isdigit()
+    if begins_with_number:
+        numbers = _NUMBER_BEFORE_SENTENCE_PATTERN.findall(text)
+        are_distinct = len({*numbers}) == len(numbers)
+        if len(numbers) >= _MIN_PASSAGES and are_distinct:
+            option = "(1)" if text.startswith("(") else "1."
+            return option, "numbers"
     return "", ""
+
+
+def _are_passages(pieces: Sequence[str]) -> bool:
+    """Return whether each piece has several words, or is of a language whose words may have no blanks between them."""
+    return all(len(piece.split()) >= _MIN_WORDS_OF_SENTENCE or not piece.isascii() for piece in pieces)
 
 
 def _find_mark(text: str) -> str:
     """Find the one mark that stands between the sentences of a text, each of several words; empty if there is none."""
-    marks: set[str] = {*_MARK.findall(text)}
+    marks: set[str] = {*_MARK_PATTERN.findall(text)}
     for mark in sorted(marks):
         pieces = [piece.strip() for piece in text.split(mark)]
-        if all(
+        are_sentences = all(
             len(piece.split()) >= _MIN_WORDS_OF_SENTENCE and not piece[:1].islower() for piece in pieces
-        ):
+        )
+        if are_sentences:
             return mark
     return ""
 
 
 def _find_closing_and_opening(text: str) -> str:
     """Find the marks, tags or token that close a passage and open the next one; empty text if there are none."""
-    if not any(closing in text for closing in _CLOSING):  # as in nearly all texts
+    if not any(mark in text for mark in _CLOSING_MARKS):  # as in nearly all texts
         return ""
-    match = _CLOSING_AND_OPENING.search(text)
+    match = _CLOSING_AND_OPENING_PATTERN.search(text)
     if match is None:
         return ""
-    pieces = text.split(match[0])
-    are_passages = all(
-        len(piece.split()) >= _MIN_WORDS_OF_SENTENCE or not piece.isascii() for piece in pieces
-    )
-    return match[0] if are_passages else ""
+    separator = match[0]
+    return separator if _are_passages(text.split(separator)) else ""
 
 
 def _find_label(text: str) -> str:
     """Find the form of the labels with a number before each passage, such as ``(page 3)`` or ``chunk_0=``; empty without them."""
-    if _LABEL.match(text) is None:
+    if _LABEL_PATTERN.match(text) is None:
         return ""
-    labels = [match[0].strip() for match in _LABEL.finditer(text)]
+    labels = [match[0].strip() for match in _LABEL_PATTERN.finditer(text)]
     first_label = labels[0]
-    first_form = _DIGITS.sub("0", first_label)
-    labels_of_form = {label for label in labels if _DIGITS.sub("0", label) == first_form}
+    form = _DIGITS_PATTERN.sub("0", first_label)  # "(page 3)" has the form "(page 0)"
+    labels_of_form = {label for label in labels if _DIGITS_PATTERN.sub("0", label) == form}
     return first_label if len(labels_of_form) >= _MIN_PASSAGES else ""
 
 
@@ -191,15 +217,22 @@ def count_separators(counts: Counter[tuple[str, str]], texts: Sequence[str]) -> 
         counts[separator, name] += 1
 
 
-def describe_separators(counts: Counter[tuple[str, str]], what: str, effect: str) -> list[str]:
-    """Describe the separators that nearly all texts have in them; see `count_separators`."""
+def describe_separators(counts: Counter[tuple[str, str]], noun: str, effect: str) -> list[str]:
+    """Describe the separators that nearly all texts have in them.
+
+    Args:
+        counts: The counts of `count_separators`.
+        noun: What the texts are called: ``"context"`` or ``"expected context"``.
+        effect: What is wrong if a text holds several passages.
+    """
     notes = []
     for key, count in counts.items():
         separator, name = key
         are_most = count >= _MIN_SHARE_JOINED * counts[_KEY_OF_ALL_TEXTS]
         if key != _KEY_OF_ALL_TEXTS and are_most and count > 1:
+            samples = plural(counts[_KEY_OF_ALL_TEXTS], "sample")
             notes.append(
-                f"{count} of {plural(counts[_KEY_OF_ALL_TEXTS], 'sample')} have one {what}, with {name} in it: if it holds several passages, "
+                f"{count} of {samples} have one {noun}, with {name} in it: if it holds several passages, "
                 f"{effect}; write --split {shlex.quote(separator)} (in Python split=)"
             )
     return notes
@@ -210,33 +243,37 @@ def describe_doubtful(
 ) -> list[str]:
     """Describe the separators that nearly all retrieved, or nearly all expected, texts have in them."""
     notes: list[str] = []
-    for lists, what, effect in (
+    for texts_of_samples, noun, effect in (
         (retrieved, "context", "precision says nothing"),
         (expected, "expected context", "string metrics say nothing"),
     ):
         counts: Counter[tuple[str, str]] = Counter()
-        for texts in lists:
+        for texts in texts_of_samples:
             if texts:
                 count_separators(counts, texts)
-        notes += describe_separators(counts, what, effect)
+        notes += describe_separators(counts, noun, effect)
     return notes
 
 
 # The names of ranks and scores by their kinds.
 _ORDER_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
-# Whether the lowest number stands for the first text. The key is the letters of a name of `_ORDER_NAMES`.
-_IS_LOWEST_FIRST = {
-    to_letters(name): kind in ("rank", "distance")
-    for kind in ("rank", "rerank", "fused", "score", "distance")
-    for name in _ORDER_NAMES[kind]
-}
+# For each name in `_ORDER_NAMES`, without case and separators: whether the text with the lowest number comes first, as with
+# ranks; the text with the highest score comes first.
+_IS_LOWEST_FIRST: dict[str, bool] = {}
+for _kind in ("rank", "rerank", "fused", "score", "distance"):
+    for _name in _ORDER_NAMES[_kind]:
+        _IS_LOWEST_FIRST[to_plain_name(_name)] = _kind in ("rank", "distance")
 # A word and a number behind it: Score: .55, (similarity 0.12), rank=2.
-_NAMED_NUMBER = re.compile(
-    r"(?<![^\W\d_])(?P<name>[^\W\d_]+)[\s_]?[:=#]?\s?(?P<number>-?(?:\d+(?:[.,]\d+)?|[.,]\d+))"
+_NAMED_NUMBER_PATTERN = re.compile(
+    r"""
+    (?<! [^\W\d_] ) (?P<name> [^\W\d_]+ )                # Score
+    [\s_]? [:=#]? \s?                                    # a colon, an equals sign or the like
+    (?P<number> -? (?: \d+ (?:[.,]\d+)? | [.,]\d+ ) )    # 2, 0.12 or .55
+    """,
+    re.VERBOSE,
 )
-_DIGIT = re.compile(r"\d")
 # A number at the beginning of a text: [2] .., (0.91) .., 2. ..
-_FIRST_NUMBER = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
+_FIRST_NUMBER_PATTERN = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
 # The characters at each end of a text in which its rank or score may stand.
 _END_CHARACTERS = 60
 
@@ -253,26 +290,29 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
     for name in first_numbers:
         if all(name in numbers for numbers in numbers_by_text):
             values = [numbers[name] for numbers in numbers_by_text]
-            is_lowest_first = _IS_LOWEST_FIRST[to_letters(name)]
+            is_lowest_first = _IS_LOWEST_FIRST[to_plain_name(name)]
             return name, values == sorted(values, reverse=not is_lowest_first)
-    matches = [_FIRST_NUMBER.match(text) for text in texts]
+    matches = [_FIRST_NUMBER_PATTERN.match(text) for text in texts]
     values = [float(match["number"]) for match in matches if match is not None]
     if len(values) < len(texts):
         return "", True
-    if sorted(values) == [*range(1, len(texts) + 1)]:
+    are_ranks = sorted(values) == [*range(1, len(texts) + 1)]
+    if are_ranks:
         return "the number", values == sorted(values)
     are_scores = all(0 < value < 1 for value in values)
-    return ("the score", values == sorted(values, reverse=True)) if are_scores else ("", True)
+    if are_scores:
+        return "the score", values == sorted(values, reverse=True)
+    return "", True
 
 
 def _read_named_numbers(text: str) -> dict[str, float]:
     """Read the ranks and scores at both ends of a text. The key is the word before the number, such as "score"."""
     numbers: dict[str, float] = {}
-    for part in {text[:_END_CHARACTERS], text[-_END_CHARACTERS:]}:
-        if _DIGIT.search(part) is None:
+    for text_end in {text[:_END_CHARACTERS], text[-_END_CHARACTERS:]}:
+        if _DIGITS_PATTERN.search(text_end) is None:
             continue
-        for match in _NAMED_NUMBER.finditer(part):
-            if to_letters(match["name"]) in _IS_LOWEST_FIRST:
+        for match in _NAMED_NUMBER_PATTERN.finditer(text_end):
+            if to_plain_name(match["name"]) in _IS_LOWEST_FIRST:
                 numbers[match["name"]] = float(match["number"].replace(",", "."))
     return numbers
 
@@ -299,15 +339,20 @@ _PLACEHOLDERS = frozenset(
 )
 # Single words that grade what was retrieved, and are no answers.
 _LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
-# The marks between several answers in one text.
-_BETWEEN_ANSWERS = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
+# The mark between several answers in one text: "Paris | Lyon", "Paris OR Lyon", "Paris ### Lyon".
+_ANSWER_SEPARATOR_PATTERN = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
 # The source behind an answer: (p. 12), [see manual.pdf], (Source: guide).
-_SOURCE_BEHIND = re.compile(
-    r"[(\[](?:see|cf|source|pp?|page|section|siehe|vgl|quelle|seite|s|voir|ver|fuente|fonte)\b[^()\[\]]*[)\]]\W*\Z",
-    re.IGNORECASE,
+_SOURCE_BEHIND_ANSWER_PATTERN = re.compile(
+    r"""
+    [(\[]
+    (?: see | cf | source | pp? | page | section | siehe | vgl | quelle | seite | s | voir | ver | fuente | fonte ) \b
+    [^()\[\]]*
+    [)\]] \W* \Z
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
-# How a prompt ends behind the question: Answer:
-_END_OF_PROMPT = re.compile(r"\W*(?:\w+\W*){0,3}:?\s*")
+# The end of a prompt behind the question: up to three words and a colon, such as "Answer:".
+_PROMPT_END_PATTERN = re.compile(r"\W*(?:\w+\W*){0,3}:?\s*")
 
 
 @dataclass(slots=True)
@@ -369,15 +414,17 @@ class TextSigns:
             self.cut += sum(1 for text in texts if text.rstrip().endswith(("...", "…")))
         if expected:
             self.expected += 1
-            self.expected_names += all(map(is_no_text, expected))
+            if all(is_no_text(text) for text in expected):
+                self.expected_names += 1
         if len(texts) > 1:
             name, is_ordered = _find_order_in_texts(texts)
             self.lists[name] += 1
             if not is_ordered:
                 self.unordered[name] += 1
         elif texts and question and question in texts[0]:
-            _, _, rest = texts[0].rpartition(question)
-            if len(texts[0]) > len(question) and _END_OF_PROMPT.fullmatch(rest[:_END_CHARACTERS]):
+            _, _, text_behind_question = texts[0].rpartition(question)
+            ends_prompt = _PROMPT_END_PATTERN.fullmatch(text_behind_question[:_END_CHARACTERS])
+            if len(texts[0]) > len(question) and ends_prompt:
                 self.prompts += 1
         for reference in filter(None, references):
             self._add_reference(reference.strip(), texts)
@@ -393,12 +440,12 @@ class TextSigns:
         elif _is_address(reference) and not any(reference in text for text in texts):
             self.addresses += 1
         is_in_brackets = reference.rstrip(".").endswith((")", "]"))
-        if is_in_brackets and _SOURCE_BEHIND.search(reference[-_END_CHARACTERS:]):
+        if is_in_brackets and _SOURCE_BEHIND_ANSWER_PATTERN.search(reference[-_END_CHARACTERS:]):
             self.with_source += 1
-        pieces: Sequence[str] = ()
+        answers: Sequence[str] = ()
         if any(mark in reference for mark in ("|", "OR", "#")):
-            pieces = _BETWEEN_ANSWERS.split(reference)
-        if len(pieces) > 1 and "\n" not in reference and all(pieces):
+            answers = _ANSWER_SEPARATOR_PATTERN.split(reference)
+        if len(answers) > 1 and "\n" not in reference and all(answers):
             self.alternatives += 1
 
     def describe(self) -> list[str]:
@@ -407,22 +454,25 @@ class TextSigns:
         list_count = sum(self.lists.values())
         for name, unordered_count in self.unordered.items():
             if 2 * self.lists[name] > list_count:
+                samples = plural(unordered_count, "sample")
                 notes.append(
-                    f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {plural(unordered_count, 'sample')}: put "
+                    f"the order of the list counts, whatever {clean(name, TEXT)} in the texts may say, in {samples}: put "
                     "the texts in its order, or give the numbers in a list beside them, such as 'scores'"
                 )
         if 2 * self.prompts > self.contexts:
+            samples = plural(self.prompts, "sample")
             notes.append(
-                f"{plural(self.prompts, 'sample')} with one context that ends with the question: it seems to be a prompt. Give "
-                "the passages"
+                f"{samples} with one context that ends with the question: it seems to be a prompt. Give the passages"
             )
         if 2 * self.cut > self.texts:
+            contexts = plural(self.texts, "context")
             notes.append(
-                f"{self.cut} of {plural(self.texts, 'context')} end in dots: they may be cut, and state less than what was retrieved"
+                f"{self.cut} of {contexts} end in dots: they may be cut, and state less than what was retrieved"
             )
         if 2 * self.expected_names > self.expected:
+            samples = plural(self.expected_names, "sample")
             notes.append(
-                f"{plural(self.expected_names, 'sample')} whose expected contexts are addresses, files or ids, and no texts: they belong "
+                f"{samples} whose expected contexts are addresses, files or ids, and no texts: they belong "
                 "in reference_context_ids"
             )
         return [*notes, *self._describe_references()]
@@ -431,19 +481,19 @@ class TextSigns:
         """Describe what most references show, a sentence each."""
         notes: list[str] = []
         if 2 * self.addresses > self.references:
+            references_are = plural(self.addresses, "reference", "is", "are")
             notes.append(
-                f"{plural(self.addresses, 'reference', 'is', 'are')} an address, a file or an id that no context states: what names "
+                f"{references_are} an address, a file or an id that no context states: what names "
                 "a document is no answer, and belongs in reference_context_ids"
             )
         if 2 * self.with_source > self.references:
+            references_end = plural(self.with_source, "reference", "ends", "end")
             notes.append(
-                f"{plural(self.with_source, 'reference', 'ends', 'end')} with a source in brackets, whose words count as a part of the answer: leave "
-                "it out"
+                f"{references_end} with a source in brackets, whose words count as a part of the answer: leave it out"
             )
         if self.placeholders:
-            notes.append(
-                f"{plural(self.placeholders, 'reference', 'is', 'are')} still to be written, such as 'TODO': leave the cell empty"
-            )
+            references_are = plural(self.placeholders, "reference", "is", "are")
+            notes.append(f"{references_are} still to be written, such as 'TODO': leave the cell empty")
         label_count = sum(self.labels.values())
         has_words = any(word.isalpha() for word in self.labels)
         if label_count == self.references and label_count and (has_words or len(self.labels) > 1):
@@ -452,27 +502,29 @@ class TextSigns:
                 f"all references are labels ({words}), and no answers: give the expected answer"
             )
         if self.alternatives and 2 * self.alternatives >= self.references:
+            references = plural(self.alternatives, "reference")
             notes.append(
-                f"{plural(self.alternatives, 'reference')} with several texts in one (between |, OR or ###), all of which count: "
+                f"{references} with several texts in one (between |, OR or ###), all of which count: "
                 "write acceptable answers as a list (references)"
             )
         return notes
 
 
+# The numbers from 0 to 10, as people grade with them.
+_SMALL_NUMBERS = frozenset(map(str, range(11)))
+# What only addresses, files and ids have in them: "/", "_", ".pdf". Words with digits, such as GPT-4, may be answers.
+_ADDRESS_SIGN_PATTERN = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
+# The page behind the name of a file: guide.pdf, p. 3.
+_PAGE_PATTERN = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
+
+
 def _is_grade(word: str, texts: Sequence[str]) -> bool:
-    """Whether a reference is a small number that stands in no context."""
+    """Return whether a reference is a small number that stands in no context."""
     return word in _SMALL_NUMBERS and not any(word in text for text in texts)
 
 
-# Numbers of one digit, and 10.
-_SMALL_NUMBERS = frozenset(map(str, range(11)))
-# Signs that only addresses, files and ids have in them. Words with digits, such as GPT-4, may be answers.
-_SIGN_OF_ADDRESS = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
-# The page behind the name of a file.
-_PAGE = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
-
-
 def _is_address(text: str) -> bool:
-    """Whether a text is an address, a file or an id, perhaps with a page behind it."""
-    name = _PAGE.sub("", text[:LONGEST_NAME])
-    return _SIGN_OF_ADDRESS.search(name) is not None and ADDRESS_OR_NAME.fullmatch(name) is not None
+    """Return whether a text is an address, a file or an id, perhaps with a page behind it."""
+    name = _PAGE_PATTERN.sub("", text[:LONGEST_NAME])
+    has_sign = _ADDRESS_SIGN_PATTERN.search(name) is not None
+    return has_sign and ADDRESS_OR_NAME.fullmatch(name) is not None

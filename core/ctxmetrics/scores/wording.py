@@ -17,11 +17,11 @@ TEXT = 100
 _MAX_REASON_CHARACTERS = 200
 # The maximum number of characters of a message in a line.
 MESSAGE = 500
-# What judged recalls count: these are expected, so that a no is a miss.
+# The words for what a judged recall counts. A context should state each of them, so that a no is a miss.
 _UNITS = frozenset({"sentence", "claim", "fact"})
-# Evidence of one verdict that one line shows.
+# The maximum number of quotes from the contexts that a line about a verdict shows.
 _MAX_SPANS_SHOWN = 4
-# How many ids a list shows.
+# The maximum number of ids that a list shows.
 _MAX_IDS_SHOWN = 5
 # The maximum number of characters of an id in a list.
 _MAX_ID_CHARACTERS = 20
@@ -112,11 +112,12 @@ def format_verdict(verdict: Verdict, *, color: bool = False, language: str = "en
 
 
 def format_mark(verdict: Verdict, *, color: bool = False) -> str:
-    """Return a tick, a cross or a question mark. It stands in parentheses if the verdict does not count."""
+    """Return ``✓``, ``✗`` or ``?``; ``(✓)`` if the verdict does not count."""
     mark, colour_code = _MARKS[verdict.value]
     if color:
         mark = f"{colour_code}{mark}{_END_OF_COLOUR}"
-    return mark if verdict.weight else f"({mark})"
+    counts = verdict.weight != 0
+    return mark if counts else f"({mark})"
 
 
 def format_sentence(verdict: Verdict, language: str) -> str:
@@ -144,11 +145,11 @@ def describe_contradiction(verdict: Verdict) -> str | None:
     details = verdict.details.get("contradiction")
     if verdict.code != "uncertain" or not isinstance(details, Mapping):
         return None
-    kind, unit, context = (
-        clean(str(details.get(name) or ""), TEXT) for name in ("kind", "unit", "context")
-    )
-    text = f"{kind}: '{unit}'"
-    return f"{text} against '{context}'" if context else text
+    kind = clean(str(details.get("kind") or ""), TEXT)
+    unit_text = clean(str(details.get("unit") or ""), TEXT)
+    context_text = clean(str(details.get("context") or ""), TEXT)
+    text = f"{kind}: '{unit_text}'"
+    return f"{text} against '{context_text}'" if context_text else text
 
 
 def describe_doubts(counts: Mapping[str, int], language: str) -> str:
@@ -158,17 +159,18 @@ def describe_doubts(counts: Mapping[str, int], language: str) -> str:
 
 def describe_low_ranks(verdicts: Sequence[Verdict], language: str) -> str | None:
     """Name the useful contexts that stand below useless ones; None if none does."""
-    useful_places = [place for place, verdict in enumerate(verdicts) if verdict.value]
-    useless_places = [place for place, verdict in enumerate(verdicts) if verdict.value is False]
-    if not useful_places or not useless_places:
+    useful_indexes = [index for index, verdict in enumerate(verdicts) if verdict.value]
+    useless_indexes = [index for index, verdict in enumerate(verdicts) if verdict.value is False]
+    if not useful_indexes or not useless_indexes:
         return None
-    last_useful = useful_places[-1]
-    first_useless = useless_places[0]
+    last_useful = useful_indexes[-1]
+    first_useless = useless_indexes[0]
     if last_useful < first_useless:
         return None
-    ids_below = _join_ids([verdicts[place].id for place in useful_places if place > first_useless])
-    ids_above = _join_ids([verdicts[place].id for place in useless_places if place < last_useful])
-    return f"{say('ranked low', language)}: {ids_below} {say('below', language)} {ids_above}"
+    useful_below = [verdicts[index].id for index in useful_indexes if index > first_useless]
+    useless_above = [verdicts[index].id for index in useless_indexes if index < last_useful]
+    ranked_low = f"{say('ranked low', language)}: {_join_ids(useful_below)}"
+    return f"{ranked_low} {say('below', language)} {_join_ids(useless_above)}"
 
 
 def is_expected(counted: tuple[str, str]) -> bool:

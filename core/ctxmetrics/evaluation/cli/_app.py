@@ -22,9 +22,9 @@ from ctxmetrics.evaluation.cli._terminal import (
     INTERRUPTED,
     SIGNALLED,
     STOPPED,
-    message,
-    needs_a_command,
+    print_message,
     print_result,
+    require_command,
 )
 from ctxmetrics.evaluation.cli.cache import cache_app
 from ctxmetrics.evaluation.cli.config import with_config
@@ -121,7 +121,7 @@ def ctxmetrics(
     if version:
         print_result(f"ctxmetrics {__version__}")
         raise typer.Exit
-    needs_a_command(context)
+    require_command(context)
 
 
 class _ProcessSignals:
@@ -190,5 +190,5 @@ def _explain_usage_error(error: Any) -> str:
 
 def _fail(text: str, status: int) -> NoReturn:
     """Print an error in one line, and exit."""
-    message(f"ctxmetrics: {' '.join(text.split())}")
+    print_message(f"ctxmetrics: {' '.join(text.split())}")
     sys.exit(status)

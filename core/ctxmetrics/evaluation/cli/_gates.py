@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.cli._options import Gates, split_pair
-from ctxmetrics.evaluation.cli._terminal import message
+from ctxmetrics.evaluation.cli._terminal import print_message
 from ctxmetrics.evaluation.files.aegis import Payload
 from ctxmetrics.evaluation.pages.tables import Column, Table, escape_markdown
 from ctxmetrics.evaluation.report.means_table import count_doubtful
@@ -111,7 +111,7 @@ def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
         raise ParameterError(f"{option} {text!r}: {metric.name} is a number from 0 to {scale:g}.{hint}")
     is_share_of_larger_scale = scale > 1 and 0 < value <= 1
     if is_share_of_larger_scale:
-        message(
+        print_message(
             f"note: {option} {text}: {metric.name} is a number from 0 to {scale:g}; {value:g} is nearly 0 there"
         )
     return Gate(metric.name, value, is_pass_rate=False, text=f"{option} {text}")
@@ -152,18 +152,18 @@ def check_gates(
     """
     summary = results.summary()
     for gate in gates:
-        item = summary[gate.name]
-        value = item.pass_rate if gate.is_pass_rate else item.mean
+        metric_summary = summary[gate.name]
+        value = metric_summary.pass_rate if gate.is_pass_rate else metric_summary.mean
         outcome = Outcome(gate.text, metric=gate.name, bar=gate.minimum, value=value)
-        problem = _find_problem(gate, item)
+        problem = _find_problem(gate, metric_summary)
         if problem is None:
             yield outcome
             continue
-        bar = gate.minimum
-        is_about_pass_mark = gate.is_pass_rate and not item.not_judged and item.mean is not None
-        if is_about_pass_mark:
-            bar = item.threshold or 0.0
-        samples = tuple(_list_samples_below(gate.name, bar, results))
+        minimum = gate.minimum
+        has_values = not metric_summary.not_judged and metric_summary.mean is not None
+        if gate.is_pass_rate and has_values:  # the samples that do not reach the pass mark
+            minimum = metric_summary.threshold or 0.0
+        samples = tuple(_list_samples_below(gate.name, minimum, results))
         yield replace(outcome, problem=problem, samples=samples)
     if options.max_doubtful is not None:
         yield from _check_doubtful(options.max_doubtful, results)
@@ -171,29 +171,31 @@ def check_gates(
         yield Outcome("--require-calibration", uncalibrated)
 
 
-def _find_problem(gate: Gate, item: MetricSummary) -> str | None:
+def _find_problem(gate: Gate, summary: MetricSummary) -> str | None:
     """Say why a mean or a pass rate does not pass a gate. Return None if it passes."""
-    if item.not_judged:
-        return f"{gate.name} has {item.not_judged} of {plural(item.samples, 'sample')} not judged"
-    if item.mean is None:
+    if summary.not_judged:
+        samples = plural(summary.samples, "sample")
+        return f"{gate.name} has {summary.not_judged} of {samples} not judged"
+    if summary.mean is None:
         return f"{gate.name} is without a value, below {gate.minimum:g}"
     if not gate.is_pass_rate:
-        if item.mean < gate.minimum:
-            return f"{gate.name} is {item.mean:.4f}, below {gate.minimum:g}"
-    elif item.pass_rate is not None and item.pass_rate < gate.minimum:
-        return f"the pass rate of {gate.name} is {item.pass_rate:.4f} ({item.passed} of {item.scored}), below {gate.minimum:g}"
+        if summary.mean < gate.minimum:
+            return f"{gate.name} is {summary.mean:.4f}, below {gate.minimum:g}"
+    elif summary.pass_rate is not None and summary.pass_rate < gate.minimum:
+        passed = f"{summary.passed} of {summary.scored}"
+        return f"the pass rate of {gate.name} is {summary.pass_rate:.4f} ({passed}), below {gate.minimum:g}"
     return None
 
 
-def _list_samples_below(name: str, bar: float, results: Results) -> Iterator[str]:
-    """Yield the samples below a bar, lowest first, then the samples without a value."""
+def _list_samples_below(name: str, minimum: float, results: Results) -> Iterator[str]:
+    """Yield the samples with a value below the minimum, lowest first, then the samples without a value."""
     rows_without_value = []
     values_and_rows = []
     for row in results:
         value = row[name].value
         if value is None:
             rows_without_value.append(row)
-        elif value < bar:
+        elif value < minimum:
             values_and_rows.append((value, row))
     values_and_rows.sort(key=itemgetter(0))
     rows = [row for _, row in values_and_rows] + rows_without_value
@@ -269,20 +271,25 @@ def load_card(options: Gates, judge: str, metrics: Sequence[Metric]) -> Card | s
 def correct_means(
     options: Gates, card: Card | str, results: Results
 ) -> tuple[list[tuple[Correction, bool]], str | None]:
-    """Correct a run's means by a calibration card; return also why there is no valid card, which is a gate.
+    """Correct a run's means by a calibration card.
 
     Args:
         options: The options.
         card: The card, or why there is none.
         results: The run; one that was stopped is not corrected.
 
+    Returns:
+        The corrected means, each with whether all labelled samples are in the run; and why there is no valid card, or None.
+
     Raises:
         InputFileError: The card is refused, and it is no gate.
     """
     if isinstance(card, str):
         return [], card
+    if results.stopped:
+        return [], None
     try:
-        return [] if results.stopped else card.corrections(results), None
+        return card.corrections(results), None
     except InputFileError as error:
         return [], _refuse_card(options, error)
 
@@ -295,23 +302,32 @@ def format_corrections(
         return ""
     from ctxmetrics.evaluation.agreement.figures import format_figure, format_with_interval
 
-    columns: list[Column[tuple[Correction, bool]]] = [
-        Column("mean of", lambda item: item[0].metric),
+    columns: list[Column[_CorrectionRow]] = [
+        Column("mean of", lambda row: row.correction.metric),
         Column(
-            "by the judge", lambda item: f"{format_figure(item[0].judge_mean)} of {item[0].samples}"
+            "by the judge",
+            lambda row: f"{format_figure(row.correction.judge_mean)} of {row.correction.samples}",
         ),
-        Column("corrected", lambda item: format_with_interval(item[0].mean, item[0].interval)),
-        Column("labelled samples", _count_labelled),
+        Column(
+            "corrected", lambda row: format_with_interval(row.correction.mean, row.correction.interval)
+        ),
+        Column("labelled samples", _CorrectionRow.count_labelled),
     ]
-    table = Table.build(columns, corrections)
+    table = Table.build(columns, [_CorrectionRow(*pair) for pair in corrections])
     origin = f"corrected by {replace_invisible(str(options.calibration))} of {card.date:%Y-%m-%d}"
     return f"\n{table}\n{origin}"
 
 
-def _count_labelled(item: tuple[Correction, bool]) -> str:
-    """Count the labelled samples of a corrected mean, and say if some are not in the run."""
-    correction, in_run = item
-    return str(correction.labelled) if in_run else f"{correction.labelled}, not all in this run"
+class _CorrectionRow(NamedTuple):
+    """A corrected mean in a table, and whether all labelled samples are in the run."""
+
+    correction: Correction
+    is_all_in_run: bool
+
+    def count_labelled(self) -> str:
+        """Count the labelled samples, and say if some are not in the run."""
+        count = str(self.correction.labelled)
+        return count if self.is_all_in_run else f"{count}, not all in this run"
 
 
 def _refuse_card(options: Gates, error: InputFileError) -> str:
@@ -337,9 +353,9 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
     Raises:
         OutputFileError: The JUnit file cannot be written.
     """
-    failed = [item for item in outcomes if item.problem is not None]
-    for item in failed:
-        message("\n    ".join([f"gate: {item.problem}", *item.samples]))
+    failed = [outcome for outcome in outcomes if outcome.problem is not None]
+    for outcome in failed:
+        print_message("\n    ".join([f"gate: {outcome.problem}", *outcome.samples]))
     if junit is not None:
         from ctxmetrics.evaluation.rows.output_files import write_whole
 
@@ -353,14 +369,15 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
 def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> None:
     """Append the gates to GitHub's file of the step, and below them a summary, which may be long."""
     lines = []
-    for item in outcomes:
-        status = "failed" if item.problem else "passed"
-        lines.append(f"- {status}: {escape_markdown(replace_invisible(item.problem or item.gate))}")
+    for outcome in outcomes:
+        status = "failed" if outcome.problem else "passed"
+        text = replace_invisible(outcome.problem or outcome.gate)
+        lines.append(f"- {status}: {escape_markdown(text)}")
     try:
         with Path(path).open("a", encoding="utf-8") as file:
             file.write("\n".join(["### ctxmetrics", "", *lines, "", summary, "", ""]))
     except OSError as error:  # the run's own result stands
-        message(f"note: {_SUMMARY_VARIABLE} {path} cannot be written: {error.strerror or error}")
+        print_message(f"note: {_SUMMARY_VARIABLE} {path} cannot be written: {error.strerror or error}")
 
 
 def fence_text(text: str) -> str:
@@ -372,19 +389,18 @@ def _format_junit(outcomes: Sequence[Outcome], suite: str) -> str:
     """Write the outcomes of gates as JUnit XML."""
     from xml.sax.saxutils import escape, quoteattr  # loads clients of the network
 
-    failed = [item for item in outcomes if item.problem is not None]
+    failed = [outcome for outcome in outcomes if outcome.problem is not None]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites><testsuite name={quoteattr(suite)} tests="{len(outcomes)}" failures="{len(failed)}" errors="0" skipped="0">',
     ]
-    for item in outcomes:
-        lines.append(
-            f"<testcase classname={quoteattr(suite)} name={quoteattr(replace_invisible(item.gate))}>"
-        )
-        if item.problem is not None:
-            text = escape("\n".join(replace_invisible(line) for line in (item.problem, *item.samples)))
-            lines.append(
-                f"<failure message={quoteattr(replace_invisible(item.problem))}>{text}</failure>"
-            )
+    for outcome in outcomes:
+        name = replace_invisible(outcome.gate)
+        lines.append(f"<testcase classname={quoteattr(suite)} name={quoteattr(name)}>")
+        if outcome.problem is not None:
+            problem = replace_invisible(outcome.problem)
+            samples = [replace_invisible(sample) for sample in outcome.samples]
+            text = escape("\n".join([problem, *samples]))
+            lines.append(f"<failure message={quoteattr(problem)}>{text}</failure>")
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite></testsuites>", ""])

@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics._internal.call_text import parse_value
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
-from ctxmetrics.evaluation.cli._terminal import collect_warnings, message
+from ctxmetrics.evaluation.cli._terminal import collect_warnings, print_message
 from ctxmetrics.evaluation.files.aegis import THRESHOLD_SCALE, Payload
 from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.evaluation.files.recognition import AUTO
@@ -103,7 +103,7 @@ def build_task(
         source: The file. Its samples are a list, or are read as the run goes on.
         selection: The metrics. Without ``--metric``: the metrics that a request to Aegis names, else every metric that fits.
         judge: The judge that will judge.
-        listed: Whether the samples must be a list. Without ``--metric`` they always are: the metrics that fit are looked for in it.
+        listed: Whether the samples must be a list. Without ``--metric`` they are always one: it shows which metrics fit.
         by: As for `read_samples`.
     """
     file = open_samples(source, by)
@@ -179,8 +179,8 @@ def list_fitting_metrics(
 ) -> list[Metric]:
     """Build every metric whose fields some sample has.
 
-    Facts are counted where no sample has a reference. A question about the response is a request a sample more: where a model
-    judges the reference, it is left out.
+    Facts are counted if no sample has a reference. If a model judges the references, metrics of the response are left out: they
+    would cost another request for each sample.
 
     Args:
         samples: The samples.
@@ -191,11 +191,11 @@ def list_fitting_metrics(
     Raises:
         ParameterError: No metric fits.
     """
-    fitting = []
+    fitting_metrics: list[Metric] = []
     has_references = any(sample.reference is not None for sample in samples)
     has_facts = any(sample.reference_facts is not None for sample in samples)
     if has_facts and has_references:
-        message(
+        print_message(
             "note: reference_facts are counted where they are asked for: --metric 'context_recall(unit=fact)'"
         )
     counts_facts = has_facts and not has_references
@@ -207,29 +207,29 @@ def list_fitting_metrics(
             continue
         if isinstance(metric, JudgedMetric):
             metric.with_judge(judge)  # raises if the judge cannot do what the metric asks
-        fitting.append(metric)
+        fitting_metrics.append(metric)
     if getattr(judge, "waits", True):
-        fitting = _without_second_request(fitting)
+        fitting_metrics = _drop_second_requests(fitting_metrics)
     if any(in_spans(sample.reference_context_ids) for sample in samples):
-        message(
+        print_message(
             "note: reference_context_ids are spans, which id metrics compare as whole ids. What part of the text was "
             "retrieved: --metric span_based_context_recall --metric span_based_context_precision"
         )
-    if not fitting:
+    if not fitting_metrics:
         raise ParameterError(
             "no metric fits: the samples need retrieved_contexts with reference, reference_facts, response or "
             "reference_contexts, or retrieved_context_ids with reference_context_ids."
             f"{suggest_mapping(samples, plan)}"
         )
-    return fitting
+    return fitting_metrics
 
 
 def has_all_fields(samples: Iterable[Sample], fields: Sequence[str]) -> bool:
-    """Whether some sample has all of several fields."""
+    """Return whether some sample has all of several fields."""
     return any(all(sample.has(name) for name in fields) for sample in samples)
 
 
-def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
+def _drop_second_requests(metrics: Sequence[Metric]) -> list[Metric]:
     """Leave out the metrics that ask a model about the response, if others ask about the reference."""
     judged_metrics = [metric for metric in metrics if isinstance(metric, JudgedMetric)]
     asks_about_both = len({metric.answer_field for metric in judged_metrics}) > 1
@@ -237,7 +237,7 @@ def _without_second_request(metrics: Sequence[Metric]) -> list[Metric]:
     for metric in metrics:
         is_about_response = isinstance(metric, JudgedMetric) and metric.answer_field == "response"
         if asks_about_both and is_about_response:
-            message(
+            print_message(
                 f"note: {metric.name} is left out: it asks about the response, with another request a sample. "
                 f"--metric {metric.name} scores it"
             )
@@ -262,7 +262,7 @@ def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Pl
     try:
         check_present(metrics, missing_fields)
     except MissingFieldError as error:
-        options = " ".join(_map_option(name, samples, plan) for name in missing_fields)
+        options = " ".join(_write_map_option(name, samples, plan) for name in missing_fields)
         raise MissingFieldError(
             f"{error} Here: {options}.{_list_columns(samples, plan)} ctxmetrics inspect FILE shows them."
         ) from None
@@ -277,7 +277,7 @@ def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
         ("retrieved_context_ids", "ids", "reference_context_ids"),
     ):
         if any(sample.has(retrieved_field) for sample in samples):
-            option = _map_option(expected_field, samples, plan)
+            option = _write_map_option(expected_field, samples, plan)
             return (
                 f" Say which column holds the expected {expected_words}: {option}, or give a second file "
                 f"that does: --references FILE.{free_columns}"
@@ -288,9 +288,9 @@ def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
         return " The file says what is expected. Score a file of what was retrieved, with this one as --references FILE."
     expected = ""
     if not has_reference and not any(sample.has("response") for sample in samples):
-        option = _map_option("reference", samples, plan)
+        option = _write_map_option("reference", samples, plan)
         expected = f". What is expected is missing, too: {option}.{free_columns}"
-    option = _map_option("retrieved_contexts", samples, plan)
+    option = _write_map_option("retrieved_contexts", samples, plan)
     if unread:
         option = join_options(f"{path}=retrieved_contexts" for path in unread)
         return f" Lists of texts stand in: {', '.join(unread)}. If that is what was retrieved: {option}{expected}"
@@ -305,7 +305,7 @@ def _has_reference(sample: Sample) -> bool:
     return sample.has("reference") or sample.has("reference_facts") or sample.has("reference_contexts")
 
 
-def _map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
+def _write_map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
     """Write the --map option for a field, one for each column that may hold it. If there is no such column, show how to write the option.
 
     What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected. Without such a
@@ -352,5 +352,9 @@ def _list_columns(samples: Sequence[Sample], plan: Plan | None) -> str:
 
 def _list_metadata_columns(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
     """Return the columns that became metadata, as the file spells them."""
-    keys = dict.fromkeys(key for sample in samples for key in sample.metadata)
-    return [key if plan is None else plan.reading.original(key) for key in keys]
+    keys: dict[str, None] = {}  # each once, in order
+    for sample in samples:
+        keys |= dict.fromkeys(sample.metadata)
+    if plan is None:
+        return [*keys]
+    return [plan.reading.original(key) for key in keys]

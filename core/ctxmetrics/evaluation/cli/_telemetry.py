@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxmetrics.errors import importing
-from ctxmetrics.evaluation.cli._terminal import message
+from ctxmetrics.evaluation.cli._terminal import print_message
 from ctxmetrics.scores.wording import plural
 
 # If this number of events wait, they are sent.
@@ -21,21 +21,21 @@ class Delivery:
 
     Attributes:
         provider: The provider of a run; None: nothing is sent.
-        made: Events of the run.
-        sent: Events that the collector took.
+        emitted: The number of events of the run.
+        sent: The number of events that the collector took.
     """
 
     provider: Any = None
-    made: int = 0
+    emitted: int = 0
     sent: int = 0
 
     def report(self) -> None:
         """Say how many events were sent, and how many were not."""
         if self.provider is None:
             return
-        message(f"telemetry: {plural(self.sent, 'event')} sent")
+        print_message(f"telemetry: {plural(self.sent, 'event')} sent")
         if self.lost:
-            message(
+            print_message(
                 f"ctxmetrics: {plural(self.lost, 'event')} of --otel cannot be written: the collector at "
                 "OTEL_EXPORTER_OTLP_ENDPOINT did not take them. Check it, and run the command again without --resume; "
                 "what --cache holds is not asked again."
@@ -44,7 +44,7 @@ class Delivery:
     @property
     def lost(self) -> int:
         """Events that the collector did not take."""
-        return self.made - self.sent
+        return self.emitted - self.sent
 
 
 @contextmanager
@@ -83,8 +83,8 @@ def deliver_events(*, wanted: bool) -> Iterator[Delivery]:
 
         def on_emit(self, log_record: Any) -> None:
             """Count an event, and send the events so far from time to time."""
-            delivery.made += 1
-            if delivery.made % _MAX_WAITING_EVENTS == 0:
+            delivery.emitted += 1
+            if delivery.emitted % _MAX_WAITING_EVENTS == 0:
                 self.force_flush()
             super().on_emit(log_record)
 

@@ -34,9 +34,9 @@ SIGNALLED = 128
 
 
 def print_result(text: str | None) -> None:
-    """Print a result, in which no text of a sample is a command to a CI system; None only makes sure that all is out.
+    """Print a result on stdout, without commands to a CI system; None only flushes stdout.
 
-    A reader that has gone away (``| head``) is no error: nothing more is printed, and the exit status is as it would be.
+    If the reader of a pipe has ended (``| head``), nothing more is printed, and the exit status stays.
 
     Raises:
         OutputFileError: Stdout cannot be written.
@@ -46,42 +46,48 @@ def print_result(text: str | None) -> None:
             typer.echo(without_commands(text))
         sys.stdout.flush()
     except OSError as error:
+        # From now on stdout goes nowhere: else Python would write once more at its end, and fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise OutputFileError(f"stdout cannot be written: {error.strerror or error}.") from None
 
 
-def print_in_format(result: Any, form: str, **more: Any) -> None:
-    """Print a result as text, as Markdown, or as JSON with more entries. It raises the errors of `print_result`."""
-    if form == "json":
-        print_result(json.dumps({**result.to_dict(), **more}, indent=1))
+def print_in_format(result: Any, output_format: str, **json_entries: Any) -> None:
+    """Print a result as text, as Markdown, or as JSON with further entries. It raises the errors of `print_result`."""
+    if output_format == "json":
+        print_result(json.dumps({**result.to_dict(), **json_entries}, indent=1))
+    elif output_format == "markdown":
+        print_result(result.markdown())
     else:
-        print_result(result.markdown() if form == "markdown" else str(result))
+        print_result(str(result))
 
 
-def message(text: str) -> None:
-    """Print a message; it may name a field or an id of the file, so every character shows, and none is a command."""
+def print_message(text: str) -> None:
+    """Print a message on stderr.
+
+    It may hold text of a file, so invisible characters are replaced, and no line is a command to a CI system.
+    """
     typer.echo(without_commands(replace_invisible(text, keep="\n")), err=True)
 
 
-def needs_a_command(context: typer.Context) -> None:
-    """Show the help of a group of commands on stderr where none of them was given.
+def require_command(context: typer.Context) -> None:
+    """Show the help of a group of commands on stderr if the user named none of them.
 
     Raises:
         typer.Exit: None was given.
     """
     if context.invoked_subcommand is None:
-        message(context.get_help())
+        print_message(context.get_help())
         raise typer.Exit(BAD_INPUT)
 
 
 def uses_colors() -> bool:
-    """Whether results may have colours: stdout is a terminal, and NO_COLOR (no-color.org) is not set."""
+    """Return whether results may have colours: stdout is a terminal, and NO_COLOR (no-color.org) is not set."""
     is_refused = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not is_refused
 
 
-def columns() -> int:
+def get_line_width() -> int:
     """Return the number of characters of a line: the width of the terminal, at least 60. It is 80 if stdout is no terminal."""
     if not sys.stdout.isatty():
         return 80
@@ -90,9 +96,9 @@ def columns() -> int:
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Collect the library's warnings while a run goes on; what is left of them at the end is printed.
+    """Collect the library's warnings in a list while the block runs. Print at the end what the list still holds.
 
-    Printed at once, they would break the progress bar; and one of them may repeat the run's last line.
+    Warnings that are printed at once would break the progress bar. The block may remove a warning that repeats its last line.
     """
     log = logging.getLogger("ctxmetrics")
     texts = list[str]()
@@ -107,7 +113,7 @@ def collect_warnings() -> Iterator[list[str]]:
         log.removeHandler(handler)
         log.propagate = propagate
         for text in dict.fromkeys(texts):
-            message(f"note: {text}")
+            print_message(f"note: {text}")
 
 
 def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: bool = False) -> None:
@@ -152,7 +158,7 @@ def leave(results: Results, judge: Judge, *, out: Path | None, failed_gates: boo
     if out is not None:
         sentences.append("When that is done, run the same command again with --resume.")
     words = " ".join(sentences).split()
-    message(f"ctxmetrics: {' '.join(words)}")
+    print_message(f"ctxmetrics: {' '.join(words)}")
     raise typer.Exit(INTERRUPTED if results.stopped == BY_USER else STOPPED)
 
 
@@ -163,10 +169,10 @@ def leave_pending(results: Results, batches: BatchReport) -> NoReturn:
         typer.Exit: Always.
     """
     for line in batches.lines:
-        message(f"note: {line}")
+        print_message(f"note: {line}")
     if results.stopped != batches.waiting:
-        message(f"ctxmetrics: {results.stopped}.")
-    message(f"ctxmetrics: {batches.waiting}. Run the same command again to go on.")
+        print_message(f"ctxmetrics: {results.stopped}.")
+    print_message(f"ctxmetrics: {batches.waiting}. Run the same command again to go on.")
     raise typer.Exit(PENDING if results.stopped == batches.waiting else STOPPED)
 
 
@@ -191,4 +197,5 @@ def _advise(code: str, judge: Judge) -> str:
     model = getattr(judge, "model", None)
     key = getattr(model, "api_key", None)
     variable = getattr(key, "variable", None)
-    return _read_advice().get(code, "").format(place=f" in {variable}" if variable else "")
+    place = f" in {variable}" if variable else ""
+    return _read_advice().get(code, "").format(place=place)

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from ctxmetrics.errors import InputFileError, ParameterError
-from ctxmetrics.evaluation.cli._terminal import needs_a_command, print_result
+from ctxmetrics.evaluation.cli._terminal import print_result, require_command
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Directory = Annotated[Path, typer.Argument(help="The cache's directory.")]
 @cache_app.callback(invoke_without_command=True)
 def cache(context: typer.Context) -> None:
     """Look at a cache of judgements, or empty it."""
-    needs_a_command(context)
+    require_command(context)
 
 
 @cache_app.command("info")

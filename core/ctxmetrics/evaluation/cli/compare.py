@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ctxmetrics.evaluation.cli._options import AuditPath, Cluster, Help, JUnitFile, PageTitle
-from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, message, print_in_format
+from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, print_in_format, print_message
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]
         if outcome.passed and option == "--max-drop":
             overruled = describe_overruled(item, margin)
             if overruled:
-                message(f"note: {outcome.gate}: {overruled}")
+                print_message(f"note: {outcome.gate}: {overruled}")
             # This gate fails if the interval ends below the margin.
             if item.detectable:
                 power = describe_power(format_number(margin + item.detectable, item))
-                message(
+                print_message(
                     f"note: {outcome.gate}: {power} comparisons of {plural(item.samples, 'sample')}"
                 )
         lines = [

@@ -22,7 +22,7 @@ from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.cli import score
 from ctxmetrics.evaluation.cli._commands import COMMANDS
 from ctxmetrics.evaluation.cli._options import CONFIG_NAME, Gates, Judging, SampleFile, Selection
-from ctxmetrics.evaluation.cli._terminal import message
+from ctxmetrics.evaluation.cli._terminal import print_message
 
 if TYPE_CHECKING:
     from ctxmetrics.evaluation.runs.options import RunOptions
@@ -36,7 +36,7 @@ _MAIN_COMMAND = "score"
 _COMMANDS_WITH_MAIN_OPTIONS = ("inspect", "estimate", "doctor")
 # Options of compare that are shared as well.
 _SHARED_GATE_OPTIONS = {"max_drop", "not_worse"}
-# These take no option from a file.
+# The commands that take no option from a file.
 _COMMANDS_WITHOUT_OPTIONS = ("demo", "init", "metrics")
 _Group = TypeVar("_Group", SampleFile, Selection, Judging, Gates, score.Budget, score.Output)
 
@@ -99,18 +99,22 @@ class Config:
 
         if "file" not in self.commands[_MAIN_COMMAND]:
             raise InputFileError(f'{self.path}: no samples. Write file = "samples.jsonl".')
-        source = self._group(SampleFile)
-        judge = build_judge(**vars(self._group(Judging)))
-        samples, metrics, _ = build_task(source, self._group(Selection), judge)
-        cache = self._group(score.Output).cache
-        controls = self._group(Gates).controls
+        source = self._build_group(SampleFile)
+        judge = build_judge(**vars(self._build_group(Judging)))
+        samples, metrics, _ = build_task(source, self._build_group(Selection), judge)
+        cache = self._build_group(score.Output).cache
+        controls = self._build_group(Gates).controls
         # The caller's options override the options of the file.
-        run_options: dict[str, Any] = {**vars(self._group(score.Budget)), "cache": cache, **options}
+        run_options: dict[str, Any] = {
+            **vars(self._build_group(score.Budget)),
+            "cache": cache,
+            **options,
+        }
         results = evaluate(samples, metrics, judge=judge, controls=controls, **run_options)
         results.source = str(source.file)
         return results
 
-    def _group(self, group_class: type[_Group]) -> _Group:
+    def _build_group(self, group_class: type[_Group]) -> _Group:
         """Build a group of options from the main table of the file."""
         options = self.commands[_MAIN_COMMAND]
         names = [field.name for field in fields(group_class) if field.name in options]
@@ -158,11 +162,12 @@ def _use_config(context: typer.Context, path: Path | None) -> None:
         return
     config = Config.load(config_path)
     options = config.commands[context.info_name or ""]
-    context.default_map = {
-        name: str(value) if isinstance(value, Path) else value for name, value in options.items()
-    }
+    defaults: dict[str, Any] = {}
+    for name, value in options.items():
+        defaults[name] = str(value) if isinstance(value, Path) else value
+    context.default_map = defaults
     if options:
-        message(f"options from {replace_invisible(str(config.path))}")
+        print_message(f"options from {replace_invisible(str(config.path))}")
 
 
 _ConfigPath = Annotated[
@@ -185,13 +190,13 @@ class _Reader:
 
     def read(self) -> dict[str, dict[str, Any]]:
         """Return the options of every command by the names of their parameters."""
-        signatures = {name: _parameters(command) for name, command in COMMANDS.items()}
+        signatures = {name: _list_parameters(command) for name, command in COMMANDS.items()}
         for name in _COMMANDS_WITHOUT_OPTIONS:
             del signatures[name]
         # The options of the main command stand at the top of the file. Every other command has a table of its name.
         main_options: dict[str, Any] = {}
         tables: dict[str, Any] = {}
-        for key, value in self._tables().items():
+        for key, value in self._read_tables().items():
             if key in signatures and key != _MAIN_COMMAND:
                 tables[key] = value
             else:
@@ -205,7 +210,7 @@ class _Reader:
         _share_main_options(commands, signatures)
         return commands
 
-    def _tables(self) -> dict[str, Any]:
+    def _read_tables(self) -> dict[str, Any]:
         """Read the tables of a configuration file."""
         try:
             content = tomllib.loads(self.path.read_text(encoding="utf-8-sig"))
@@ -248,7 +253,10 @@ class _Reader:
         return f"{self.path}: {replace_invisible(key)} is unknown.{hint}"
 
     def _convert(self, key: str, value: Any, parameter: Parameter) -> Any:
-        """Return a value as the parameter's type. A table of NAME=VALUE options is a list of them."""
+        """Convert a value of the file to the type of a parameter.
+
+        A table stands for a list of ``NAME=VALUE``: ``fail-under = {context_recall = 0.8}``.
+        """
         from pydantic import TypeAdapter, ValidationError
 
         value_type = get_args(parameter.annotation)[0]
@@ -256,9 +264,9 @@ class _Reader:
         if takes_list and isinstance(value, str):
             value = [value]
         elif takes_list and isinstance(value, dict):
-            is_flat = not any(isinstance(inner, (dict, list)) for inner in value.values())
+            is_flat = not any(isinstance(entry, (dict, list)) for entry in value.values())
             if is_flat:
-                value = [f"{name}={inner}" for name, inner in value.items()]
+                value = [f"{name}={entry}" for name, entry in value.items()]
         reason = "no text, number or list of them"
         try:
             # As JSON, a text may be a path but no number, and true is no number.
@@ -297,8 +305,8 @@ def _share_main_options(
                 commands[name].setdefault(parameter.name, shared_options[parameter.name])
 
 
-def _parameters(command: Any) -> dict[str, Parameter]:
-    """Return a command's parameters by the key of each: the name of its option without the dashes."""
+def _list_parameters(command: Any) -> dict[str, Parameter]:
+    """List a command's parameters, by the name of the option without its dashes: ``fail-under``."""
     parameters = {}
     for parameter in signature(command).parameters.values():
         option = parameter.annotation.__metadata__[0]

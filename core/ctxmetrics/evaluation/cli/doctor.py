@@ -172,7 +172,7 @@ def estimate(
 def _describe_labels(
     results: Results, gate: tuple[str, str, float], changed: float | None, labels: Sequence[int]
 ) -> list[str]:
-    """Describe the effect of labels on a gate of a comparison."""
+    """Describe the effect of labels on a gate of a comparison: its option, its metric and its margin."""
     from ctxmetrics.evaluation.comparison.compare import choose_metric
     from ctxmetrics.evaluation.runs.labelled_power import describe_labels
     from ctxmetrics.evaluation.runs.power import read_values
@@ -236,8 +236,8 @@ def _print_cost(
             tokens_per_minute=pace.tokens_per_minute,
         )
         requests_at_a_time = plural(pace.max_concurrency, "request")
-        each = f"{request_time.seconds:g} s each{request_time.note}"
-        lines.append(f"about {seconds:,.0f} s: {requests_at_a_time} at a time, {each}")
+        time_of_each = f"{request_time.seconds:g} s each{request_time.note}"
+        lines.append(f"about {seconds:,.0f} s: {requests_at_a_time} at a time, {time_of_each}")
         if prices.price_in is None or prices.price_out is None:
             lines.append("dollars: give --price-in and --price-out, the prices of a million tokens")
         else:

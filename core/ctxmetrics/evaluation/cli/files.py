@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.cli._terminal import (
     BAD_INPUT,
     GATE_FAILED,
     collect_warnings,
-    message,
+    print_message,
     print_result,
 )
 from ctxmetrics.scores.wording import plural
@@ -98,7 +98,7 @@ def inspect(source: SampleFile) -> None:
         lists = join_options(f"{path}=retrieved_contexts" for path in file.plan.unread)
         print_result(f"Say which list was retrieved: {lists}")
     if problem and not ambiguous_columns:
-        message(problem)
+        print_message(problem)
         raise typer.Exit(BAD_INPUT)
 
 
@@ -167,7 +167,7 @@ def init(
     check_outputs({"--out": out}, {"FILE": source.file})
     if out.suffix == ".py":
         write_whole(out, [_read_template("new_retrievers.txt")])
-        message(
+        print_message(
             f"{out} is written: call your store there. Next: ctxmetrics run {out} --questions {source.file}"
         )
         return
@@ -187,7 +187,7 @@ def init(
     template = _read_template("new_config.txt")
     write_whole(out, [template.format(options="\n".join(lines), metric=metrics[0].base_name)])
     option = "" if out.name == CONFIG_NAME else f" --config {out}"
-    message(f"{out} is written. Next: ctxmetrics score{option}")
+    print_message(f"{out} is written. Next: ctxmetrics score{option}")
 
 
 def _read_template(name: str) -> str:
@@ -211,8 +211,10 @@ def _list_options(source: SampleFile) -> dict[str, Any]:
         "header",
     ):
         value = getattr(source, name)
-        if value is not None:
-            options[name.replace("_", "-")] = value if isinstance(value, bool) else str(value)
+        if value is None:
+            continue
+        key = name.replace("_", "-")
+        options[key] = value if isinstance(value, bool) else str(value)
     if source.only:
         options["only"] = list(source.only)
     if source.columns:
@@ -353,7 +355,7 @@ def spans(
     else:
         write_whole(out, lines)
     for line in (*problems, total):
-        message(line)
+        print_message(line)
     if problems and fail_missing:
         raise typer.Exit(GATE_FAILED)
 

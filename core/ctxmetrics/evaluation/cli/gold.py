@@ -20,7 +20,7 @@ from ctxmetrics.evaluation.cli._options import (
     read_text,
     split_pair,
 )
-from ctxmetrics.evaluation.cli._terminal import collect_warnings, leave, message, print_result
+from ctxmetrics.evaluation.cli._terminal import collect_warnings, leave, print_message, print_result
 from ctxmetrics.evaluation.rows.file_names import labels_beside
 
 
@@ -98,7 +98,7 @@ def check_gold(
             corpus=sources.corpus,
             runs=runs,
             judge=judge,
-            announce=message,
+            announce=print_message,
             cache=cache,
             **vars(auditing),
             **vars(pace),
@@ -108,7 +108,7 @@ def check_gold(
     if auditing.audit is not None and auditing.labels is None and report.is_complete:
         labels = labels_beside(auditing.audit)
         count = 2 * auditing.sample
-        message(
+        print_message(
             f"the audit: {auditing.audit}. Next: ctxmetrics label {auditing.audit} --n {count} --ask context_useful "
             f"--annotator NAME, then this command with --labels {labels}"
         )

@@ -26,7 +26,7 @@ from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
     collect_warnings,
     leave,
-    message,
+    print_message,
     print_result,
 )
 from ctxmetrics.evaluation.rows.file_names import labels_beside
@@ -92,7 +92,7 @@ def agree(
     if people.annotator is not None and labels is None:
         raise ParameterError("--annotator needs --labels FILE, which says who answered what.")
     if labels is not None:
-        message(_describe_labels(labels, samples, source.file))
+        print_message(_describe_labels(labels, samples, source.file))
     results = verdicts.results or []
     default_names = [] if results else ["lexical"]
     names = verdicts.judge or default_names
@@ -128,14 +128,14 @@ def agree(
 
         write_card(write, reports[0])
         metrics = read_card(write).metrics
-        message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
+        print_message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
 
 
 def _describe_labels(labels: Path, samples: Sequence[Sample], file: Path) -> str:
     """Say which labels count, and that the labels of the samples themselves do not count."""
     from ctxmetrics.evaluation.agreement.labels import KINDS
 
-    labelled_samples = [sample for sample in samples if any(kind in sample.labels for kind in KINDS)]
+    labelled_samples = [sample for sample in samples if not sample.labels.keys().isdisjoint(KINDS)]
     if not labelled_samples:
         return f"labels: {labels}"
     return f"labels: {labels}, not those of {plural(len(labelled_samples), 'sample')} in {file}"
@@ -168,11 +168,11 @@ def check_judge(
     try:
         with collect_warnings() as warnings:
             report = check(
-                judging, repetitions=repetitions, samples=samples, announce=message, **vars(pace)
+                judging, repetitions=repetitions, samples=samples, announce=print_message, **vars(pace)
             )
             warnings.clear()  # the report says the same
     except JudgeError as error:
-        message(f"ctxmetrics: {error}")
+        print_message(f"ctxmetrics: {error}")
         raise typer.Exit(STOPPED) from None
     if format == "json":
         print_result(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))

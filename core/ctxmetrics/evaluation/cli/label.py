@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.cli._options import Columns, Help, LabelsPath, SampleFile
-from ctxmetrics.evaluation.cli._terminal import message, print_result
+from ctxmetrics.evaluation.cli._terminal import print_message, print_result
 from ctxmetrics.evaluation.rows.file_names import labels_beside
 from ctxmetrics.scores.wording import plural
 
@@ -110,7 +110,7 @@ def label(
         pairs = read_pairs(first_results, second_results, samples_of_files)
         _draw_pairs(answers, pairs, drawing)
         if answers.draw is not None:
-            message(f"label: {describe_draw(answers.draw, pairs)}")
+            print_message(f"label: {describe_draw(answers.draw, pairs)}")
         session = Session(
             pairs.samples,
             answers,
@@ -125,12 +125,13 @@ def label(
         if terminal:
             run_in_terminal(session, sys.stdin.readline, print_result)
         else:
-            _on_page(session, port, browser=not no_browser)
+            _serve_page(session, port, opens_browser=not no_browser)
     finally:
         counts = session.counts()
         answer_counts = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in ANSWERS)
+        questions = plural(counts["questions"], "question", "is", "are")
         print_result(
-            f"{path}: {annotator} answered {answer_counts}; {counts['open']} of {plural(counts['questions'], 'question', 'is', 'are')} open"
+            f"{path}: {annotator} answered {answer_counts}; {counts['open']} of {questions} open"
         )
         if not counts["open"]:
             print_result(f"next: {session.next_command}")
@@ -216,7 +217,7 @@ def _continue_draw(
         reason = (
             "there are no more that can be labelled" if drawn_count < n else "an earlier draw goes on"
         )
-        message(f"note: {plural(drawn_count, 'sample', 'is', 'are')} drawn, not {n}: {reason}")
+        print_message(f"note: {plural(drawn_count, 'sample', 'is', 'are')} drawn, not {n}: {reason}")
 
 
 def _check_option(option: str, value: object, earlier: object, path: Path) -> None:
@@ -232,7 +233,7 @@ def _check_option(option: str, value: object, earlier: object, path: Path) -> No
         )
 
 
-def _on_page(session: Session, port: int, *, browser: bool) -> None:
+def _serve_page(session: Session, port: int, *, opens_browser: bool) -> None:
     """Serve the labelling page until the session ends."""
     import webbrowser
 
@@ -240,10 +241,10 @@ def _on_page(session: Session, port: int, *, browser: bool) -> None:
     from ctxmetrics.evaluation.pages.local_server import LocalServer
 
     with LocalServer(LabelHandler, session, "label", port) as server:
-        message(f"label: {server.address}")
-        if browser and not webbrowser.open(server.address):
-            message(
+        print_message(f"label: {server.address}")
+        if opens_browser and not webbrowser.open(server.address):
+            print_message(
                 "note: no browser could be opened. Open the address in a browser on this machine, or use --terminal."
             )
-        message("Press q on the page or Ctrl-C here to stop; every answer is written at once.")
+        print_message("Press q on the page or Ctrl-C here to stop; every answer is written at once.")
         server.serve_forever()

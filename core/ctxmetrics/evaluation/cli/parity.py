@@ -12,10 +12,12 @@ import typer
 
 from ctxmetrics.errors import InputFileError, install_command
 from ctxmetrics.evaluation.cli._options import Help, SampleFile, Selection
-from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, message, print_result
+from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, print_message, print_result
 
 # Variables with which a framework uploads what it is given. A comparison needs none of them.
-_UPLOAD_VARIABLE = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
+_UPLOAD_VARIABLE_PATTERN = re.compile(
+    r"_API_KEY$|_TRACING|^OTEL_"
+)  # LANGSMITH_TRACING, OTEL_SERVICE_NAME
 
 
 def parity(
@@ -33,10 +35,12 @@ def parity(
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),
-        isolated_process(dict.fromkeys(filter(_UPLOAD_VARIABLE.search, os.environ)), silent=False),
+        isolated_process(
+            dict.fromkeys(filter(_UPLOAD_VARIABLE_PATTERN.search, os.environ)), silent=False
+        ),
     ):
         # Only a person at a terminal needs the progress.
-        comparison = compare(samples, metrics, progress=message if sys.stderr.isatty() else None)
+        comparison = compare(samples, metrics, progress=print_message if sys.stderr.isatty() else None)
     if len(comparison.runners) == 1:
         raise InputFileError(
             "nothing to compare with: no framework is installed. Install one with: "

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import util
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.cli._options import (
@@ -162,8 +162,8 @@ def run(
     questions = _read_questions(source)
     metrics = _choose_metrics(questions, selection, judge)
     retrievers = load_retrievers(file)
-    bars = read_gates(metrics, gates, None)
-    margins = _read_margins(metrics, judge, gates)
+    metric_gates = read_gates(metrics, gates, None)
+    margin_gates = _read_margins(metrics, judge, gates)
     retriever_run = RetrieverRun(
         questions,
         retrievers,
@@ -172,7 +172,7 @@ def run(
         k=calls.k,
         corpus=calls.corpus,
         pooled=not calls.apart,
-        primary=gates.primary or [name for _, name, _ in margins],
+        primary=gates.primary or [gate.metric for gate in margin_gates],
         cluster=calls.cluster,
         folder=output.folder,
         resume=output.resume,
@@ -190,10 +190,10 @@ def run(
     corrections_by_setting: dict[str, list[dict[str, Any]]] = {}
     tables: list[str] = []  # of corrected means
     outcomes: list[Outcome] = []
-    bars_of_scored = [bar for bar in bars if bar.name in comparison.metrics]
+    scored_gates = [gate for gate in metric_gates if gate.name in comparison.metrics]
     shared_outcomes = [
         *check_controls(gates, comparison.controls),
-        *_check_left_out(bars, comparison),
+        *_check_left_out(metric_gates, comparison),
     ]
     for setting in comparison.retrieved:
         results = comparison[setting].results
@@ -203,8 +203,8 @@ def run(
         if table:
             tables.append(f"\n{setting}:{table}")
         own_outcomes = [
-            *check_gates(bars_of_scored, gates, results, uncalibrated),
-            *_check_margins(comparison, setting, margins),
+            *check_gates(scored_gates, gates, results, uncalibrated),
+            *_check_margins(comparison, setting, margin_gates),
             *_check_errors(comparison, setting, gates.max_errors),
         ]
         # Without a complete run, the file is still that of an earlier run.
@@ -294,17 +294,30 @@ def _choose_metrics(questions: Sequence[Sample], selection: Selection, judge: Ju
     convention = choose_convention(None, selection.convention)
     if selection.metric:
         return [build_metric(name, convention) for name in selection.metric]
-    filled = [
+    # The questions as they will be when something is retrieved for them.
+    questions_with_contexts = [
         replace(question, retrieved_contexts=("text",), retrieved_context_ids=("id",))
         for question in questions
     ]
-    return list_fitting_metrics(filled, convention, judge)
+    return list_fitting_metrics(questions_with_contexts, convention, judge)
 
 
-def _read_margins(
-    metrics: Sequence[Metric], judge: Judge, gates: RunGates
-) -> list[tuple[str, str, float]]:
-    """Read the gates on the difference to the first setting: the option, the metric, the margin.
+class _MarginGate(NamedTuple):
+    """A gate on the difference of a setting to the first setting.
+
+    Attributes:
+        option: ``--max-drop`` or ``--not-worse``.
+        metric: The name of the metric.
+        margin: The loss that is allowed.
+    """
+
+    option: str
+    metric: str
+    margin: float
+
+
+def _read_margins(metrics: Sequence[Metric], judge: Judge, gates: RunGates) -> list[_MarginGate]:
+    """Read the gates on the difference of a setting to the first setting.
 
     Raises:
         ParameterError: A gate names no metric of the comparison, or a metric without a verdict.
@@ -315,7 +328,7 @@ def _read_margins(
 
     names = [metric.name for metric in check_metrics(metrics, judge)]
     primary = [choose_metric(names, name, "--primary") for name in gates.primary or ()]
-    margins = []
+    margin_gates: list[_MarginGate] = []
     for option, texts in (("--max-drop", gates.max_drop), ("--not-worse", gates.not_worse)):
         for text in texts or ():
             name, margin = name_and_value(option, text)
@@ -324,37 +337,42 @@ def _read_margins(
                     f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
                     f"Name it with --primary {name}."
                 )
-            margins.append((option, name, margin))
-    return margins
+            margin_gates.append(_MarginGate(option, name, margin))
+    return margin_gates
 
 
-def _check_left_out(bars: Sequence[Gate], comparison: RetrieverComparison) -> Iterator[Outcome]:
+def _check_left_out(metric_gates: Sequence[Gate], comparison: RetrieverComparison) -> Iterator[Outcome]:
     """Yield a failed outcome for each gate on a metric that was left out: no retriever returned the fields that it needs."""
     from ctxmetrics.evaluation.rows.outcome import Outcome
 
-    for bar in bars:
-        if bar.name not in comparison.metrics:
-            problem = f"{bar.name} was left out: no retriever returned what it needs"
-            yield Outcome(bar.text, problem, metric=bar.name, bar=bar.minimum)
+    for gate in metric_gates:
+        if gate.name not in comparison.metrics:
+            problem = f"{gate.name} was left out: no retriever returned what it needs"
+            yield Outcome(gate.text, problem, metric=gate.name, bar=gate.minimum)
 
 
 def _check_margins(
-    comparison: RetrieverComparison, setting: str, margins: Sequence[tuple[str, str, float]]
+    comparison: RetrieverComparison, setting: str, margin_gates: Sequence[_MarginGate]
 ) -> Iterator[Outcome]:
     """Yield the outcome of each gate on the difference of a setting to the first."""
     from ctxmetrics.evaluation.rows.outcome import Outcome
     from ctxmetrics.evaluation.runs.gates import check_difference
 
-    runs = {} if comparison.comparisons is None else comparison.comparisons.runs
     first_setting = comparison.retrieved[0]
     if setting == first_setting:
         return
-    for option, name, margin in margins:
-        if setting in runs:
-            yield check_difference(runs[setting], option, name, margin)
+    # The comparison of each setting with the first, by the name of the setting.
+    comparisons = {} if comparison.comparisons is None else comparison.comparisons.runs
+    for gate in margin_gates:
+        if setting in comparisons:
+            yield check_difference(comparisons[setting], gate.option, gate.metric, gate.margin)
         else:
-            problem = "it cannot be compared with the first"
-            yield Outcome(f"{option} {name}={margin:g}", problem, bar=margin, against=first_setting)
+            yield Outcome(
+                gate=f"{gate.option} {gate.metric}={gate.margin:g}",
+                problem="it cannot be compared with the first",
+                bar=gate.margin,
+                against=first_setting,
+            )
 
 
 def _check_errors(
@@ -369,6 +387,10 @@ def _check_errors(
     problem = None
     if calls.errors > max_errors:
         problem = f"{plural(calls.errors, 'call')} of {calls.calls} failed, more than {max_errors}"
-    lines = tuple(f"{question}: {error}" for question, error in calls.first_errors)
-    gate = f"--max-errors {max_errors}"
-    yield Outcome(gate, problem, lines, bar=max_errors, value=calls.errors)
+    yield Outcome(
+        gate=f"--max-errors {max_errors}",
+        problem=problem,
+        samples=tuple(f"{question}: {error}" for question, error in calls.first_errors),
+        bar=max_errors,
+        value=calls.errors,
+    )

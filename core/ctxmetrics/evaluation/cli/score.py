@@ -26,10 +26,10 @@ from ctxmetrics.evaluation.cli._options import (
 from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
     collect_warnings,
-    columns,
+    get_line_width,
     leave,
     leave_pending,
-    message,
+    print_message,
     print_result,
     uses_colors,
 )
@@ -187,10 +187,10 @@ def score(
     for path in earlier_results:
         samples = _choose_failed(samples, path)
     _check_choice(samples, metrics, output)
-    bars = read_gates(metrics, gates, None if selection.metric else payload)
+    metric_gates = read_gates(metrics, gates, None if selection.metric else payload)
     card = load_card(gates, judge.name, metrics)
     if payload is not None:
-        _tell_unused(payload, judging.judge, metrics_are_chosen=bool(selection.metric))
+        _print_unused(payload, judging.judge, metrics_are_chosen=bool(selection.metric))
     options: dict[str, Any] = {**vars(budget)}
     if budget.batch is not None:
         from ctxmetrics.evaluation.batching.batch import Batch
@@ -210,7 +210,7 @@ def score(
             keep_texts=output.keep_texts,
             tags=output.tags,
             telemetry=delivery.provider,
-            again=None if isinstance(samples, Sequence) else partial(open_samples, source),
+            reopen=None if isinstance(samples, Sequence) else partial(open_samples, source),
             **options,
         )
         results = _run_evaluation(run, source.file)
@@ -224,11 +224,11 @@ def score(
     means = format_corrections(gates, card, corrections)
     print_result(means or None)
     outcomes = [
-        *check_gates(bars, gates, results, problem),
+        *check_gates(metric_gates, gates, results, problem),
         *check_controls(gates, results.controls),
     ]
     _write_page(results, output, [(outcome.gate, outcome.problem) for outcome in outcomes])
-    _write_baseline(results, output, bars)
+    _write_baseline(results, output, metric_gates)
     # Else the file is still that of an earlier run.
     if output.out is not None and not (results.stopped or results.unanswered):
         write_gates(output.out, outcomes)
@@ -239,7 +239,9 @@ def score(
     if delivery.lost:
         raise typer.Exit(STOPPED)
     if output.out is None and output.report is None and not show:
-        message("next: --show 3 explains the lowest scores, --report FILE.html shows every sample")
+        print_message(
+            "next: --show 3 explains the lowest scores, --report FILE.html shows every sample"
+        )
 
 
 def demo(report: Annotated[Path, Help("The page to write.")] = Path("ctxmetrics-demo.html")) -> None:
@@ -258,7 +260,7 @@ def demo(report: Annotated[Path, Help("The page to write.")] = Path("ctxmetrics-
         Gates(),
         show=1,
     )
-    message(f"the report: {report}")
+    print_message(f"the report: {report}")
 
 
 def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Path | None:
@@ -323,12 +325,14 @@ def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
     ]
     if not failed_samples:
         raise ParameterError(f"--only {path}: no sample of the file failed there.")
-    message(f"{len(failed_samples)} of {plural(len(samples), 'sample')}: those that failed in {path}")
+    print_message(
+        f"{len(failed_samples)} of {plural(len(samples), 'sample')}: those that failed in {path}"
+    )
     return failed_samples
 
 
 def _run_evaluation(run: Evaluation, file: Path) -> Results:
-    """Run it, and print the warnings of the library at the end."""
+    """Run an evaluation, and print the warnings of the library at the end."""
     from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 
     with collect_warnings() as warnings:
@@ -381,18 +385,19 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
     from ctxmetrics.evaluation.report.report import render_text
 
     print_result(
-        render_text(results.report(curves=False), lowest=lowest, color=uses_colors(), width=columns())
+        render_text(
+            results.report(curves=False), lowest=lowest, color=uses_colors(), width=get_line_width()
+        )
     )
     if output.by:
-        groups = {
-            name: results_of_group.summary() for name, results_of_group in results.by(output.by).items()
-        }
-        print_result(f"\n{format_groups(groups, results.summary().language)}")
+        results_by_group = results.by(output.by)
+        summaries = {name: group_results.summary() for name, group_results in results_by_group.items()}
+        print_result(f"\n{format_groups(summaries, results.summary().language)}")
     if output.stages:
         try:
             stages = results.stages()
         except ParameterError as error:
-            message(f"note: {error}")
+            print_message(f"note: {error}")
         else:
             lines = ["", str(stages), *(f"  {unit}" for unit in stages.lost[:_MAX_LOST_UNITS])]
             unlisted = len(stages.lost) - _MAX_LOST_UNITS
@@ -406,10 +411,10 @@ def _print_results(results: Results, output: Output, lowest: int) -> None:
 def _write_page(results: Results, output: Output, gates: Sequence[tuple[str, str | None]]) -> None:
     """Write the page. Keep an older page if the run stopped early without a value for a metric, or has a metric without any verdict."""
     if output.report is not None:
-        lacks_values = any(not item.scored for item in results.summary().values())
+        lacks_values = any(not summary.scored for summary in results.summary().values())
         has_too_little = results.unanswered or (results.stopped and lacks_values)
         if output.report.exists() and has_too_little:
-            message(
+            print_message(
                 f"note: {output.report} is that of an earlier run; this run has too little to show and did not replace it"
             )
         else:
@@ -432,7 +437,7 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
         earlier = Results.from_jsonl(path)
         problem = find_worse(earlier, results)
         if problem is not None:
-            message(f"note: {path} stays: {problem}")
+            print_message(f"note: {path} stays: {problem}")
             best_results = earlier
     if best_results is results:
         results.to_baseline(path)
@@ -440,14 +445,16 @@ def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> 
     for gate in gates:
         if gate.name not in summary:
             continue
-        item = summary[gate.name]
-        value = item.pass_rate if gate.is_pass_rate else item.mean
+        metric_summary = summary[gate.name]
+        value = metric_summary.pass_rate if gate.is_pass_rate else metric_summary.mean
         if value is not None and value >= gate.minimum:
             margin = value - gate.minimum  # a later value may be lower by so much
-            message(f"note: {gate.text}: passes down to {margin:.4g} below the baseline's {value:.4f}")
+            print_message(
+                f"note: {gate.text}: passes down to {margin:.4g} below the baseline's {value:.4f}"
+            )
 
 
-def _tell_unused(payload: Payload, judge_name: str, *, metrics_are_chosen: bool) -> None:
+def _print_unused(payload: Payload, judge_name: str, *, metrics_are_chosen: bool) -> None:
     """Print which settings of a request to Aegis have no effect here.
 
     Args:
@@ -455,11 +462,12 @@ def _tell_unused(payload: Payload, judge_name: str, *, metrics_are_chosen: bool)
         judge_name: The judge, as ``--judge`` names it.
         metrics_are_chosen: Whether ``--metric`` is given: then the metrics of the request have no effect.
     """
-    unused = [f"{key}={value!r}" for key, value in payload.unused.items()]
+    unused_settings = [f"{key}={value!r}" for key, value in payload.unused.items()]
     if metrics_are_chosen:
-        unused.append("metrics, threshold and is_blocking (--metric is given)")
-    if unused:
-        message(f"note: of the file's settings these are not used: {', '.join(unused)}")
+        unused_settings.append("metrics, threshold and is_blocking (--metric is given)")
+    if unused_settings:
+        settings = ", ".join(unused_settings)
+        print_message(f"note: of the file's settings these are not used: {settings}")
     model = payload.unused.get("model_slug")
     if isinstance(model, str) and judge_name != f"openai/{model}":
-        message(f"note: to ask the model that the file names, write --judge openai/{model}")
+        print_message(f"note: to ask the model that the file names, write --judge openai/{model}")

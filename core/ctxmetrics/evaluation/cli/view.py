@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.cli._options import Help
-from ctxmetrics.evaluation.cli._terminal import message, print_result
+from ctxmetrics.evaluation.cli._terminal import print_message, print_result
 from ctxmetrics.scores.wording import plural
 
 
@@ -42,11 +42,13 @@ def view(
         return
     pages = RunPages(RunFolder(folder), link_on_server)
     with LocalServer(ViewHandler, pages, "view", port) as server:
-        message(f"view: {server.address}")
+        print_message(f"view: {server.address}")
         if not no_browser and not webbrowser.open(server.address):
-            message("note: no browser could be opened. Open the address in a browser on this machine.")
-        message("Press Ctrl-C here to stop.")
+            print_message(
+                "note: no browser could be opened. Open the address in a browser on this machine."
+            )
+        print_message("Press Ctrl-C here to stop.")
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            message("stopped")
+            print_message("stopped")

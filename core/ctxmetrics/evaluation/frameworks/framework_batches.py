@@ -61,7 +61,7 @@ async def score_all(
     samples: list[Sample] = []
     for number, record in enumerate(records, 1):
         try:
-            sample = wrapper.given(record, f"Sample {number}")
+            sample = wrapper.build_sample(record, f"Sample {number}")
             check_id(sample, number, numbers_by_id)
             samples.append(sample)
         except SampleError as problem:
@@ -77,7 +77,7 @@ async def score_all(
     record_count = len(samples) + len(errors)
     for number in range(1, record_count + 1):
         if number in errors:
-            score = wrapper.failed(errors[number])
+            score = wrapper.score_failure(errors[number])
         else:
             row = next(rows)
             score = row[wrapper.metric.name]

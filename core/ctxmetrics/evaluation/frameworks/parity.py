@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from itertools import chain
-from operator import itemgetter
+from typing import NamedTuple
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.adapting.runners import Runner, isolated_process
@@ -24,13 +24,13 @@ from ctxmetrics.scores.wording import plural
 GROUP = "ctxmetrics.runners"
 
 
-def _core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
-    """Score samples in the core, beside the frameworks."""
+def _score_in_core(metric: Metric, samples: Sequence[Sample]) -> list[float | None]:
+    """Score samples in the core, without a framework."""
     return [row[metric.name].value for row in evaluate(samples, [metric], progress=False)]
 
 
 # The core's own `evaluate`. The other runners are compared with it.
-CORE = Runner("core", _core)
+CORE = Runner("core", _score_in_core)
 
 
 def find_installed_runners() -> tuple[list[Runner], dict[str, str]]:
@@ -55,9 +55,17 @@ def find_installed_runners() -> tuple[list[Runner], dict[str, str]]:
 _MAX_DIFFERENCES_SHOWN = 20
 
 
+class CoreValue(NamedTuple):
+    """A value that the core computes: a metric on a sample."""
+
+    metric: str
+    sample: str
+    value: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class RunnerDifference:
-    """A value that is not the core's."""
+    """A value of a runner that is not the core's."""
 
     runner: str
     metric: str
@@ -84,10 +92,10 @@ class Parity:
     compared: int
     differences: tuple[RunnerDifference, ...]
     absent: dict[str, str]
-    values: tuple[tuple[str, str, float | None], ...] = ()
+    values: tuple[CoreValue, ...] = ()
 
     def __str__(self) -> str:
-        counts = Counter(item.runner for item in self.differences)
+        counts = Counter(difference.runner for difference in self.differences)
         columns: list[Column[str]] = [
             Column("runner", str),
             Column("metrics", lambda _: len(self.metrics)),
@@ -95,10 +103,9 @@ class Parity:
             Column("differ", lambda runner: counts[runner] or "equal"),
         ]
         lines = Table.build(columns, self.runners[1:]).list_lines()
-        for item in self.differences[:_MAX_DIFFERENCES_SHOWN]:
-            lines.append(
-                f"{item.runner}: {item.metric}, sample {item.sample}: {item.value!r} where the core has {item.core!r}"
-            )
+        for difference in self.differences[:_MAX_DIFFERENCES_SHOWN]:
+            place = f"{difference.runner}: {difference.metric}, sample {difference.sample}"
+            lines.append(f"{place}: {difference.value!r} where the core has {difference.core!r}")
         if len(self.differences) > _MAX_DIFFERENCES_SHOWN:
             lines.append(f"and {len(self.differences) - _MAX_DIFFERENCES_SHOWN} more")
         lines += [f"{name}: not run: {why}" for name, why in self.absent.items()]
@@ -109,13 +116,18 @@ class Parity:
 
     def numbers(self) -> str:
         """Return every value of the core as a table, and how many runners have another value."""
-        counts = Counter((item.metric, item.sample) for item in self.differences)
+        counts = Counter((difference.metric, difference.sample) for difference in self.differences)
         runners = plural(len(self.runners) - 1, "runner")
-        columns: list[Column[tuple[str, str, float | None]]] = [
-            Column("metric", itemgetter(0)),
-            Column("sample", itemgetter(1)),
-            Column("core", lambda item: repr(item[2])),
-            Column("other value in", lambda item: f"{counts[item[:2]]} of {runners}"),
+
+        def count_others(core: CoreValue) -> str:
+            """Say how many runners have another value than the core."""
+            return f"{counts[core.metric, core.sample]} of {runners}"
+
+        columns: list[Column[CoreValue]] = [
+            Column("metric", lambda core: core.metric),
+            Column("sample", lambda core: core.sample),
+            Column("core", lambda core: repr(core.value)),
+            Column("other value in", count_others),
         ]
         return str(Table.build(columns, self.values))
 
@@ -135,38 +147,54 @@ def compare(
         runners: The runners; None: the runners of every installed framework.
         progress: A function that is called with the name of the next metric and runner.
     """
-    compared, absent = find_installed_runners() if runners is None else (list(runners), {})
-    other_runners = [runner for runner in compared if runner != CORE]
+    all_runners = [] if runners is None else list(runners)
+    absent: dict[str, str] = {}
+    if runners is None:
+        all_runners, absent = find_installed_runners()
+    other_runners = [runner for runner in all_runners if runner != CORE]
     differences: list[RunnerDifference] = []
-    # The name of a metric, the name of a sample, and the value.
-    values: list[tuple[str, str, float | None]] = []
+    core_values: list[CoreValue] = []
     for group, usable_samples in _group_by_samples(metrics, samples):
-        names = [sample.id or str(number) for number, sample in enumerate(usable_samples, 1)]
-        expected: list[tuple[str, str, float | None]] = []
+        sample_names = [sample.id or str(number) for number, sample in enumerate(usable_samples, 1)]
+        group_values: list[CoreValue] = []
         for metric in group:
-            column = CORE.score(metric, usable_samples)
-            expected += [(metric.name, *pair) for pair in zip(names, column, strict=True)]
-        values += expected
+            values = CORE.score(metric, usable_samples)
+            for sample_name, value in zip(sample_names, values, strict=True):
+                group_values.append(CoreValue(metric.name, sample_name, value))
+        core_values += group_values
         for runner in other_runners:
             if progress is not None:
-                progress(f"{', '.join(metric.name for metric in group)} in {runner.name}")
+                metric_names = ", ".join(metric.name for metric in group)
+                progress(f"{metric_names} in {runner.name}")
             columns = _score_with_runner(runner, group, usable_samples)
-            differences += _differences(runner, expected, chain.from_iterable(columns))
+            differences += _find_differences(runner, group_values, chain.from_iterable(columns))
     order = {metric.name: position for position, metric in enumerate(metrics)}
-    differences.sort(key=lambda item: order[item.metric])
-    all_names = tuple(runner.name for runner in compared)
-    count = len(values) * len(other_runners)
-    return Parity(all_names, tuple(order), count, tuple(differences), absent, tuple(values))
+    differences.sort(key=lambda difference: order[difference.metric])
+    return Parity(
+        runners=tuple(runner.name for runner in all_runners),
+        metrics=tuple(order),
+        compared=len(core_values) * len(other_runners),
+        differences=tuple(differences),
+        absent=absent,
+        values=tuple(core_values),
+    )
 
 
-def _differences(
-    runner: Runner, expected: Sequence[tuple[str, str, float | None]], values: Iterable[object]
+def _find_differences(
+    runner: Runner, core_values: Sequence[CoreValue], values: Iterable[object]
 ) -> list[RunnerDifference]:
     """Compare a runner's values with the core's, metric by metric and sample by sample."""
     differences = []
-    for (metric, sample, core), value in zip(expected, values, strict=True):
-        if value != core:
-            differences.append(RunnerDifference(runner.name, metric, sample, value, core))
+    for core, value in zip(core_values, values, strict=True):
+        if value != core.value:
+            difference = RunnerDifference(
+                runner=runner.name,
+                metric=core.metric,
+                sample=core.sample,
+                value=value,
+                core=core.value,
+            )
+            differences.append(difference)
     return differences
 
 
@@ -177,12 +205,15 @@ def _group_by_samples(
     # The metrics by the indexes of the samples that have their fields.
     groups: dict[tuple[int, ...], list[Metric]] = {}
     for metric in metrics:
-        indexes = []
-        for index, sample in enumerate(samples):
-            if all(map(sample.has, metric.requires)):
-                indexes.append(index)
-        groups.setdefault(tuple(indexes), []).append(metric)
-    return [(group, [samples[index] for index in indexes]) for indexes, group in groups.items()]
+        usable_indexes = tuple(
+            index for index, sample in enumerate(samples) if all(map(sample.has, metric.requires))
+        )
+        groups.setdefault(usable_indexes, []).append(metric)
+    metrics_with_samples: list[tuple[list[Metric], list[Sample]]] = []
+    for indexes, group in groups.items():
+        usable_samples = [samples[index] for index in indexes]
+        metrics_with_samples.append((group, usable_samples))
+    return metrics_with_samples
 
 
 def _score_with_runner(
@@ -194,16 +225,15 @@ def _score_with_runner(
     groups = [[metric] for metric in metrics]
     if runner.score_all is not None:
         groups = [metrics]
-    padding = ["no value came back"] * len(samples)
+    missing_values = ["no value came back"] * len(samples)
     for group in groups:
         try:
             if runner.score_all is None:
                 columns: Sequence[Sequence[object]] = [runner.score(group[0], samples)]
             else:
                 columns = runner.score_all(group, samples)
-            values_of_metrics += [[*column, *padding][: len(samples)] for column in columns]
+            values_of_metrics += [[*column, *missing_values][: len(samples)] for column in columns]
         except Exception as error:  # noqa: BLE001 - a framework's runner may fail in any way; that is the finding
-            values_of_metrics += [[f"{type(error).__name__}: {safe_text(error)}"] * len(samples)] * len(
-                group
-            )
+            problem = f"{type(error).__name__}: {safe_text(error)}"
+            values_of_metrics += [[problem] * len(samples) for _metric in group]
     return values_of_metrics

@@ -52,7 +52,7 @@ from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.runs.engine import INTERRUPTED, Evaluation
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
-from ctxmetrics.evaluation.runs.progress import counting_progress
+from ctxmetrics.evaluation.runs.progress import show_progress
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.runs.sources import check_present
 from ctxmetrics.formulas.checks import check_number
@@ -233,7 +233,7 @@ class RetrieverRun:
             if self._options["progress"] is True:
                 total = len(self._questions) * len(retrievers)
                 advance = progress_stack.enter_context(
-                    counting_progress(True, total, Run(), "retrieving", "retrieved")
+                    show_progress(True, total, Run(), work="retrieving", finished="retrieved")
                 )
             retrieving = Retrieving(self._questions, retrievers, self._concurrency, advance)
             self._stop_part = retrieving.stop
@@ -366,7 +366,7 @@ class RetrieverRun:
         self._stop_part = lambda: evaluation.stop(self._stopped or INTERRUPTED)
         if self._stopped:
             evaluation.stop(self._stopped)
-        results = await evaluation.go()
+        results = await evaluation.score_samples()
         if results.stopped is not None and self._stopped is None:
             self._stopped = results.stopped
         return results

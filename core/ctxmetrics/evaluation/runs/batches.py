@@ -137,9 +137,8 @@ class BatchScorer:
         frame = to_frame(table)
         self.check_columns(frame.columns)
         present_fields: set[str] = set()
-        list_metrics: dict[
-            tuple[str, ...], list[ListMetric]
-        ] = {}  # by the two fields that they compare
+        # The metrics that compare two columns, by the names of these columns' fields.
+        list_metrics: dict[tuple[str, ...], list[ListMetric]] = {}
         sample_metrics: list[Metric] = []
         for metric in self.metrics:
             if (
@@ -199,7 +198,7 @@ class BatchScorer:
         frame: nw.DataFrame[Any],
         fields: Sequence[str],
         metrics: Sequence[ListMetric],
-        scored: Mapping[str, list[Any]],
+        values_by_column: Mapping[str, list[Any]],
         first_row: int,
     ) -> set[str]:
         """Score rows by two columns of lists. Rows whose cells hold anything else are scored as samples.
@@ -238,7 +237,7 @@ class BatchScorer:
             present_fields |= {name for name in fields if _has_field(rows, name)}
             if _ID_FIELDS.issuperset(fields) and begin < _MAX_COMPARED_ROWS:
                 rows_of_ids += rows
-            _score_rows(rows, fields, metrics, scored)
+            _score_rows(rows, fields, metrics, values_by_column)
         log_orders(metadata)
         _log_never_retrieved(rows_of_ids)
         return present_fields
@@ -255,14 +254,15 @@ class BatchScorer:
         self,
         samples: Sequence[Sample],
         metrics: Sequence[Metric],
-        scored: Mapping[str, list[Any]],
+        values_by_column: Mapping[str, list[Any]],
         first_row: int,
     ) -> None:
         """Score rows as samples. A metric has no value if no sample has a field that it needs."""
-        required_fields = {name for metric in metrics for name in metric.requires}
-        present_fields = {
-            name for name in required_fields if any(sample.has(name) for sample in samples)
-        }
+        required_fields = set(chain.from_iterable(metric.requires for metric in metrics))
+        present_fields: set[str] = set()
+        for name in required_fields:
+            if any(sample.has(name) for sample in samples):
+                present_fields.add(name)
         computable = [metric for metric in metrics if present_fields.issuperset(metric.requires)]
         columns: Mapping[str, Any] = {}
         if computable:
@@ -271,13 +271,12 @@ class BatchScorer:
             )
             results = run_in_caller(run)
             columns = results.by_metric
-            # A metric failed for all samples.
-            has_failed = any(column.failed == len(samples) > 0 for column in columns.values())
-            if has_failed and self.report is not None:
+            all_failed = any(column.failed == len(samples) for column in columns.values())
+            if samples and all_failed and self.report is not None:
                 self.report(str(results.stopped or results.trouble))
         for metric in metrics:
-            values = scored[metric.name]
-            reasons = scored[metric.name + REASON_COLUMN_ENDING]
+            values = values_by_column[metric.name]
+            reasons = values_by_column[metric.name + REASON_COLUMN_ENDING]
             column = columns.get(metric.name)
             if column is None:
                 values += [None] * len(samples)
@@ -309,7 +308,7 @@ def _score_rows(
     rows: Sequence[Any],
     fields: Sequence[str],
     metrics: Sequence[ListMetric],
-    scored: Mapping[str, list[Any]],
+    values_by_column: Mapping[str, list[Any]],
 ) -> None:
     """Score pairs of lists and samples. Metrics that read two lists only score plain pairs at once."""
     are_plain = _are_plain(rows, metrics)
@@ -320,11 +319,13 @@ def _score_rows(
     shared: dict[Hashable, Any] = {}
     samples: list[Sample] = []
     for metric in metrics:
-        values = scored[metric.name]
-        reasons = scored[metric.name + REASON_COLUMN_ENDING]
+        values = values_by_column[metric.name]
+        reasons = values_by_column[metric.name + REASON_COLUMN_ENDING]
         if are_plain and _reads_two_lists(metric):
             # This gives the same as the code below, and is faster.
-            values += metric.values(rows if metric.reads_grades else rows_without_grades, shared)
+            values += metric.compute_values(
+                rows if metric.reads_grades else rows_without_grades, shared
+            )
             reasons += [None] * len(rows)
         else:
             if not samples:
@@ -347,14 +348,17 @@ def _to_sample(row: Any, fields: Sequence[str]) -> Sample:
 
 
 def _add_grades(pair: tuple[Any, Any], labels: Any) -> tuple[Any, Any]:
-    """Put grades in place of the reference ids of a pair of lists. Return None if labels say anything else."""
+    """Put grades in place of the reference ids of a pair of lists: ``["a", "b"]`` becomes ``{"a": 2.0, "b": 1.0}``.
+
+    None stands there if the labels say anything else: then the row is read as a sample.
+    """
     retrieved, reference = pair
     if reference is None or is_missing(labels):
         return retrieved, reference
     if type(labels) is not dict or labels.keys() != {"relevance"}:
         return retrieved, None
     try:
-        return retrieved, read_grades(labels, reference, "")
+        return retrieved, read_grades(labels, reference, sample_name="")
     except SampleError:  # raised again when the sample is scored
         return retrieved, None
 
@@ -440,9 +444,9 @@ def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
         retrieved, reference = row
         if not retrieved or not reference or "" in reference:
             return False
-    # All metrics that read texts look for the same pictures: one of them is asked, and one that reads ids.
-    metrics_to_ask = {metric.reads_texts: metric for metric in metrics}
-    return all(metric.can_compare(chain.from_iterable(rows)) for metric in metrics_to_ask.values())
+    # All metrics that read texts look for the same pictures, so that one of them is asked; metrics of ids look for none.
+    metrics_of_texts = [metric for metric in metrics if metric.reads_texts]
+    return not metrics_of_texts or metrics_of_texts[-1].can_compare(chain.from_iterable(rows))
 
 
 def _reads_two_lists(metric: ListMetric) -> bool:

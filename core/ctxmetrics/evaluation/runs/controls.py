@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
@@ -189,8 +188,8 @@ class ControlRun:
         self._wrong_counts: Counter[str] = Counter()
         self._usage = Usage()
 
-    def due(self, index: float, sample: Sample | None = None) -> Iterator[LabelledSample]:
-        """Yield the controls that are judged before a sample. After the last sample, yield the remaining controls.
+    def take_due(self, index: float, sample: Sample | None = None) -> Iterator[LabelledSample]:
+        """Take out and yield the controls that are judged before a sample; after the last sample, all that are left.
 
         Controls are spread evenly over a run of known length. If the length is not known, the distances
         between them grow.
@@ -291,7 +290,10 @@ def _is_right(labelled: LabelledSample, verdict: Verdict) -> bool:
 
 
 def _order_samples(language: str) -> Sequence[LabelledSample]:
-    """Order the samples: first a language, then English. In both, one sample of each kind comes first, then another of each kind."""
+    """Order the samples: first those of a language, then those in English.
+
+    Of each language, the first sample of each kind comes first, then the second of each kind, and so on.
+    """
     languages = [language] if language == "en" else [language, "en"]
     ordered: list[LabelledSample] = []
     for sample_language in languages:
@@ -306,38 +308,49 @@ def _order_samples(language: str) -> Sequence[LabelledSample]:
 
 
 def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[str, Sequence[str]]:
-    """Choose by sample the ids whose verdicts are counted: as many right yeses as negative verdicts about units, the same about contexts.
+    """Choose the ids whose verdicts count, by the id of their sample.
 
-    So a judge that says one thing to everything is wrong in half of the counted verdicts. Where one verdict is right more
-    often, those beside most opposite ones count, one that people could disagree about as half of one: verdicts that stand
-    at another id are wrong there.
+    Of the verdicts about sentences, as many with the right answer yes are chosen as with the right answer no; likewise of the
+    verdicts about contexts. So a judge that says one thing to everything is wrong in half of the verdicts. If there are more of
+    one answer, those count whose sample has most verdicts with the other answer: a judge that confuses two ids is wrong there.
 
     Args:
         samples: The samples.
         id_letters: The first letters of the ids that may be chosen: ``"s"``, ``"c"`` or both.
     """
-    ids_by_kind: dict[str, list[str]] = {}
-    # The key: the first letter of an id, and the right verdict. The values: for each such id the share of opposite verdicts in its
-    # sample, the id, and the sample.
-    candidates: dict[tuple[str, bool], list[tuple[float, str, str]]] = {}
+    ids_by_sample: dict[str, list[str]] = {}
+    # The ids that may be chosen. The key: the first letter of the id, and the right answer.
+    candidates: dict[tuple[str, bool], list[_Candidate]] = {}
     for labelled in samples:
         sample_id = str(labelled.sample.id)
-        ids_by_kind[sample_id] = []
-        for id_, value in labelled.truth.items():
+        ids_by_sample[sample_id] = []
+        for id_, right_answer in labelled.truth.items():
             letter = id_[0]
-            if letter not in id_letters or value is None:
+            if letter not in id_letters or right_answer is None:
                 continue
-            values_of_kind = [
-                other_value for other_id, other_value in labelled.truth.items() if other_id[0] == letter
-            ]
-            # None: people could disagree about it.
-            opposite_count = values_of_kind.count(not value) + values_of_kind.count(None) / 2
-            opposite_share = opposite_count / len(values_of_kind)
-            candidates.setdefault((letter, value), []).append((opposite_share, sample_id, id_))
-    for (letter, value), same_candidates in candidates.items():
-        opposite_candidates = candidates.get((letter, not value), [])
+            answers = [answer for other_id, answer in labelled.truth.items() if other_id[0] == letter]
+            # None: people could disagree about the answer. It counts half.
+            opposite_count = answers.count(not right_answer) + answers.count(None) / 2
+            candidate = _Candidate(id_, sample_id, opposite_share=opposite_count / len(answers))
+            candidates.setdefault((letter, right_answer), []).append(candidate)
+    for (letter, right_answer), same_candidates in candidates.items():
+        opposite_candidates = candidates.get((letter, not right_answer), [])
         count = min(len(same_candidates), len(opposite_candidates))
-        by_opposite_share = sorted(same_candidates, key=itemgetter(0), reverse=True)
-        for _, sample_id, id_ in by_opposite_share[:count]:
-            ids_by_kind[sample_id].append(id_)
-    return ids_by_kind
+        same_candidates.sort(key=lambda candidate: candidate.opposite_share, reverse=True)
+        for candidate in same_candidates[:count]:
+            ids_by_sample[candidate.sample_id].append(candidate.id)
+    return ids_by_sample
+
+
+class _Candidate(NamedTuple):
+    """The id of a verdict that may be chosen.
+
+    Attributes:
+        id: The id of the verdict, such as ``"s1"``.
+        sample_id: The id of the sample.
+        opposite_share: The share of the sample's verdicts of this kind that have the other right answer.
+    """
+
+    id: str
+    sample_id: str
+    opposite_share: float

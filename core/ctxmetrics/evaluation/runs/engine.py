@@ -35,7 +35,7 @@ from ctxmetrics.evaluation.runs.controls import ControlRun, LabelledSample
 from ctxmetrics.evaluation.runs.joined_contexts import describe_unsplit_passages, reads_unsplit_passages
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
-from ctxmetrics.evaluation.runs.progress import counting_progress
+from ctxmetrics.evaluation.runs.progress import show_progress
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.runs.sample_scores import (
     has_pending,
@@ -117,8 +117,8 @@ class Evaluation:
         stores: Whether new judgements are stored in the cache. If not, only this run uses these judgements.
         in_caller: Whether the calling thread reads the samples, if they are no list (`run_in_caller`).
         first: The position of the first sample, for messages about samples without an id.
-        again: A function that opens the samples once more, for a run in batches. None: samples that are no iterator are read
-            again.
+        reopen: A function that opens the samples once more, for a run in batches. None: samples that are no iterator are read
+            once more.
         **options: As for `evaluate`.
     """
 
@@ -135,15 +135,15 @@ class Evaluation:
         stores: bool = True,
         in_caller: bool = False,
         first: int = 0,
-        again: Callable[[], Any] | None = None,
+        reopen: Callable[[], Any] | None = None,
         **options: Unpack[RunOptions],
     ) -> None:
         checked_options = check_options(options)
-        if again is None and not isinstance(samples, Iterator):
-            again = partial(_return, samples)
         if isinstance(samples, (str, os.PathLike)):
-            again = partial(read_samples, samples)
+            reopen = partial(read_samples, samples)
             samples = read_samples(samples)
+        elif reopen is None and not isinstance(samples, Iterator):
+            reopen = partial(_return_same, samples)
         judge = coerce_text(judge)
         path = getattr(samples, "path", None)
         out = checked_options["out"]
@@ -164,10 +164,10 @@ class Evaluation:
                 checked_options["telemetry"], keep_texts=checked_options["keep_texts"]
             )
         self._memo = memo
-        self._again = again
+        self._reopen = reopen
         self._batch_rounds: BatchRounds | None = None
         if batch is not None:
-            if again is None and batch.mode == "wait":
+            if reopen is None and batch.mode == "wait":
                 raise ParameterError(
                     "evaluate: an iterator can be read once, and a run in batches reads its samples again. Give a list or a "
                     "path, or Batch(mode='submit')."
@@ -228,29 +228,28 @@ class Evaluation:
                 for task in job.tasks:
                     task.cancel()
             self.source.stop()
-            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._leave_behind)
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon_jobs)
             self._change_event.set()
 
-    def _leave_behind(self) -> None:
+    def _abandon_jobs(self) -> None:
         """Stop waiting for jobs that do not end in time."""
         self._out_of_time = True
         self._change_event.set()
 
-    async def go(self) -> Results:
+    async def score_samples(self) -> Results:
         """Score all samples within the deadline."""
         with ExitStack() as stack:
             deadline = self._options["deadline"]
             if deadline is not None:
                 reason = f"the deadline of {deadline:g} s was reached"
-                stack.callback(
-                    asyncio.get_running_loop().call_later(deadline, self.stop, reason).cancel
-                )
+                timer = asyncio.get_running_loop().call_later(deadline, self.stop, reason)
+                stack.callback(timer.cancel)
             if self._batch_rounds is None:
                 return await self._score_all()
-            return await self._go_in_rounds(self._batch_rounds)
+            return await self._score_in_rounds(self._batch_rounds)
 
-    async def _go_in_rounds(self, rounds: BatchRounds) -> Results:
-        """Score with the replies that exist, and repeat it with new replies until no reply is missing."""
+    async def _score_in_rounds(self, rounds: BatchRounds) -> Results:
+        """Score with the replies that exist. Repeat this with new replies until no reply is missing."""
         if not await rounds.open(self._sleep):
             self._batch_rounds = None  # it was stopped: nothing is asked
             return await self._score_all()
@@ -261,10 +260,10 @@ class Evaluation:
                     # Good replies are remembered, and only bad replies come again. So their number says nothing of the judge.
                     self._run.max_failures = sys.maxsize
                 results = await self._score_all()
-                if self._stopped or self._again is None or not await rounds.wait(self._sleep):
+                if self._stopped or self._reopen is None or not await rounds.wait(self._sleep):
                     results.stopped = self._stopped or rounds.problem or results.stopped
                     return results
-                self.source = Source(self._again(), self.metrics)
+                self.source = Source(self._reopen(), self.metrics)
                 self._run = self._build_run()
         finally:
             rounds.journal.close()
@@ -297,9 +296,8 @@ class Evaluation:
                 stack.callback(file.close)
             advance = None
             if options["progress"]:
-                advance = stack.enter_context(
-                    counting_progress(options["progress"], self.source.count(), run)
-                )
+                progress_display = show_progress(options["progress"], self.source.count(), run)
+                advance = stack.enter_context(progress_display)
             reader = asyncio.create_task(self._read(file, advance))
             reader.add_done_callback(lambda _: self._change_event.set())
             try:
@@ -431,7 +429,7 @@ class Evaluation:
         self, controls: ControlRun, before: float, sample: Sample | None = None
     ) -> None:
         """Start the controls that are due before a sample."""
-        for control in controls.due(before, sample):
+        for control in controls.take_due(before, sample):
             # A control is no sample of the run: so its index is -1, and it does not move the progress bar.
             await self._start(_Job(-1, control.sample, controls.metrics, control=control), None)
 
@@ -488,7 +486,8 @@ class Evaluation:
             scores: list[Any] = list(job.scores)
             if gathered is not None:
                 scores += gathered.result()
-            advance(not job.was_read and any(map(is_failure, scores)))
+            has_failed = not job.was_read and any(is_failure(score) for score in scores)
+            advance(has_failed)
         self._change_event.set()
 
     def _send(self, job: _Job, scores: Iterable[Score]) -> None:
@@ -500,11 +499,13 @@ class Evaluation:
     def _finish_scores(self, job: _Job) -> list[Score]:
         """Return the scores of a sample. A score that was stopped has the reason code ``cancelled``."""
         scores: list[Score] = []
-        for metric, item in zip_longest(job.metrics, job.scores):
-            try:
-                score = item.result() if asyncio.isfuture(item) else item
-            except (asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
-                score = None
+        for metric, score_or_task in zip_longest(job.metrics, job.scores):
+            score: Score | None = None
+            if asyncio.isfuture(score_or_task):
+                with suppress(asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
+                    score = score_or_task.result()
+            else:
+                score = score_or_task
             if score is None:
                 reason = f"not scored: {self._stopped or 'cancelled'}"
                 score = metric.make_score(job.sample, None, reason_code="cancelled", message=reason)
@@ -520,7 +521,7 @@ class Evaluation:
     async def _collect(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
     ) -> bool:
-        """Pass the rows on in order. Return whether any has a score that failed."""
+        """Add the finished rows to the results and the file, in order. Return whether a score of any row failed."""
         try:
             await self._collect_rows(reader, file, results)
         finally:
@@ -534,11 +535,12 @@ class Evaluation:
     async def _collect_rows(
         self, reader: asyncio.Task[None], file: OutFile | None, results: Results
     ) -> None:
-        """Pass the rows on. Rows that are finished together are written together."""
+        """Add the finished rows to the results and the file. Rows that are finished together are written together."""
         while self._jobs or not reader.done():
             self._change_event.clear()
-            waiting = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
-            if not self._jobs or (waiting and not self._out_of_time):
+            # The first sample decides: the rows are in the order of the samples.
+            first_is_running = self._jobs and not all(task.done() for task in self._jobs[0].tasks)
+            if not self._jobs or (first_is_running and not self._out_of_time):
                 self._flush(file)
                 await self._change_event.wait()
                 continue
@@ -569,6 +571,6 @@ class Evaluation:
                 self.stop(str(error))
 
 
-def _return(samples: Any) -> Any:
-    """Return the samples as they are."""
+def _return_same(samples: Any) -> Any:
+    """Return the samples: a list can be read several times."""
     return samples

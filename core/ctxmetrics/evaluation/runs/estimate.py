@@ -157,7 +157,7 @@ def estimate(
         keep=False,
         controls=controls,
     )
-    results = run_sync(run.go)
+    results = run_sync(run.score_samples)
     return Estimate(
         samples=len(results),
         calls=results.usage.calls,

@@ -94,7 +94,7 @@ def evaluate(
 def run_in_caller(run: Evaluation) -> Results:
     """Run an evaluation while the calling thread reads its samples, if they are no list."""
     serve = run.source.serve if isinstance(run.source, CallerSource) else None
-    return run_sync(run.go, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
+    return run_sync(run.score_samples, meanwhile=serve, interrupted=partial(run.stop, INTERRUPTED))
 
 
 async def aevaluate(
@@ -116,4 +116,4 @@ async def aevaluate(
         raise CtxMetricsError(
             "aevaluate needs a running loop of asyncio. Under trio: await trio.to_thread.run_sync(lambda: evaluate(...))."
         ) from None
-    return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).go()
+    return await Evaluation(samples, metrics, judge=judge, controls=controls, **options).score_samples()

@@ -27,16 +27,16 @@ def check_difference(comparison: Comparison, option: str, name: str, margin: flo
     Raises:
         ParameterError: As `choose_gated` raises.
     """
-    item = choose_gated(comparison, name, margin, option)
+    metric = choose_gated(comparison, name, margin, option)
     rule = find_max_drop_problem if option == "--max-drop" else find_not_worse_problem
     return Outcome(
         f"{option} {name}={margin:g}",
-        rule(comparison, item, margin),
-        metric=item.name,
+        rule(comparison, metric, margin),
+        metric=metric.name,
         bar=margin,
-        value=item.basis.difference,
+        value=metric.basis.difference,
         against=comparison.origins[0].name,
-        verdict=item.verdict,
+        verdict=metric.verdict,
     )
 
 
@@ -46,61 +46,61 @@ def choose_gated(comparison: Comparison, name: str, margin: float, option: str) 
     Raises:
         ParameterError: The comparison has no such metric, it is a secondary one, or the margin is not on its scale.
     """
-    names = [item.name for item in comparison.metrics]
-    item = comparison[choose_metric(names, name, option)]
-    if item.verdict is None:
-        primary = [item.name for item in comparison.metrics if item.verdict is not None]
+    names = [metric.name for metric in comparison.metrics]
+    metric = comparison[choose_metric(names, name, option)]
+    if metric.verdict is None:
+        primary = [metric.name for metric in comparison.metrics if metric.verdict is not None]
         raise ParameterError(
             f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
             f"Name it with --metric {name} (metrics=[..])."
         )
-    if not 0 <= margin <= item.scale:
+    if not 0 <= margin <= metric.scale:
         raise ParameterError(
-            f"{option} {name}={margin:g}: the margin must be a number from 0 to {item.scale:g}."
+            f"{option} {name}={margin:g}: the margin must be a number from 0 to {metric.scale:g}."
         )
-    return item
+    return metric
 
 
-def find_max_drop_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
-    """Return why the gate fails: a loss larger than the margin is shown, also by the adjusted p value. Return None otherwise.
+def find_max_drop_problem(comparison: Comparison, metric: Difference, margin: float) -> str | None:
+    """Return why ``--max-drop`` fails; None if it passes. It fails if a loss larger than the margin is shown, also by the adjusted p value.
 
     The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
     the margin, it fails in at most 7 % of comparisons without labels (benchmarks/intervals.md).
     """
     problem = None
-    basis: Difference | CorrectedDifference = item
-    if item.is_shown and decide_loss(item.interval, item.corrected, margin):
-        problem, basis = _describe_loss(item, margin)
-    return _find_problem(comparison, item, problem, basis)
+    basis: Difference | CorrectedDifference = metric
+    if metric.is_shown and decide_loss(metric.interval, metric.corrected, margin):
+        problem, basis = _describe_loss(metric, margin)
+    return _find_problem(comparison, metric, problem, basis)
 
 
-def find_not_worse_problem(comparison: Comparison, item: Difference, margin: float) -> str | None:
-    """Return why the gate fails: it is not shown that no loss is larger than the margin. Return None otherwise.
+def find_not_worse_problem(comparison: Comparison, metric: Difference, margin: float) -> str | None:
+    """Return why ``--not-worse`` fails; None if it passes. It fails unless it is shown that no loss is larger than the margin.
 
     The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
     the margin, it passes in at most 7 % of comparisons without labels (benchmarks/intervals.md). If nothing changed it
     passes.
     """
     problem = None
-    basis = item.basis
-    if decide_loss(item.interval, item.corrected, margin):
-        problem, basis = _describe_loss(item, margin)
-    elif not decide_no_loss(item.interval, item.corrected, margin):
-        problem = f"{item.name} may have fallen by more than {margin:g}"
-        if item.corrected is not None and decide_no_loss(item.interval, None, margin):
-            basis = item.corrected
+    basis = metric.basis
+    if decide_loss(metric.interval, metric.corrected, margin):
+        problem, basis = _describe_loss(metric, margin)
+    elif not decide_no_loss(metric.interval, metric.corrected, margin):
+        problem = f"{metric.name} may have fallen by more than {margin:g}"
+        if metric.corrected is not None and decide_no_loss(metric.interval, None, margin):
+            basis = metric.corrected
             corrected, correction = basis.names
             problem += f"; {corrected} alone shows that it did not, and {correction} against it"
-    return _find_problem(comparison, item, problem, basis)
+    return _find_problem(comparison, metric, problem, basis)
 
 
-def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | CorrectedDifference]:
+def _describe_loss(metric: Difference, margin: float) -> tuple[str, Difference | CorrectedDifference]:
     """Describe a loss that is shown to be larger than a margin. Return the difference that shows it, too."""
-    basis: Difference | CorrectedDifference = item
-    labels = item.corrected
+    basis: Difference | CorrectedDifference = metric
+    labels = metric.corrected
     if labels is not None and labels.show_change(margin):
         basis = labels
-    problem = f"{item.name} fell by {format_number(-basis.difference, item)}, more than {margin:g}"
+    problem = f"{metric.name} fell by {format_number(-basis.difference, metric)}, more than {margin:g}"
     if labels is not None and labels.difference >= -margin:
         problem += (
             f"; {count_labels(labels)} show no such loss, but are too few to overrule {labels.names[0]}"
@@ -108,17 +108,17 @@ def _describe_loss(item: Difference, margin: float) -> tuple[str, Difference | C
     return problem, basis
 
 
-def describe_overruled(item: Difference, margin: float) -> str | None:
+def describe_overruled(metric: Difference, margin: float) -> str | None:
     """Describe why a loss that the judge shows does not fail the gate: the labels speak against it. Return None otherwise."""
-    judge_shows_loss = decide_loss(item.interval, None, margin)
-    if item.corrected is None or not judge_shows_loss:
+    judge_shows_loss = decide_loss(metric.interval, None, margin)
+    if metric.corrected is None or not judge_shows_loss:
         return None
-    if decide_loss(item.interval, item.corrected, margin):
+    if decide_loss(metric.interval, metric.corrected, margin):
         return None
-    corrected, correction = item.corrected.names
+    corrected, correction = metric.corrected.names
     return (
         f"{corrected} alone shows a loss of more than {margin:g}, and {correction} against it: "
-        f"{describe_labels(item, item.corrected)}"
+        f"{describe_labels(metric, metric.corrected)}"
     )
 
 
@@ -131,9 +131,9 @@ def find_worse(before: Results, after: Results) -> str | None:
         comparison = compare(before, after)
     except ParameterError as error:
         return str(error)
-    for item in comparison.metrics:
-        fell = f"{item.name} fell" if item.basis.difference < -ROUNDING_ERROR else None
-        problem = _find_problem(comparison, item, fell, item.basis)
+    for metric in comparison.metrics:
+        fell = f"{metric.name} fell" if metric.basis.difference < -ROUNDING_ERROR else None
+        problem = _find_problem(comparison, metric, fell, metric.basis)
         if problem is not None:
             return problem
     return None
@@ -141,33 +141,39 @@ def find_worse(before: Results, after: Results) -> str | None:
 
 def _find_problem(
     comparison: Comparison,
-    item: Difference,
+    metric: Difference,
     problem: str | None,
     basis: Difference | CorrectedDifference,
 ) -> str | None:
-    """Return why a gate fails: values are missing, there is one sample only, or it fell. Return None otherwise."""
+    """Return why a gate on a metric fails; None if it passes.
+
+    Args:
+        comparison: The comparison of two runs.
+        metric: The difference of the metric. If values are missing, or there is one sample only, the gate fails for that.
+        problem: Why the gate fails if the values are complete: ``"context_recall fell"``; None if it passes then.
+        basis: The difference that decides: that of all samples, or the one that is corrected by labels.
+    """
     missing_count = len(comparison.only_before)
     if missing_count:
-        return (
-            f"{plural(missing_count, 'sample')} of the first run {'is' if missing_count == 1 else 'are'} not in the second; "
-            "score both on the same samples"
-        )
-    if item.values_lost:
-        return (
-            f"{item.name} has no value for {plural(item.values_lost, 'sample', 'that has', 'that have')} "
-            "one in the first run"
-        )
-    if item.interval is None and (item.changed or item.samples == 1):
-        return f"{item.name} has values for {item.samples} sample in both runs: too few to say anything"
+        samples = plural(missing_count, "sample")
+        verb = "is" if missing_count == 1 else "are"
+        return f"{samples} of the first run {verb} not in the second; score both on the same samples"
+    if metric.values_lost:
+        samples_that_have = plural(metric.values_lost, "sample", "that has", "that have")
+        return f"{metric.name} has no value for {samples_that_have} one in the first run"
+    if metric.interval is None and (metric.changed or metric.samples == 1):
+        return f"{metric.name} has values for {metric.samples} sample in both runs: too few to say anything"
     if problem is None:
         return None
     interval = basis.interval
     interval_name = "95 % interval"
-    difference = format_number(basis.difference, item, sign="+")
+    difference = format_number(basis.difference, metric, sign="+")
     if isinstance(basis, CorrectedDifference):
         difference += " by the labels"
         if basis.decision_interval != interval:
             interval = basis.decision_interval
             interval_name = "the interval that decides, with unseen changes,"
-    low, high = (format_number(end, item, sign="+") for end in interval or (0.0, 0.0))
-    return f"{problem} (difference {difference}, {interval_name} {low} to {high})"
+    low, high = interval or (0.0, 0.0)
+    low_text = format_number(low, metric, sign="+")
+    high_text = format_number(high, metric, sign="+")
+    return f"{problem} (difference {difference}, {interval_name} {low_text} to {high_text})"

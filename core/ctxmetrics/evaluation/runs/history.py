@@ -54,7 +54,10 @@ class History(Plain):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of all metrics of the runs."""
-        return tuple(dict.fromkeys(name for run in self.runs for name in run.metrics))
+        names: dict[str, None] = {}  # each once, in order
+        for run in self.runs:
+            names |= dict.fromkeys(run.metrics)
+        return tuple(names)
 
     def __str__(self) -> str:
         return "\n\n".join(f"{name}\n{self.build_table(name)}" for name in self.metrics)
@@ -112,14 +115,16 @@ class History(Plain):
         lines: list[list[tuple[float, float]]] = [[]]
         intervals: list[tuple[float, float, float]] = []
         for index, run in enumerate(self.runs):
-            item = run.metrics.get(metric)
-            share = None if item is None else item.share
+            x = index * step
+            summary = run.metrics.get(metric)
+            share = None if summary is None else summary.share
             if run.changes or share is None:
                 lines.append([])
             if share is not None:
-                lines[-1].append((index * step, share))
-            if item is not None and item.interval_shares is not None:
-                intervals.append((index * step, *item.interval_shares))
+                lines[-1].append((x, share))
+            if summary is not None and summary.interval_shares is not None:
+                low, high = summary.interval_shares
+                intervals.append((x, low, high))
         return Chart(
             title=metric,
             summary=f"{plural(len(self.runs), 'run')}, from 0 to 1",
@@ -131,8 +136,9 @@ class History(Plain):
 def _describe_start(run: RunPoint) -> str:
     """Describe when a run began, and on which commit and branch."""
     origin = run.origin
-    parts = (origin.started, (origin.commit or "")[:SHOWN_COMMIT_LENGTH], origin.branch)
-    return clean(" ".join(text for text in parts if text), TEXT)
+    short_commit = (origin.commit or "")[:SHOWN_COMMIT_LENGTH]
+    texts = [text for text in (origin.started, short_commit, origin.branch) if text]
+    return clean(" ".join(texts), TEXT)
 
 
 def read_run(path: str | os.PathLike[str]) -> tuple[Results, Origin]:
@@ -175,9 +181,10 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
 def _compare_origins(before: Origin, after: Origin) -> Iterable[str]:
     """Yield the differences between the judges of two runs."""
     for name, word in _ORIGIN_NAMES.items():
-        values = getattr(before, name), getattr(after, name)
-        if values[0] != values[1]:
-            yield f"{word}: {', '.join(values[0])} -> {', '.join(values[1])}"
+        values_before = getattr(before, name)
+        values_after = getattr(after, name)
+        if values_before != values_after:
+            yield f"{word}: {', '.join(values_before)} -> {', '.join(values_after)}"
 
 
 class _RunSamples:

@@ -124,9 +124,9 @@ def _simulate_differences(
         return no_differences, true_differences
     if judge == "blind" or not len(changes.sizes):
         return true_differences, no_differences
-    invented_differences = source.choice(np.abs(changes.sizes), samples) * source.choice(
-        [-1.0, 1.0], samples
-    )
+    invented_sizes = source.choice(np.abs(changes.sizes), samples)
+    signs = source.choice([-1.0, 1.0], samples)
+    invented_differences = invented_sizes * signs
     is_invented = source.random(samples) < _INVENTED_SHARE
     is_seen = source.random(samples) < _SEEN_SHARE
     judged_changes = np.where(is_seen, true_differences, 0.0)
@@ -152,18 +152,18 @@ def describe_labels(
     labels = min(labels, len(run.samples))
     gate = LabelledGate(option, margin, len(run.samples), labels, run.scale)
     model = run.build_model()
-    head = f"{labels} labels by label --compare"
+    beginning = f"{labels} labels by label --compare"
     good_judge = f"a judge that sees {100 * _SEEN_SHARE:g} % of the changes and invents {100 * _INVENTED_SHARE:g} %"
     if option == "--max-drop":
         losses = find_losses(run, margin, changed)
         if losses is None or losses.by_samples is None:
-            return f"{head}: so few samples show no loss, with labels or without"
+            return f"{beginning}: so few samples show no loss, with labels or without"
         changes = model.build(losses.by_samples, changed, whole=True)
         red_for_true = gate.simulate(changes, "good")
         red_for_invented = gate.simulate(changes, "inventing")
         return (
-            f"{head}: a true loss of {losses.by_samples:.3g} is red in {_percent(red_for_true)} with {good_judge}; "
-            f"such a loss that the judge invents, in {_percent(red_for_invented)}"
+            f"{beginning}: a true loss of {losses.by_samples:.3g} is red in {_format_shares(red_for_true)} with {good_judge}; "
+            f"such a loss that the judge invents, in {_format_shares(red_for_invented)}"
         )
     loss = max(_LOSS_IN_MARGINS * margin, _MIN_LOSS_SHARE * run.scale)
     loss = min(loss, model.find_largest_loss())
@@ -171,12 +171,12 @@ def describe_labels(
     share = DEFAULT_CHANGED_SHARE if changed is None else changed
     passed_without_loss = gate.simulate(model.change(0.0, share, whole=True), "good")
     return (
-        f"{head}: without a true difference {_percent(passed_without_loss)} pass with {good_judge}; "
-        f"of true losses of {loss:.3g} that the judge does not see, {_percent(passed_with_loss)}"
+        f"{beginning}: without a true difference {_format_shares(passed_without_loss)} pass with {good_judge}; "
+        f"of true losses of {loss:.3g} that the judge does not see, {_format_shares(passed_with_loss)}"
     )
 
 
-def _percent(shares: tuple[float, float]) -> str:
+def _format_shares(shares: tuple[float, float]) -> str:
     """Write the two shares that `LabelledGate.simulate` returns: first the one with labels, then the one without."""
     without_labels, with_labels = shares
     return f"{100 * with_labels:.0f} % ({100 * without_labels:.0f} % without)"

@@ -212,23 +212,23 @@ def find_losses(run: RunValues, margin: float, changed: float | None = None) -> 
     """Find the smallest true losses that ``--max-drop`` finds in 4 of 5 comparisons. Return None if it finds none."""
     model = run.build_model()
 
-    def find(whole: bool) -> float | None:
-        """Find the loss if whole samples change (``whole``), or if single parts do."""
+    def find_smallest_loss(*, whole: bool) -> float | None:
+        """Find the loss if each change takes the whole value of a sample (``whole``), or a single part of it."""
 
         def is_seen(loss: float) -> bool:
             """Tell whether the gate fails often enough for a true loss."""
-            compared = simulate(
-                model.build(loss, changed, whole=whole), len(run.samples), scale=run.scale
-            )
-            return float((compared.shown & (compared.high < -margin)).mean()) >= TEST_POWER
+            changes = model.build(loss, changed, whole=whole)
+            comparisons = simulate(changes, len(run.samples), scale=run.scale)
+            gate_fails = comparisons.shown & (comparisons.high < -margin)
+            return float(gate_fails.mean()) >= TEST_POWER
 
         largest_loss = model.find_largest_loss(changed)
         if largest_loss <= margin or not is_seen(largest_loss):
             return None
         return find_first(is_seen, margin, largest_loss, halvings=_BISECTION_STEPS)
 
-    loss_by_parts = find(False)
-    loss_by_samples = find(True)
+    loss_by_parts = find_smallest_loss(whole=False)
+    loss_by_samples = find_smallest_loss(whole=True)
     if loss_by_parts is None and loss_by_samples is None:
         return None
     return Range(loss_by_parts, loss_by_samples, run.part_noun)
@@ -238,10 +238,12 @@ def find_margins(run: RunValues, changed: float) -> Range:
     """Find the smallest margins from which ``--not-worse`` passes 4 of 5 comparisons without a true difference."""
     model = run.build_model()
 
-    def find(whole: bool) -> float:
-        """Find the margin if whole samples change (``whole``), or if single parts do."""
+    def find_smallest_margin(*, whole: bool) -> float:
+        """Find the margin if each change takes the whole value of a sample (``whole``), or a single part of it."""
         changes = model.change(0.0, changed, whole=whole)
-        compared = simulate(changes, len(run.samples), scale=run.scale)
-        return max(0.0, -float(np.quantile(compared.low, 1 - TEST_POWER)))
+        comparisons = simulate(changes, len(run.samples), scale=run.scale)
+        return max(0.0, -float(np.quantile(comparisons.low, 1 - TEST_POWER)))
 
-    return Range(find(False), find(True), run.part_noun)
+    margin_by_parts = find_smallest_margin(whole=False)
+    margin_by_samples = find_smallest_margin(whole=True)
+    return Range(margin_by_parts, margin_by_samples, run.part_noun)

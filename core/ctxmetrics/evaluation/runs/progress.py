@@ -57,23 +57,24 @@ class Progress:
 
 
 @contextmanager
-def counting_progress(
-    wanted: bool | Callable[[Progress], None],
+def show_progress(
+    display: bool | Callable[[Progress], None],
     total: int | None,
     run: Run,
-    what: str = "scoring",
+    *,
+    work: str = "scoring",
     finished: str = "judged",
 ) -> Iterator[Callable[[bool], None]]:
     """Show the progress while the block runs. Yield a function that counts one sample. Its argument says whether it failed.
 
     Args:
-        wanted: True for a bar, or a function that shows the progress.
+        display: True for a bar, or a function that shows the progress.
         total: The number of all samples, or None if it is not known.
         run: The state that counts calls and tokens.
-        what: The word for the work, such as "scoring".
+        work: The word for the work, such as "scoring".
         finished: The word for a sample that is finished and did not fail.
     """
-    began = time.monotonic()
+    start_time = time.monotonic()
     done_count = 0
     failure_count = 0
     show: Callable[[Progress], None] | None
@@ -88,17 +89,16 @@ def counting_progress(
             return
         try:
             usage = run.usage
-            show(
-                Progress(
-                    done_count,
-                    total,
-                    failure_count,
-                    usage.calls,
-                    time.monotonic() - began,
-                    usage.total_tokens,
-                    usage.cost,
-                )
+            progress = Progress(
+                done=done_count,
+                total=total,
+                failed=failure_count,
+                calls=usage.calls,
+                seconds=time.monotonic() - start_time,
+                tokens=usage.total_tokens,
+                cost=usage.cost,
             )
+            show(progress)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
                 raise  # Ctrl-C: in a loop of the main thread it may arrive here
@@ -107,22 +107,21 @@ def counting_progress(
                 "The progress is not shown any more: %s: %s", type(error).__name__, error
             )
 
-    with nullcontext(wanted) if callable(wanted) else _bar(total, what, finished) as show:
+    with nullcontext(display) if callable(display) else _show_bar(total, work, finished) as show:
         yield advance
 
 
 @contextmanager
-def _bar(total: int | None, what: str, finished: str) -> Iterator[Callable[[Progress], None]]:
+def _show_bar(total: int | None, work: str, finished: str) -> Iterator[Callable[[Progress], None]]:
     """Show a progress bar on stderr, and yield the function that updates it."""
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn(what), BarColumn(bar_width=_BAR_WIDTH), TextColumn("{task.fields[text]}"))
+    columns = (TextColumn(work), BarColumn(bar_width=_BAR_WIDTH), TextColumn("{task.fields[text]}"))
+    beginning = Progress(done=0, total=total, failed=0, calls=0, seconds=0.0)
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(
-            what, total=total, text=describe_progress(Progress(0, total, 0, 0, 0.0), finished)
-        )
+        task = bar.add_task(work, total=total, text=describe_progress(beginning, finished))
 
         def show(progress: Progress) -> None:
             """Update the bar."""

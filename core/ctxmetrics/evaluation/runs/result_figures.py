@@ -29,7 +29,8 @@ class ResultFigures(ResultRows):
         """Return mean, interval, pass rate and missing values of each metric. Printed, the summary is a table."""
         columns = self.by_metric.values()
         provenances = dict.fromkeys(item for column in columns for item in column.provenances)
-        by_words = any((item.judge or "").startswith("lexical") for item in provenances)
+        judges = [provenance.judge or "" for provenance in provenances]
+        is_embedded_judge = any(judge.startswith("lexical") for judge in judges)
         return Summary(
             {column.metric: column.summary(self._samples) for column in columns},
             self.usage,
@@ -38,7 +39,7 @@ class ResultFigures(ResultRows):
             self.source,
             self.start.get("started"),
             self.controls,
-            (*self._labels.notes(by_words=by_words),),
+            (*self._labels.describe(embedded_judge=is_embedded_judge),),
             len(self) - self._labels.unanswered,
             self.batches.lines if self.batches else (),
             self.audit,

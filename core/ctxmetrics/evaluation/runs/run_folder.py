@@ -175,9 +175,8 @@ class RunFolder:
         files = {}
         for path in sorted(self.path.rglob("*.jsonl*")):
             name = path.relative_to(self.path).as_posix()
-            if not name.endswith(_RESULT_ENDINGS) or any(
-                part.startswith(".") for part in Path(name).parts
-            ):
+            is_hidden = any(folder_or_file.startswith(".") for folder_or_file in Path(name).parts)
+            if is_hidden or not name.endswith(_RESULT_ENDINGS):
                 continue
             try:
                 status = path.stat()
@@ -214,9 +213,10 @@ def make_id(text: str) -> str:
 
 def find_before(runs: Sequence[RunFile], run: RunFile) -> RunFile | None:
     """Find the last run before a run that it can be compared with. Return None if there is none."""
-    for other in reversed(runs[: runs.index(run)]):
-        if find_obstacle(other, run) is None:
-            return other
+    earlier_runs = runs[: runs.index(run)]
+    for earlier_run in reversed(earlier_runs):
+        if find_obstacle(earlier_run, run) is None:
+            return earlier_run
     return None
 
 
@@ -225,8 +225,9 @@ def _read_file(path: Path, name: str, stamp: str) -> RunFile:
     id_ = make_id(name)
     try:
         if name.endswith(LABELS_ENDING):
-            with path.open("rb") as lines:
-                note = plural(sum(1 for _ in lines), "line")
+            with path.open("rb") as file:
+                line_count = len([*file])
+            note = plural(line_count, "line")
             return RunFile(id=id_, name=name, stamp=stamp, kind="labels", note=note)
         return RunFile(id=id_, name=name, stamp=stamp, **_describe_run(path))
     except (CtxMetricsError, OSError) as error:

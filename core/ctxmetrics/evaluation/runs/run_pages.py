@@ -92,19 +92,21 @@ class RunPages:
         runs = [file for file in files if file.metrics]
         choices: dict[str, list[str]] = {}
         for field in _FILTER_NAMES:
-            values = {value for run in runs for value in run.filters[field] if value}
-            choices[field] = sorted(values)
+            distinct_values: set[str] = set()
+            for run in runs:
+                distinct_values.update(filter(None, run.filters[field]))
+            choices[field] = sorted(distinct_values)
         metrics = choices["metric"]
         rows = []
         for run in reversed(runs):
             # The values by which the script of the page filters: "judge0" is the first of the judges to choose from.
-            flags = [
-                f"{field}{choices[field].index(value)}"
-                for field, values in run.filters.items()
-                for value in values
-                if value
-            ]
-            shares = [run.metrics[name].share if name in run.metrics else None for name in metrics]
+            flags: list[str] = []
+            for field, values in run.filters.items():
+                flags += [f"{field}{choices[field].index(value)}" for value in values if value]
+            shares: list[float | None] = []
+            for name in metrics:
+                metric = run.metrics.get(name)
+                shares.append(None if metric is None else metric.share)
             rows.append((run, flags, shares, self._list_comparisons(runs, run, first)))
         return render(
             "runs.html",
@@ -137,7 +139,8 @@ class RunPages:
 
     def link_comparison(self, *runs: RunFile) -> str:
         """Build the address of a comparison. The older run comes first in it."""
-        return self._link("compare", *(run.id for run in sorted(runs, key=lambda run: run.age)))
+        oldest_first = sorted(runs, key=lambda run: run.age)
+        return self._link("compare", *[run.id for run in oldest_first])
 
     def list_questions(self) -> str:
         """Render the page of the questions of all runs, each with the number of runs that have it."""
@@ -149,7 +152,7 @@ class RunPages:
                 continue
             for key, row in self.read_questions(run):
                 texts.setdefault(key, row.fields.user_input or row.sample_id or row.name)
-        counts = {key: len([run for run in runs if key in run.questions]) for key in texts}
+        counts = {key: sum(key in run.questions for run in runs) for key in texts}
         return render(
             "questions.html",
             title=f"{self.folder.path.resolve().name}: questions",
@@ -252,7 +255,7 @@ class RunPages:
 class ViewHandler(LocalHandler):
     """Serves the pages of a folder."""
 
-    # The token, the page, and the ids of its runs, or of its question.
+    # The token, the page, and the ids of its runs, or of its question: /TOKEN/compare?first=0a1b2c3d4e5f&second=5f4e3d2c1b0a.
     target: ClassVar[re.Pattern[str]] = re.compile(
         r"/([^/?]*)/([^?]*)(?:\?first=([0-9a-f]{12})(?:&second=([0-9a-f]{12}))?)?"
     )

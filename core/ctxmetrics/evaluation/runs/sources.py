@@ -49,8 +49,8 @@ from ctxmetrics.samples.schema import RETRIEVED
 
 # The fields that say to which retrieval a sample belongs.
 _SETTING_FIELDS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
-# Names that may mean the answer of a system or the expected answer.
-_AMBIGUOUS_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
+# A name that may mean the answer of a system or the expected answer: answer, output.answers.
+_AMBIGUOUS_ANSWER_PATTERN = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 # The maximum number of samples of repeated questions that are compared.
 _MAX_REPEATED_SAMPLES = 1000
 # The number of samples that one thread passes to the other at once if nothing is judged. Each turn costs as much as ten rows.
@@ -197,18 +197,15 @@ class Source:
             return ""
         unread = plan.reading.unknown_names
         names = [name for name in unread if "reference" in fields_meant(name)]
-        answer = plan.reading.mapping.get("response", "")
-        if (
-            not names
-            and _AMBIGUOUS_ANSWER_NAME.search(answer)
-            and not any(map(self._may_be_text, unread))
-        ):
-            names = [answer]
+        answer_column = plan.reading.mapping.get("response", "")
+        if not names and _AMBIGUOUS_ANSWER_PATTERN.search(answer_column):
+            has_other_texts = any(self._may_be_text(column) for column in unread)
+            if not has_other_texts:
+                names = [answer_column]
         if not names:
             return ""
-        return (
-            f" If the expected answer is there: {join_options(f'{name}=reference' for name in names)}."
-        )
+        options = join_options(f"{name}=reference" for name in names)
+        return f" If the expected answer is there: {options}."
 
     def _may_be_text(self, column: str) -> bool:
         """Tell whether a column may hold texts of several words.
@@ -258,37 +255,38 @@ class Source:
         return sample
 
 
-def to_sample(item: object, plan: Plan | None, where: str) -> Sample:
+def to_sample(sample_or_fields: object, plan: Plan | None, sample_name: str) -> Sample:
     """Return a sample as it is, or build one from a mapping of fields.
 
     Args:
-        item: The sample or the mapping.
+        sample_or_fields: The sample or the mapping.
         plan: How mappings are read; None if there are none.
-        where: The name of the sample in messages.
+        sample_name: The name of the sample in messages.
 
     Raises:
         SampleError: The object is neither a sample nor a mapping, or a field is wrong.
     """
-    if isinstance(item, Mapping) and plan is not None:
-        return read_sample(item, plan, where=where)
-    if not isinstance(item, Sample):
+    if isinstance(sample_or_fields, Mapping) and plan is not None:
+        return read_sample(sample_or_fields, plan, where=sample_name)
+    if not isinstance(sample_or_fields, Sample):
+        type_name = type(sample_or_fields).__name__
         raise SampleError(
-            f"{where} must be a Sample or a mapping of its fields, not {type(item).__name__}."
+            f"{sample_name} must be a Sample or a mapping of its fields, not {type_name}."
         )
-    return item
+    return sample_or_fields
 
 
 def list_samples(
     source: Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str],
     function: str,
-    what: str = "samples",
+    noun: str = "samples",
 ) -> list[Sample]:
     """List samples, given as samples, as mappings of their fields, or as a file. No two may have the same id.
 
     Args:
         source: The samples, or the path of a file.
         function: The function that was called, for messages.
-        what: The noun for the samples in messages, in the plural.
+        noun: What messages call the samples, in the plural.
 
     Raises:
         ParameterError: The objects are no samples.
@@ -299,16 +297,16 @@ def list_samples(
         items: list[Any] = [*read_samples(source)]
     elif isinstance(source, (Sample, Mapping, bytes)) or not isinstance(source, Iterable):
         raise ParameterError(
-            f"{function}: {what} must be several samples, or a file of them. Write [sample] for a single one."
+            f"{function}: {noun} must be several samples, or a file of them. Write [sample] for a single one."
         )
     else:
         items = [*source]
     mappings = [item for item in items if isinstance(item, Mapping)]
-    title = what[:-1].capitalize()
+    title = noun[:-1].capitalize()  # "samples" gives "Sample 1", "Sample 2" ..
     samples: list[Sample] = []
     numbers_by_id: dict[str, int] = {}
     with naming_huge_integers(items, title):
-        plan = recognise(mappings, parses_texts=False, source=what) if mappings else None
+        plan = recognise(mappings, parses_texts=False, source=noun) if mappings else None
         for number, item in enumerate(items, 1):
             sample = to_sample(item, plan, f"{title} {number}")
             check_id(sample, number, numbers_by_id)
@@ -337,8 +335,8 @@ def _read_setting(sample: Sample) -> dict[str, Any]:
     return {name: getattr(sample, name) for name in _SETTING_FIELDS}
 
 
-def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
-    """Raise if metrics need fields that no sample has.
+def check_present(metrics: Iterable[Metric], absent_fields: Container[str]) -> None:
+    """Raise if metrics need one of the fields that no sample has.
 
     Raises:
         MissingFieldError: Names all fields, and the metrics that need them.
@@ -346,7 +344,7 @@ def check_present(metrics: Iterable[Metric], lacking: Container[str]) -> None:
     # The names of the metrics by the missing fields that they need.
     metrics_by_fields: dict[tuple[str, ...], list[str]] = {}
     for metric in metrics:
-        missing_fields = tuple(name for name in metric.requires if name in lacking)
+        missing_fields = tuple(name for name in metric.requires if name in absent_fields)
         if missing_fields:
             metrics_by_fields.setdefault(missing_fields, []).append(metric.name)
     if not metrics_by_fields:

@@ -22,17 +22,17 @@ def render(template: str, **values: Any) -> str:
         template: The name of the template.
         **values: The values that the template shows. All texts are escaped.
     """
-    return _environment().get_template(template).render(values)
+    return _build_score_environment().get_template(template).render(values)
 
 
 @cache
-def _environment() -> Environment:
-    """Build the environment of the templates, once."""
+def _build_score_environment() -> Environment:
+    """Build Jinja's environment for the templates of this package, once."""
     return build_environment(__name__)
 
 
 def build_environment(*packages: str) -> Environment:
-    """Build the environment of the templates that stand in packages; the first package that has a name wins."""
+    """Build Jinja's environment for the templates in packages; if two packages have a template of one name, the first wins."""
     from jinja2 import ChoiceLoader, Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 

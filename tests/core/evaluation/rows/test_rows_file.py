@@ -339,8 +339,10 @@ def test_lines_of_ids_are_those_of_their_verdicts(retrieved, reference, k):
 )
 def test_verdicts_with_more_than_an_id_keep_it(tmp_path, rest):
     class Marked(IDBasedContextRecall):
-        def verdicts(self, hits, retrieved, reference):
-            return [replace(item, **rest) for item in super().verdicts(hits, retrieved, reference)]
+        def build_verdicts(self, hits, retrieved, reference):
+            return [
+                replace(item, **rest) for item in super().build_verdicts(hits, retrieved, reference)
+            ]
 
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a"])
     evaluate([sample], [Marked()]).to_jsonl(tmp_path / "x.jsonl")

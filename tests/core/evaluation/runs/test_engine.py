@@ -561,7 +561,7 @@ def test_a_run_that_is_stopped_twice_says_the_first_reason():
         run = Evaluation(samples(2), [IDBasedContextRecall()])
         run.stop("the first reason")
         run.stop("another reason")
-        return await run.go()
+        return await run.score_samples()
 
     results = asyncio.run(stopped())
     assert results.stopped == "the first reason"
@@ -1202,9 +1202,11 @@ def test_no_task_is_made_for_metrics_that_wait_for_nothing(monkeypatch):
 
 
 def test_run_makes_no_verdicts_of_ids_and_counts_them(monkeypatch):
-    made, whole = [], IDBasedContextRecall.verdicts
+    made, whole = [], IDBasedContextRecall.build_verdicts
     monkeypatch.setattr(
-        IDBasedContextRecall, "verdicts", lambda self, *given: made.append(given) or whole(self, *given)
+        IDBasedContextRecall,
+        "build_verdicts",
+        lambda self, *given: made.append(given) or whole(self, *given),
     )
     given = [Sample(retrieved_context_ids=["a", "c"], reference_context_ids=["a", "b"])] * 3
     results = evaluate(given, [IDBasedContextRecall()], progress=False)

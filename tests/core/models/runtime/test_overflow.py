@@ -140,7 +140,7 @@ def test_long_samples_cost_the_short_ones_nothing():
         evaluation = Evaluation(
             samples, [ContextRecall(judge=judge)], progress=False, max_concurrency=1
         )
-        results = run_sync(evaluation.go)
+        results = run_sync(evaluation.score_samples)
         state = evaluation._run
     values = [row["context_recall"].value for row in results]
     assert values[11:] == [1.0, 1.0, 1.0]
