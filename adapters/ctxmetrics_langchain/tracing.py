@@ -49,7 +49,7 @@ class UploadedRunnable(Runnable[dict[str, Any], Any]):
 
 @contextmanager
 def keep_local_runs(config: RunnableConfig | None = None) -> Iterator[RunnableConfig | None]:
-    """Run a block outside of LangSmith's tracing, if LangSmith keeps the runs here.
+    """Run a block outside of LangSmith's tracing if LangSmith keeps its runs on this machine.
 
     With ``upload_results=False`` LangSmith traces (the mode is "local") and sends nothing. LangChain takes every mode
     except False for on, and uploads the runs of its models.

@@ -203,6 +203,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             return out_of_scope
         self.check_sample(sample)
         if "reference" in self.requires and sample.references is not None:
+            # An empty list of references is scored as an empty reference.
             return await self._score_best_reference(sample, sample.references or ("",))
         score_without_text = self.check_texts(sample)
         if score_without_text is not None:

@@ -107,7 +107,7 @@ class BatchScorer:
             ParameterError: The batch is no table, or has a column with the name of a metric.
             CtxMetricsError: As `evaluate` and `Sample.from_dict` raise.
         """
-        return self._score(table, first_row, whole=False)
+        return self._score(table, first_row, is_whole_table=False)
 
     def score_whole(self, table: Table) -> Table:
         """Score a table that is no batch of another. A field that none of its rows has is an error, before a judge is asked.
@@ -116,7 +116,7 @@ class BatchScorer:
             MissingFieldError: No row has a field that a metric needs.
             CtxMetricsError: As `score` raises.
         """
-        return self._score(table, 1, whole=True)
+        return self._score(table, 1, is_whole_table=True)
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise if a table has a column of a metric's name.
@@ -130,8 +130,8 @@ class BatchScorer:
                 f"score_table: the table already has a column {min(existing_names)!r}. Rename it."
             )
 
-    def _score(self, table: Table, first_row: int, *, whole: bool) -> Table:
-        """Score a part of a table. Metrics over lists need no samples. Samples are built for the other metrics."""
+    def _score(self, table: Table, first_row: int, *, is_whole_table: bool) -> Table:
+        """Score a table, or a batch of one. Metrics that compare two columns of lists need no samples, which is faster."""
         import narwhals.stable.v1 as nw
 
         frame = to_frame(table)
@@ -158,9 +158,9 @@ class BatchScorer:
             if any(sample.has(name) for sample in samples):
                 present_fields.add(name)
         log_orders(sample.metadata for sample in samples)
-        if whole:
+        if is_whole_table:
             _log_never_retrieved(samples)
-        if whole and len(frame):
+        if is_whole_table and len(frame):
             check_present(self.metrics, required_fields - present_fields)
         if sample_metrics:
             self._score_samples(samples, sample_metrics, values_by_column, first_row)
@@ -323,9 +323,8 @@ def _score_rows(
         reasons = values_by_column[metric.name + REASON_COLUMN_ENDING]
         if are_plain and _reads_two_lists(metric):
             # This gives the same as the code below, and is faster.
-            values += metric.compute_values(
-                rows if metric.reads_grades else rows_without_grades, shared
-            )
+            pairs = rows if metric.reads_grades else rows_without_grades
+            values += metric.compute_values(pairs, shared)
             reasons += [None] * len(rows)
         else:
             if not samples:

@@ -151,8 +151,9 @@ class Evaluation:
             check_outputs({"out": out}, {"samples": path})
         self.metrics: tuple[Metric, ...] = check_metrics(metrics, judge)
         batch: Batch | None = checked_options["batch"]
-        in_caller = in_caller and batch is None and not isinstance(samples, (list, tuple))
-        source_class = CallerSource if in_caller else Source
+        is_list = isinstance(samples, (list, tuple))
+        reads_in_caller = in_caller and batch is None and not is_list
+        source_class = CallerSource if reads_in_caller else Source
         self.source: Source = source_class(samples, self.metrics)
         self._controls: ControlRun | None = None
         self._control_count = controls
@@ -400,7 +401,7 @@ class Evaluation:
         """
         self._warn_of_samples()
         index = self._first_index
-        is_context_dropped = False
+        has_dropped_context = False
         while (
             sample := await self.source.next(SAMPLES_PER_REQUEST * self._run.max_concurrency)
         ) is not None:
@@ -408,11 +409,12 @@ class Evaluation:
                 await self._start_controls(self._controls, index - self._first_index, sample)
             if self._options["drop_self"]:
                 sample = drop_self(sample)
-                is_context_dropped = is_context_dropped or DROPPED in sample.metadata
+                has_dropped_context = has_dropped_context or DROPPED in sample.metadata
             job = _Job(index, sample, self.metrics)
-            scores = None if file is None else file.take_over(sample, self.metrics)
-            if scores is not None:
-                job.scores = scores
+            # The file may hold the scores of this sample from an earlier run that was stopped.
+            earlier_scores = None if file is None else file.take_over(sample, self.metrics)
+            if earlier_scores is not None:
+                job.scores = earlier_scores
                 job.was_read = True
             await self._start(job, advance)
             index += 1
@@ -420,7 +422,7 @@ class Evaluation:
             await self._start_controls(self._controls, math.inf)
         if self._stopped is None and file is not None:
             file.take_over(None, self.metrics)
-        if self._options["drop_self"] and not is_context_dropped:
+        if self._options["drop_self"] and not has_dropped_context:
             _log.warning(
                 "drop_self: nothing was dropped: no retrieved id is the id of its sample, and no context its question"
             )

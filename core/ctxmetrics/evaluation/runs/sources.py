@@ -96,13 +96,13 @@ class Source:
         self._metrics = metrics
         # The fields that a metric needs and that no sample so far has.
         self._missing_fields = {name for metric in metrics for name in metric.requires}
-        self._number = 0
+        self._read_count = 0
         self._numbers_by_id: dict[str, int] = {}
         self._stopped = False
         self.total: int | None = len(samples) if isinstance(samples, Sized) else None
         self._is_list = isinstance(samples, (list, tuple))
         self._plan: Plan | None = None
-        self._settings = SettingCheck()
+        self._setting_check = SettingCheck()
         self.setting: tuple[str, list[str]] | None = None
         self._samples: Iterator[Any] = iter(samples)
         self._file = samples if isinstance(samples, RowFile) else None
@@ -158,11 +158,11 @@ class Source:
             # The options that our own errors name stay whole.
             text = str(error) if isinstance(error, CtxMetricsError) else safe_text(error)
             raise SampleError(
-                f"The samples broke off after {self._number}: {type(error).__name__}: {text}"
+                f"The samples broke off after {self._read_count}: {type(error).__name__}: {text}"
             ) from error
         if sample is not None:
             return self._read_checked(sample)
-        if self._missing_fields and self._number:
+        if self._missing_fields and self._read_count:
             self._check_present()
         return None
 
@@ -237,8 +237,8 @@ class Source:
 
     def _read_checked(self, item: object) -> Sample:
         """Read the next sample of a stream, and check its id, its fields and its setting."""
-        self._number += 1
-        sample_name = f"Sample {self._number}"
+        self._read_count += 1
+        sample_name = f"Sample {self._read_count}"
         if isinstance(item, Mapping) and self._plan is None:
             # The fields of the first mapping decide how all are read.
             with naming_huge_integers([item]):
@@ -246,10 +246,10 @@ class Source:
         sample = to_sample(item, self._plan, sample_name)
         if isinstance(item, Mapping) and sample.metadata:
             try:
-                self._settings.check(_read_setting(sample))
+                self._setting_check.check(_read_setting(sample))
             except SampleError as error:
                 raise error.at(sample_name) from None
-        check_id(sample, self._number, self._numbers_by_id)
+        check_id(sample, self._read_count, self._numbers_by_id)
         if self._missing_fields:
             self._missing_fields = {name for name in self._missing_fields if not sample.has(name)}
         return sample
