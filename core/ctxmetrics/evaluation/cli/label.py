@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.cli._options import Columns, Help, LabelsPath, SampleFile
 from ctxmetrics.evaluation.cli._terminal import print_message, print_result
-from ctxmetrics.evaluation.rows.file_names import labels_beside
+from ctxmetrics.evaluation.rows.file_names import key_beside, labels_beside
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ def label(
         samples = samples_by_key(load_samples(sources[0]))
         _draw_samples(answers, samples, drawing)
         session = Session(samples, answers, annotator=annotator, labels=asked_kinds, run=run)
-        read_with = f"agree {shlex.quote(str(sources[0].file))}"
+        file_name = shlex.quote(str(sources[0].file))
+        read_with = f"agree {file_name}"
+        if key_beside(sources[0].file).exists():
+            read_with = f"check-gold SAMPLES --corpus CORPUS --audit {file_name}"
     else:
         samples_of_files = chain.from_iterable(load_samples(source) for source in sources)
         first_results, second_results = compare

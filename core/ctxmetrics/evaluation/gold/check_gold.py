@@ -71,7 +71,7 @@ AUDITED_QUESTION_COUNT = 40
 OWN_RUN_NAME = "retrieved"
 # The title of the page.
 PAGE_TITLE = "The gold, checked"
-# The maximum number of findings of a kind on the page.
+# The maximum number of findings with one code on the page.
 _MAX_FINDINGS_ON_PAGE = 200
 # The maximum number of findings of a kind in the text.
 _MAX_FINDINGS_IN_TEXT = 5
@@ -152,11 +152,10 @@ class GoldCheck(Plain):
 
     def html(self, *, title: str = PAGE_TITLE) -> str:
         """Return the page: shares, what follows for the runs, and the first findings of each kind."""
-        kinds = []
-        for kind, items in groupby(self.findings, attrgetter("kind")):
-            findings = list(items)
-            table = Table.build(_FINDING_COLUMNS, findings[:_MAX_FINDINGS_ON_PAGE])
-            kinds.append((KINDS[kind], len(findings), table))
+        kinds = [
+            (KINDS[kind], _group_by_code(findings))
+            for kind, findings in groupby(self.findings, attrgetter("kind"))
+        ]
         return render(
             "gold.html",
             title=title,
@@ -236,13 +235,39 @@ _SHARE_COLUMNS: Sequence[Column[KindShare]] = (
     Column("share", attrgetter("share"), ".3f"),
     Column("95 % interval", lambda item: format_interval(item.interval, ".3f")),
 )
-# The columns of the tables of findings on the page.
-_FINDING_COLUMNS: Sequence[Column[Finding]] = (
-    Column("sample", lambda finding: f"{finding.sample} [{finding.code}]"),
-    Column("question", attrgetter("question")),
-    Column("evidence", attrgetter("evidence")),
-    Column("what to do", attrgetter("fix")),
-)
+
+
+@dataclass(frozen=True, slots=True)
+class _FindingGroup:
+    """Findings that ask for the same correction, as the page lists them.
+
+    Attributes:
+        code: The code of the findings, such as ``other_form``.
+        fix: The advice for all of them.
+        count: The number of findings.
+        findings: The findings that the page has: all, or the first ones.
+    """
+
+    code: str
+    fix: str
+    count: int
+    findings: Sequence[Finding]
+
+
+def _group_by_code(findings: Iterable[Finding]) -> list[_FindingGroup]:
+    """Group findings by their code, so that the page gives each advice once."""
+    findings_by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        findings_by_code.setdefault(finding.code, []).append(finding)
+    return [
+        _FindingGroup(
+            code=code,
+            fix=items[0].fix,
+            count=len(items),
+            findings=items[:_MAX_FINDINGS_ON_PAGE],
+        )
+        for code, items in findings_by_code.items()
+    ]
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
 from urllib.parse import unquote
@@ -21,6 +21,7 @@ from ctxmetrics.evaluation.gold.values import (
 )
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
 from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.samples.documents import SPAN_MARK
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise
@@ -402,7 +403,12 @@ class _Duplicates:
                 other_words = read_words(other_text)
                 is_copy = _is_copy(text, other_text) and not has_more_numbers(words, other_words)
                 has_equal_length = fewer >= _MIN_EQUAL_SHARE * more
-                if is_copy or (has_equal_length and _are_duplicates(words, other_words, language)):
+                if (
+                    is_copy
+                    or normalise(text) == normalise(other_text)
+                    or (has_equal_length and _are_duplicates(words, other_words, language))
+                    or (has_equal_length and _leaves_out_words(words, other_words, language))
+                ):
                     duplicates.append(other)
             self._duplicates[place] = duplicates
         return self._duplicates[place]
@@ -429,6 +435,32 @@ def _are_duplicates(words: Sequence[Token], others: Sequence[Token], language: s
     if have_opposites(replaced, [word for word in others if word.key in different]):
         return False
     return different.isdisjoint(find_telling(words, language) | find_telling(others, language))
+
+
+def _leaves_out_words(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
+    """Tell whether one of two passages only leaves out a few words of the other, none of which denies or is a name.
+
+    The words count as they are spelled: "6 months" leaves out a word of "6 consecutive months", although both are read as
+    one number with its unit.
+    """
+    spellings = _count_spellings(words)
+    other_spellings = _count_spellings(others)
+    fewer, more = sorted((spellings, other_spellings), key=Counter.total)
+    left_out = more - fewer
+    if fewer - more or not _MIN_WORDS_FOR_SHARE <= fewer.total() < more.total():
+        return False
+    if left_out.total() > (1 - _MIN_EQUAL_SHARE) * more.total():
+        return False
+    negations = get_word_list("negations", language)
+    return not any(
+        spelling.lower() in negations or spelling[:1].isupper() or any(map(str.isdigit, spelling))
+        for spelling in left_out
+    )
+
+
+def _count_spellings(words: Iterable[Token]) -> Counter[str]:
+    """Count the single words of a text as they are spelled."""
+    return Counter(part for word in words for part in word.spelling.split())
 
 
 def _check_overlaps(question: Question) -> Iterator[Finding]:

@@ -383,8 +383,7 @@ class PoolFindings:
         gold = self._pool.gold
         if like_run is None or len(gold) == 1 or not any(unit.value for unit in self._unit_verdicts):
             return
-        # Words alone do not show that a whole gold says nothing: the reference may use others.
-        if not self._needless or (self._by_words and len(self._needless) == len(gold)):
+        if not self._needless:
             return
         name = self._pool.name(self._needless[0])
         evidence = f"{like_run.evidence}, and {name!r} adds no sentence of the reference"

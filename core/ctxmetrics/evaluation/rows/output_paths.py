@@ -13,6 +13,7 @@ from typing import Any
 
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
+from ctxmetrics.evaluation.rows.file_names import key_beside
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_beside
 
 # The ending of the name of a file while its run goes on.
@@ -102,6 +103,8 @@ def check_writable(path: str | os.PathLike[str], target: Path | None) -> None:
         problem = os.strerror(errno.ENOENT)
     elif not os.access(target if target.exists() else target.parent, os.W_OK):
         problem = os.strerror(errno.EACCES)
+    elif target.exists() and key_beside(target).exists():
+        problem = "it is the audit of an earlier check, which people may be labelling"
     elif not _is_output(target):
         problem = "it holds data that no run wrote"
     else:

@@ -112,6 +112,7 @@ DOUBLES = [
     "The garden pump weighs 12 kilograms and has a handle of the oak.",
     "THE GARDEN PUMP WEIGHS 12 KILOGRAMS AND HAS A HANDLE OF OAK.",
 ]
+FIN = "In quiet mode the compressor stops for 6 consecutive months, the first valve hums at 5 dB and the fan needs 3 x 2.5 mm."
 
 
 @pytest.mark.parametrize("text", DOUBLES)
@@ -119,6 +120,26 @@ def test_double_of_gold_is_found_in_the_corpus(text: str) -> None:
     report = check(make_sample(), corpus={**CORPUS, "copy": text})
     assert list_codes(report) == ["double"]
     assert report.findings[0].items == ("pump-1", "copy")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("consecutive ", "", ["double"]),
+        ("first ", "", ["double"]),
+        ("3 x 2.5", "3 2.5", ["double"]),
+        (FIN, FIN.upper(), ["double"]),
+        # Another statement: a number is missing, a word denies.
+        ("3 x 2.5", "2.5", []),
+        ("5 dB and", "5 dB and not", []),
+    ],
+)
+def test_passage_that_leaves_out_a_word_is_a_double(old: str, new: str, expected: list[str]) -> None:
+    question = make_sample(
+        user_input="How loud is it?", reference="It hums at 5 dB.", reference_context_ids=["fin-1"]
+    )
+    corpus = {**CORPUS, "fin-1": FIN, "fin-2": FIN.replace(old, new)}
+    assert list_codes(check(question, corpus=corpus)) == expected
 
 
 def test_another_number_or_name_makes_no_double() -> None:
@@ -275,6 +296,18 @@ def test_gold_that_is_the_first_results_but_one(gold: list[str], expected: list[
     )
     report = check_gold([sample], corpus=CORPUS)
     assert [finding.code for finding in report.findings] == expected
+
+
+def test_first_results_are_wrong_gold_if_another_passage_states_the_reference() -> None:
+    sample = Sample(
+        user_input="How heavy is it?",
+        reference="The garden pump weighs 12 kilograms.",
+        reference_context_ids=["bike-1", "oven-1", "oven-2"],
+        retrieved_context_ids=["bike-1", "oven-1", "oven-2", "pump-2"],
+    )
+    assert list_codes(check_gold([sample], corpus=CORPUS)) == ["first_results"]
+    unstated = Sample(**{**sample.to_dict(), "reference": "Its mass is a dozen."})
+    assert "first_results" not in list_codes(check_gold([unstated], corpus=CORPUS))
 
 
 def test_run_in_another_file_is_joined_by_id_or_question() -> None:

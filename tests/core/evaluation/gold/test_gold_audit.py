@@ -134,6 +134,18 @@ def test_command_writes_an_audit_and_says_what_is_next(tmp_path: Path) -> None:
     assert same.returncode == 2
 
 
+def test_audit_of_an_earlier_check_is_kept(tmp_path: Path) -> None:
+    audit = tmp_path / "audit.jsonl"
+    check_gold(make_samples(), audit=audit, sample=5, progress=False)
+    with pytest.raises(InputFileError, match="the audit of an earlier check"):
+        check_gold(make_samples(), audit=audit, sample=6, progress=False)
+    answers = "n\n" * 100
+    labelled = ctxmetrics(
+        "label", audit, "--terminal", "--n", 1, "--ask", "context_useful", typed=answers
+    )
+    assert f"ctxmetrics check-gold SAMPLES --corpus CORPUS --audit {audit} --labels" in labelled.stdout
+
+
 def test_audit_without_answers_or_labels_is_refused(tmp_path: Path) -> None:
     audit = tmp_path / "audit.jsonl"
     check_gold(make_samples(), corpus=CORPUS, audit=audit, sample=5, progress=False)
