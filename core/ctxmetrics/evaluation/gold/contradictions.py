@@ -7,15 +7,16 @@ from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
-from ctxmetrics.evaluation.gold.passages import read_words, shorten
+from ctxmetrics.evaluation.gold.passages import read_compared, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.values import (
     MAX_NAMES,
     NUMBER_KINDS,
-    find_alternatives,
-    find_listed_opposites,
+    Phrase,
+    find_contraries,
     find_names_in,
     find_negations,
+    find_phrases,
     find_rival_of_missing,
     has_initials,
     list_missing,
@@ -24,6 +25,7 @@ from ctxmetrics.evaluation.gold.values import (
     spell,
 )
 from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.compared_text import ComparedText
 from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
 from ctxmetrics.judges.lexical.index import sentences
 
@@ -50,8 +52,12 @@ _MIN_EQUAL_WORDS_AROUND_NEGATION = 5
 _MAX_NAME_WORDS = 3
 
 
-class _Sentence(NamedTuple):
-    """A sentence of a gold passage.
+class _Sentence:
+    """A sentence of a gold passage, or of a reference.
+
+    Args:
+        text: The text of the sentence.
+        language: The language of the text.
 
     Attributes:
         text: The text of the sentence.
@@ -59,9 +65,39 @@ class _Sentence(NamedTuple):
         keys: The keys of its words.
     """
 
-    text: str
-    words: Sequence[Token]
-    keys: frozenset[str]
+    def __init__(self, text: str, language: str) -> None:
+        self.text = text
+        self._language = language
+        self.words: Sequence[Token] = read_words(text)
+        self.keys: frozenset[str] = frozenset(word.key for word in self.words)
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The keys of the words that carry a meaning."""
+        return find_content(self.text)
+
+    @cached_property
+    def _compared(self) -> ComparedText:
+        """The text as it is read for negations and contrary words."""
+        return read_compared(self.text, self._language)
+
+    @cached_property
+    def phrases(self) -> Sequence[Phrase]:
+        """The phrases that have a contrary."""
+        return find_phrases(self._compared.tokens, self._compared.negations)
+
+    @cached_property
+    def negation_count(self) -> int:
+        """The number of words that deny."""
+        return len(find_negations(self._compared))
+
+    def find_contraries(self, other: _Sentence) -> Sequence[tuple[Phrase, Phrase]]:
+        """Find the pairs of contrary phrases of this sentence and another one. Words that both have are no difference."""
+        return [
+            (phrase, contrary)
+            for phrase, contrary in find_contraries(self.phrases, other.phrases)
+            if not phrase.keys <= other.keys and not contrary.keys <= self.keys
+        ]
 
 
 class GoldTexts:
@@ -70,11 +106,13 @@ class GoldTexts:
     Args:
         texts: The texts of the passages.
         question: The question.
+        language: The language of the reference.
     """
 
-    def __init__(self, texts: Sequence[str], question: Question) -> None:
+    def __init__(self, texts: Sequence[str], question: Question, language: str) -> None:
         self._texts = texts
         self._question = question
+        self._language = language
 
     @cached_property
     def _words(self) -> Sequence[Sequence[Token]]:
@@ -82,16 +120,18 @@ class GoldTexts:
         return [read_words(text) for text in self._texts]
 
     @cached_property
+    def _compared(self) -> Sequence[ComparedText]:
+        """Each passage as it is read for negations."""
+        return [read_compared(text, self._language) for text in self._texts]
+
+    @cached_property
     def _sentences(self) -> Sequence[_Sentence]:
         """The sentences of all passages."""
-        all_sentences: list[_Sentence] = []
-        for text in self._texts:
-            for start, end in sentences(text):
-                words = read_words(text[start:end])
-                all_sentences.append(
-                    _Sentence(text[start:end], words, frozenset(word.key for word in words))
-                )
-        return all_sentences
+        return [
+            _Sentence(text[start:end], self._language)
+            for text in self._texts
+            for start, end in sentences(text)
+        ]
 
     @cached_property
     def _known_keys(self) -> frozenset[str]:
@@ -104,67 +144,65 @@ class GoldTexts:
         """The numbers of all passages."""
         return frozenset[str]().union(*map(list_values, self._words))
 
-    def find_contradiction(self, text: str, language: str, *, is_stated: bool) -> str:
-        """Describe how the gold contradicts a sentence. The result is empty if it does not.
+    def find_contradiction(self, text: str, *, is_stated: bool) -> str:
+        """Describe how the gold contradicts a sentence of the reference. The result is empty if it does not.
 
         Args:
             text: The sentence.
-            language: The language of the text.
             is_stated: Whether the judge is sure that something states it: then only gold in the same words counts.
         """
         if not self._texts:
             return ""
-        words = read_words(text)
+        sentence = _Sentence(text, self._language)
         in_same_words = (
-            self._find_opposites(text, words)
-            or self._find_denial(text, words, language)
-            or self._find_alternative(text, words)
-            or self._find_number_in_same_words(words)
-            or self._find_negation_in_same_words(words, language)
-            or self._find_name_in_same_words(words, language)
+            self._find_contrary(sentence)
+            or self._find_denial(sentence)
+            or self._find_alternative(sentence)
+            or self._find_number_in_same_words(sentence.words)
+            or self._find_negation_in_same_words(text)
+            or self._find_name_in_same_words(sentence.words)
         )
         if in_same_words or is_stated:
             return in_same_words
-        other_name = self._find_other_name(text, words, language)
-        return other_name or self._find_other_statement(text, language)
+        return self._find_other_name(text, sentence.words) or self._find_other_statement(text)
 
     # --- the same statement, with a word in place of another ---
 
-    def _find_opposites(self, text: str, words: Sequence[Token]) -> str:
-        """Describe two words of opposite meaning: one in a text, one in a sentence that is otherwise equal to the text."""
-        for sentence in self._sentences:
-            pair = find_listed_opposites(words, sentence.words)
-            if pair is None:
+    def _find_contrary(self, sentence: _Sentence) -> str:
+        """Describe two contrary words: one in a sentence, one in gold that otherwise has all words of the sentence."""
+        for other in self._sentences:
+            pairs = sentence.find_contraries(other)
+            if len(pairs) != 1:
                 continue
-            word, other = pair
-            content = find_content(text) - {word.key}
-            if len(content) >= _MIN_SHARED_WORDS_BESIDE_NEGATION and content <= sentence.keys:
-                return f"{word.spelling!r} against {other.spelling!r}"
+            word, contrary = pairs[0]
+            content = sentence.content - word.keys
+            if len(content) >= _MIN_SHARED_WORDS_BESIDE_NEGATION and content <= other.keys:
+                return f"{word.spelling!r} against {contrary.spelling!r}"
         return ""
 
-    def _find_denial(self, text: str, words: Sequence[Token], language: str) -> str:
-        """Describe a sentence that is equal to a text but for one negation."""
-        content = find_content(text)
-        negation_count = len(find_negations(words, language))
+    def _find_denial(self, sentence: _Sentence) -> str:
+        """Describe gold that is equal to a sentence but for one negation."""
+        content = sentence.content
         if len(content) < _MIN_SHARED_WORDS_BESIDE_NEGATION:
             return ""
-        for sentence in self._sentences:
-            difference = len(find_negations(sentence.words, language)) - negation_count
-            has_words = content <= sentence.keys
-            if difference in {-1, 1} and has_words and content == find_content(sentence.text):
-                return repr(shorten(sentence.text, 120))
+        for other in self._sentences:
+            has_same_words = content <= other.keys and content == other.content
+            if has_same_words and abs(other.negation_count - sentence.negation_count) == 1:
+                return repr(shorten(other.text, 120))
         return ""
 
-    def _find_alternative(self, text: str, words: Sequence[Token]) -> str:
+    def _find_alternative(self, sentence: _Sentence) -> str:
         """Describe a colour, a month or the like that no passage has, and the one in the nearest sentences."""
-        nearest, share = self._find_nearest(text)
+        nearest, share = self._find_nearest(sentence.text)
         if share < _MIN_SHARED_SHARE_BESIDE_ALTERNATIVE:
             return ""
-        content = find_content(text)
-        for sentence in nearest:
-            pair = find_alternatives(words, sentence.words, self._known_keys)
-            if pair is not None and not content.isdisjoint(sentence.keys):
-                return f"{pair[0].spelling!r} against {pair[1].spelling!r}"
+        for other in nearest:
+            if sentence.content.isdisjoint(other.keys):
+                continue
+            for word, alternative in sentence.find_contraries(other):
+                is_known = not word.keys.isdisjoint(self._known_keys)
+                if word.excludes_others and not is_known:
+                    return f"{word.spelling!r} against {alternative.spelling!r}"
         return ""
 
     def _find_number_in_same_words(self, words: Sequence[Token]) -> str:
@@ -181,13 +219,14 @@ class GoldTexts:
                         return f"{number.spelling!r} against {other.spelling!r}"
         return ""
 
-    def _find_negation_in_same_words(self, words: Sequence[Token], language: str) -> str:
+    def _find_negation_in_same_words(self, text: str) -> str:
         """Describe a negation that only a text, or only a passage has between the same words."""
-        for others in self._words:
-            denied_by_text = _find_words_without_negation(words, others, language)
+        compared = read_compared(text, self._language)
+        for passage in self._compared:
+            denied_by_text = _find_words_without_negation(compared, passage)
             if denied_by_text is not None and not self._has_words(denied_by_text.keys):
                 return repr(denied_by_text.spelling)
-            denied_by_gold = _find_words_without_negation(others, words, language)
+            denied_by_gold = _find_words_without_negation(passage, compared)
             if denied_by_gold is not None and not self._has_words(denied_by_gold.keys_without):
                 return repr(denied_by_gold.spelling)
         return ""
@@ -195,10 +234,14 @@ class GoldTexts:
     def _has_words(self, keys: Sequence[str]) -> bool:
         """Tell whether a passage has certain words, one after another."""
         joined_keys = f" {' '.join(keys)} "
-        return any(joined_keys in f" {' '.join(word.key for word in words)} " for words in self._words)
+        return any(
+            joined_keys in f" {' '.join(word.key for word in passage.tokens)} "
+            for passage in self._compared
+        )
 
-    def _find_name_in_same_words(self, words: Sequence[Token], language: str) -> str:
+    def _find_name_in_same_words(self, words: Sequence[Token]) -> str:
         """Describe names that no passage has, and other names between the same words."""
+        language = self._language
         unknown_names = find_names_in(words, language) - self._known_keys
         for start, end in _find_runs(words, unknown_names):
             name = " ".join(word.spelling for word in words[start:end])
@@ -211,8 +254,9 @@ class GoldTexts:
 
     # --- nearly the same statement ---
 
-    def _find_other_name(self, text: str, words: Sequence[Token], language: str) -> str:
+    def _find_other_name(self, text: str, words: Sequence[Token]) -> str:
         """Describe names that no passage has, and other names in a sentence that is nearly equal apart from the names."""
+        language = self._language
         unknown_names = find_names_in(words, language) - self._known_keys
         content = find_content(text) - unknown_names
         if not 0 < len(unknown_names) <= MAX_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
@@ -228,7 +272,7 @@ class GoldTexts:
                 return f"{own!r} against {rival!r}"
         return ""
 
-    def _find_other_statement(self, text: str, language: str) -> str:
+    def _find_other_statement(self, text: str) -> str:
         """Describe how the nearest sentences have another number than a text, or deny it."""
         nearest, share = self._find_nearest(text)
         if not nearest or share < _MIN_SHARED_SHARE_BESIDE_NUMBER:
@@ -236,7 +280,7 @@ class GoldTexts:
         other_number = self._find_other_number(text, nearest)
         if other_number:
             return other_number
-        denial = find_contradiction(text, [nearest[0].text], language)
+        denial = find_contradiction(text, [nearest[0].text], self._language)
         return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
 
     def _find_other_number(self, text: str, nearest: Iterable[_Sentence]) -> str:
@@ -331,20 +375,19 @@ class _Denied(NamedTuple):
     keys_without: Sequence[str]
 
 
-def _find_words_without_negation(
-    words: Sequence[Token], others: Sequence[Token], language: str
-) -> _Denied | None:
+def _find_words_without_negation(text: ComparedText, other: ComparedText) -> _Denied | None:
     """Find a negation in a text whose neighbouring words stand in another text without the negation.
 
     Args:
-        words: The words of the text with negations.
-        others: The words of the other text.
-        language: The language of both texts.
+        text: The text with negations.
+        other: The other text.
 
     Returns:
         The equal words around the first such negation; None if there is no such negation.
     """
-    for place in find_negations(words, language):
+    words = text.tokens
+    others = other.tokens
+    for place in find_negations(text):
         before = words[:place][::-1]
         after = words[place + 1 :]
         for other_place in range(1, len(others)):

@@ -17,6 +17,7 @@ from ctxmetrics.evaluation.gold.values import (
     find_telling,
     has_more_numbers,
     has_other_number,
+    have_contraries,
     have_opposites,
 )
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
@@ -432,7 +433,8 @@ def _are_duplicates(words: Sequence[Token], others: Sequence[Token], language: s
         return False
     different = (word_counts - other_counts).keys() | (other_counts - word_counts).keys()
     replaced = [word for word in words if word.key in different]
-    if have_opposites(replaced, [word for word in others if word.key in different]):
+    other_replaced = [word for word in others if word.key in different]
+    if have_opposites(replaced, other_replaced) or have_contraries(replaced, other_replaced):
         return False
     return different.isdisjoint(find_telling(words, language) | find_telling(others, language))
 

@@ -288,11 +288,12 @@ class PoolFindings:
     def _check_reference(self) -> Iterator[Finding]:
         """Find sentences of the reference that no passage states, and sentences that the gold contradicts."""
         unstated: list[Verdict] = []
-        gold = GoldTexts([self._pool.texts[index] for index in self._pool.gold], self._question)
         language = detect_language(self._question.reference)
+        gold_texts = [self._pool.texts[index] for index in self._pool.gold]
+        gold = GoldTexts(gold_texts, self._question, language)
         for unit in self._unit_verdicts:
             is_stated = unit.value is True and unit.code != "uncertain"
-            contradiction_text = gold.find_contradiction(unit.text, language, is_stated=is_stated)
+            contradiction_text = gold.find_contradiction(unit.text, is_stated=is_stated)
             if contradiction_text:
                 evidence = (
                     f"the reference says {shorten(unit.text)!r}, {self._name_gold()} otherwise: "

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
 from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.compared_text import ComparedText
 from ctxmetrics.judges.evidence.words import tokenize
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.normal_form import normalise
@@ -32,6 +33,11 @@ _BM25_B = 0.75
 def read_words(text: str) -> Sequence[Token]:
     """Read the words of a text that are visible to a reader."""
     return tokenize(see(text).text)
+
+
+def read_compared(text: str, language: str) -> ComparedText:
+    """Read the visible words of a text for a comparison: their negations, and words that have a contrary."""
+    return ComparedText(see(text).text, language)
 
 
 class _Postings:

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
+from ctxmetrics.judges.evidence.compared_text import ComparedText
+from ctxmetrics.judges.evidence.contrasts import Value, find_values
 from ctxmetrics.judges.evidence.word_forms import fold
-from ctxmetrics.judges.evidence.words import get_word_list
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
 # The kinds of words that are numbers.
 NUMBER_KINDS = frozenset({"number", "count"})
+# The groups of names of months and of days, as keys of words have them: "month 3".
+_CALENDAR_GROUPS = frozenset({"month", "weekday"})
+# The groups of contraries of which a thing has one only: what is red is not blue. The names are those of ``contrasts.json``.
+_ALTERNATIVE_GROUPS = _CALENDAR_GROUPS | {
+    "adults and children",
+    "brother and sister",
+    "colour",
+    "direction",
+    "father and mother",
+    "first and last",
+    "material",
+    "season",
+    "side",
+    "son and daughter",
+}
 # The maximum number of names in a sentence that is an answer. More names are a list.
 MAX_NAMES = 3
 # The minimum ratio of a rounded number and the exact number: they differ by a third at most.
@@ -191,12 +209,11 @@ def _count_digits(number: str) -> int:
     return len(digits.rstrip("0"))
 
 
-def find_negations(words: Sequence[Token], language: str) -> Sequence[int]:
+def find_negations(text: ComparedText) -> Sequence[int]:
     """Find the positions of the words of a text that deny. A leading "no" with a mark after it is an answer, and denies nothing."""
-    negations = get_word_list("negations", language)
-    positions = [position for position, word in enumerate(words) if word.folded in negations]
+    positions = text.denying
     begins_with_negation = positions[:1] == [0]
-    if begins_with_negation and words[0].ends_clause:  # "No, ..."
+    if begins_with_negation and text.tokens[0].ends_clause:  # "No, ..."
         return positions[1:]
     return positions
 
@@ -223,86 +240,83 @@ def have_opposites(words: Iterable[Token], others: Iterable[Token]) -> bool:
     return any(OPPOSITES.get(word.measures) in other_names for word in words)
 
 
-def find_listed_opposites(
-    words: Sequence[Token], others: Sequence[Token]
-) -> tuple[Token, Token] | None:
-    """Find a word whose opposite stands in another text. Return None if there is no such word, or more than one.
+class Phrase(NamedTuple):
+    """A word or phrase of a text that has a contrary, such as "open" or "last".
+
+    Attributes:
+        value: The group of its contraries, and its value among them. The words that it stands beside are left out.
+        keys: The keys of its words.
+    """
+
+    value: Value
+    keys: frozenset[str]
+
+    @property
+    def spelling(self) -> str:
+        """The phrase as the text writes it."""
+        return self.value.spelling
+
+    @property
+    def meaning(self) -> tuple[str, str]:
+        """The group and the value, which all spellings share: red, rot and rouge."""
+        return self.value.group, self.value.value
+
+    @property
+    def excludes_others(self) -> bool:
+        """Whether a thing has only one of these values: a colour, a month, a material."""
+        return self.value.group in _ALTERNATIVE_GROUPS
+
+
+def find_phrases(words: Sequence[Token], negations: Sequence[int] = ()) -> Sequence[Phrase]:
+    """Find the phrases of a text that have a contrary, whatever they stand beside.
+
+    The name of a month or a day has all other names as contraries.
 
     Args:
         words: The words of the text.
-        others: The words of the other text.
+        negations: The positions of words that deny. A phrase shortly behind a negation is left out.
     """
-    opposites = _read_opposites()
-    words_by_spelling = {word.folded: word for word in words}
-    others_by_spelling = {word.folded: word for word in others}
-    # A word that both texts have is no difference.
-    only_first = words_by_spelling.keys() - others_by_spelling.keys()
-    only_second = others_by_spelling.keys() - words_by_spelling.keys()
-    # A word of the text, and its opposite in the other text.
-    opposite_pairs: list[tuple[Token, Token]] = []
-    for spelling in only_first:
-        word = words_by_spelling[spelling]
-        opposite_spellings = only_second.intersection(opposites.get(spelling, ()))
-        opposite_pairs += [(word, others_by_spelling[opposite]) for opposite in opposite_spellings]
-    return opposite_pairs[0] if len(opposite_pairs) == 1 else None
-
-
-def find_alternatives(
-    words: Sequence[Token], others: Sequence[Token], excluded: Container[str]
-) -> tuple[Token, Token] | None:
-    """Find a word of a text, and the word of another text that excludes it: two colours, two months, two materials.
-
-    Args:
-        words: The words of the text.
-        others: The words of the other text.
-        excluded: The keys of words that the first one is none of.
-    """
-    first_alternatives = _find_alternatives_in(words)
-    second_alternatives = _find_alternatives_in(others)
-    for (name, value), word in first_alternatives.items():
-        if word.key in excluded or (name, value) in second_alternatives:
-            continue
-        for (other_name, other_value), other_word in second_alternatives.items():
-            if other_name == name and (name, other_value) not in first_alternatives:
-                return word, other_word
-    return None
-
-
-def _find_alternatives_in(words: Iterable[Token]) -> dict[tuple[str, str], Token]:
-    """Find the words of a text that have alternatives, by the name of the alternatives and by which of these the word says."""
-    alternatives = _read_alternatives()
-    # The key of a word: the name of its alternatives, such as "weekday", and which of these it says.
-    words_by_alternative: dict[tuple[str, str], Token] = {}
+    phrases = [
+        _build_phrase(value.group, value.value, value.spelling)
+        for value in find_values(words, [True] * len(words), negations)
+    ]
     for word in words:
-        name, _, value = word.key.partition(" ")
-        if name in {"weekday", "month"}:
-            words_by_alternative.setdefault((name, value), word)
-        elif word.folded in alternatives:
-            words_by_alternative.setdefault(alternatives[word.folded], word)
-    return words_by_alternative
+        name, _, number = word.key.partition(" ")
+        if name in _CALENDAR_GROUPS:
+            phrases.append(_build_phrase(name, number, word.spelling))
+    return phrases
 
 
-@cache
-def _read_alternatives() -> Mapping[str, tuple[str, str]]:
-    """Read the words that have alternatives. Each has a pair: the name of its group of alternatives, and which of these it says."""
-    alternatives: dict[str, tuple[str, str]] = {}
-    for groups in read_data("evaluation.gold", "words.json")["alternatives"]:
-        name = groups[0][0]  # the first word of the first group
-        for group in groups:
-            for word in group:
-                alternatives.setdefault(fold(word), (name, group[0]))
-    return alternatives
+def _build_phrase(group: str, value: str, spelling: str) -> Phrase:
+    """Build a phrase from its group, its value in the group, and its spelling."""
+    keys = frozenset(word.key for word in tokenize(spelling))
+    return Phrase(Value(group, value, frozenset(), spelling), keys)
 
 
-@cache
-def _read_opposites() -> Mapping[str, Sequence[str]]:
-    """Read the opposites of each word that has some."""
-    opposites: dict[str, list[str]] = {}
-    for pair in read_data("evaluation.gold", "words.json")["opposites"]:
-        word, opposite = map(fold, pair)
-        opposites.setdefault(word, []).append(opposite)
-        opposites.setdefault(opposite, []).append(word)
-    return opposites
+def find_contraries(
+    phrases: Iterable[Phrase], others: Iterable[Phrase]
+) -> Sequence[tuple[Phrase, Phrase]]:
+    """Find the pairs of contrary phrases of two texts, such as "open" and "closed". A phrase of both texts is no difference.
+
+    Args:
+        phrases: The phrases of the text.
+        others: The phrases of the other text.
+    """
+    phrases_by_meaning = {phrase.meaning: phrase for phrase in phrases}
+    others_by_meaning = {phrase.meaning: phrase for phrase in others}
+    pairs: list[tuple[Phrase, Phrase]] = []
+    for meaning, phrase in phrases_by_meaning.items():
+        if meaning in others_by_meaning:
+            continue
+        for other_meaning, other in others_by_meaning.items():
+            if other_meaning not in phrases_by_meaning and phrase.value.contradicts(other.value):
+                pairs.append((phrase, other))
+    return pairs
+
+
+def have_contraries(words: Sequence[Token], others: Sequence[Token]) -> bool:
+    """Tell whether a word of one text is contrary to a word of another text."""
+    return bool(find_contraries(find_phrases(words), find_phrases(others)))
 
 
 def has_initials(name: str, other: str) -> bool:
