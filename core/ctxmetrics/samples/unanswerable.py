@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
@@ -25,6 +26,14 @@ _COLUMNS = {
 _VALUES = {**dict.fromkeys(_WORDS["yes"], True), **dict.fromkeys(_WORDS["no"], False)}
 # The kinds of references that name no fact; empty for a reference that may name one. See `phrase_kind`.
 Kind = Literal["refusal", "mark", "unsure", "yes_no", ""]
+# The maximum number of words of a phrase of ``unwritten.json``, with a word or a number behind it.
+_MAX_UNWRITTEN_WORDS = 6
+# A word whose letters stand apart: t o d o.
+_SPACED_LETTERS = re.compile(r"\w(?: \w)+")
+# The number behind a phrase: answer 1.
+_LAST_NUMBER = re.compile(r" \d+$")
+# The marks between words.
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
 # The maximum number of characters of a reference that ``refusals.json`` lists as a whole, with its punctuation.
 _MAX_PHRASE_CHARACTERS = 80
 
@@ -89,6 +98,36 @@ def phrase_kind(text: str) -> Kind:
         if kind is not None:
             return kind
     return find_refusal(text)
+
+
+def is_unwritten(text: str) -> bool:
+    """Tell whether a reference only says that an answer is still to be written: TODO, tbd later, answer 1.
+
+    Such a phrase may be an answer, too: "What does the button do?" "Test." Look whether a passage has it.
+    """
+    if len(text) > _MAX_PHRASE_CHARACTERS or len(text.split()) > _MAX_UNWRITTEN_WORDS:
+        return False  # the usual case
+    words = _fold_words(text)
+    joined_letters = words.replace(" ", "") if _SPACED_LETTERS.fullmatch(words) else words
+    words_before, _, last_word = words.rpartition(" ")
+    without_ending = words_before if last_word in _unwritten("endings") else words
+    forms = {words, joined_letters, _LAST_NUMBER.sub("", words), without_ending}
+    return not _unwritten("phrases").isdisjoint(forms)
+
+
+@cache
+def _unwritten(name: str) -> frozenset[str]:
+    """Read a list of ``unwritten.json``, without case, accents and punctuation."""
+    return frozenset(map(_fold_words, read_data("samples", "unwritten.json")[name]))
+
+
+def _fold_words(text: str) -> str:
+    """Return the words of a text without case, accents and punctuation."""
+    text = text.casefold()
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return " ".join(_BETWEEN_WORDS.sub(" ", text).split())
 
 
 def is_refusal(text: str) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
+from ctxmetrics.samples.unanswerable import is_unwritten
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # A separator is noted if at least this share of the samples with texts has one text that holds it.
@@ -317,26 +318,6 @@ def _read_named_numbers(text: str) -> dict[str, float]:
     return numbers
 
 
-# Words that stand in the cell of an answer that is still to be written.
-_PLACEHOLDERS = frozenset(
-    {
-        "todo",
-        "tbd",
-        "tba",
-        "fixme",
-        "xxx",
-        "see above",
-        "same as above",
-        "same as before",
-        "siehe oben",
-        "fill in",
-        "placeholder",
-        "lorem ipsum",
-        "待定",
-        "voir ci-dessus",
-        "ver arriba",
-    }
-)
 # Single words that grade what was retrieved, and are no answers.
 _LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
 # The mark between several answers in one text: "Paris | Lyon", "Paris OR Lyon", "Paris ### Lyon".
@@ -433,7 +414,7 @@ class TextSigns:
         """Add the reference of a sample."""
         self.references += 1
         word = reference.casefold()
-        if word.rstrip(".…!") in _PLACEHOLDERS:
+        if is_unwritten(reference) and not any(word in text.casefold() for text in texts):
             self.placeholders += 1
         elif word in _LABELS or _is_grade(word, texts):
             self.labels[word] += 1

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.passages import read_compared, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.evaluation.gold.question_texts import cut_short_answer
 from ctxmetrics.evaluation.gold.values import (
     MAX_NAMES,
     NUMBER_KINDS,
     Phrase,
     find_contraries,
+    find_formed_contraries,
     find_names_in,
     find_negations,
     find_phrases,
     find_rival_of_missing,
     has_initials,
+    is_in_cents,
     list_missing,
     list_values,
     may_be_rounded,
@@ -27,6 +30,7 @@ from ctxmetrics.evaluation.gold.values import (
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
 from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
+from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.lexical.index import sentences
 
 # A sentence of gold says the same with another number if it has at least this share of the sentence's other words.
@@ -73,8 +77,10 @@ class _Sentence:
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The keys of the words that carry a meaning."""
-        return find_content(self.text)
+        """The keys of the words that carry a meaning and do not deny."""
+        negations = get_word_list("negations", self._language)
+        denying_keys = {word.key for word in self.words if word.folded in negations}
+        return find_content(self.text, self._language) - denying_keys
 
     @cached_property
     def _compared(self) -> ComparedText:
@@ -93,11 +99,12 @@ class _Sentence:
 
     def find_contraries(self, other: _Sentence) -> Sequence[tuple[Phrase, Phrase]]:
         """Find the pairs of contrary phrases of this sentence and another one. Words that both have are no difference."""
-        return [
+        pairs = [
             (phrase, contrary)
             for phrase, contrary in find_contraries(self.phrases, other.phrases)
             if not phrase.keys <= other.keys and not contrary.keys <= self.keys
         ]
+        return pairs or find_formed_contraries(self.words, other.words)
 
 
 class GoldTexts:
@@ -106,13 +113,12 @@ class GoldTexts:
     Args:
         texts: The texts of the passages.
         question: The question.
-        language: The language of the reference.
     """
 
-    def __init__(self, texts: Sequence[str], question: Question, language: str) -> None:
+    def __init__(self, texts: Sequence[str], question: Question) -> None:
         self._texts = texts
         self._question = question
-        self._language = language
+        self._language = question.language
 
     @cached_property
     def _words(self) -> Sequence[Sequence[Token]]:
@@ -153,6 +159,7 @@ class GoldTexts:
         """
         if not self._texts:
             return ""
+        text = cut_short_answer(text, self._question)
         sentence = _Sentence(text, self._language)
         in_same_words = (
             self._find_contrary(sentence)
@@ -213,7 +220,7 @@ class GoldTexts:
             for others in self._words:
                 for other_place, other in enumerate(others):
                     is_rival = other.kind == "number" and other.measures == number.measures
-                    if is_rival and may_be_rounded(words, place, other):
+                    if is_rival and (may_be_rounded(words, place, other) or is_in_cents(number, other)):
                         continue
                     if is_rival and _have_same_words_beside(words, place, others, other_place):
                         return f"{number.spelling!r} against {other.spelling!r}"
@@ -248,6 +255,7 @@ class GoldTexts:
             for gold_words in self._words:
                 gold_names = find_names_in(gold_words, language)
                 gold_name = _find_name_between(words[:start], words[end:], gold_words, gold_names)
+                gold_name = gold_name or _find_name_beside(words, end, gold_words, gold_names)
                 if gold_name and not has_initials(name, gold_name):
                     return f"{name!r} against {gold_name!r}"
         return ""
@@ -258,7 +266,7 @@ class GoldTexts:
         """Describe names that no passage has, and other names in a sentence that is nearly equal apart from the names."""
         language = self._language
         unknown_names = find_names_in(words, language) - self._known_keys
-        content = find_content(text) - unknown_names
+        content = find_content(text, self._language) - unknown_names
         if not 0 < len(unknown_names) <= MAX_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
             return ""
         own = spell(words, unknown_names)
@@ -281,7 +289,11 @@ class GoldTexts:
         if other_number:
             return other_number
         denial = find_contradiction(text, [nearest[0].text], self._language)
-        return str(denial) if denial is not None and _is_clear(denial, text, nearest[0]) else ""
+        return (
+            str(denial)
+            if denial is not None and _is_clear(denial, text, nearest[0], self._language)
+            else ""
+        )
 
     def _find_other_number(self, text: str, nearest: Iterable[_Sentence]) -> str:
         """Describe a number that no passage has, and the number of the same measure in the nearest sentences."""
@@ -306,7 +318,7 @@ class GoldTexts:
         Numbers do not count.
         """
         numbers = {word.key for word in read_words(text) if word.kind in NUMBER_KINDS}
-        content = find_content(text) - numbers
+        content = find_content(text, self._language) - numbers
         nearest: list[_Sentence] = []
         missing_keys = content
         for _ in range(2):
@@ -319,7 +331,7 @@ class GoldTexts:
         return nearest, 1 - len(missing_keys) / max(1, len(content))
 
 
-def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
+def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: str) -> bool:
     """Tell whether a denial is about the same statement: the sentence has nearly all other words of the text.
 
     A denial by a number alone does not count here: numbers are compared separately.
@@ -335,7 +347,7 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence) -> bool:
         )
         if has_other_values or is_elsewhere:
             return False
-    content = find_content(text) - denied_keys
+    content = find_content(text, language) - denied_keys
     held = content & sentence.keys
     return len(held) >= max(
         _MIN_SHARED_WORDS_BESIDE_NEGATION, _MIN_SHARED_SHARE_BESIDE_NEGATION * len(content)
@@ -448,6 +460,29 @@ def _find_name_between(
                 continue
             if count_before + count_after >= _MIN_EQUAL_WORDS_BESIDE_NAME:
                 return " ".join(word.spelling for word in name)
+    return ""
+
+
+def _find_name_beside(
+    words: Sequence[Token], end: int, others: Sequence[Token], names: frozenset[str]
+) -> str:
+    """Find the name that another text has beside the same name: Manuel in "Manuel Ortega", instead of Miguel.
+
+    Args:
+        words: The words of the text.
+        end: The position behind its last word.
+        others: The words of the other text.
+        names: The keys of the names of the other text.
+
+    Returns:
+        The name in the other text. Empty if the name does not stand before a name of both texts, or has no other name in its place.
+    """
+    if end == len(words) or words[end - 1].ends_clause or words[end].key not in names:
+        return ""
+    for before, name in pairwise(others):
+        if name.key == words[end].key and before.key in names and not before.ends_clause:
+            is_in_text = any(word.key == before.key for word in words)
+            return "" if is_in_text else before.spelling
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
 from urllib.parse import unquote
@@ -95,6 +95,10 @@ _TRACKING_PARAMETER = re.compile(r"[?&](?:utm_\w+|ref|source|fbclid|gclid)=[^&#]
 _UUID = re.compile(r"\{?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\}?", re.IGNORECASE)
 # A whole number that was read as a fraction, as tables do: 12.0.
 _WHOLE_FLOAT = re.compile(r"(\d+)\.0+")
+# A word as it is spelled, or one character of a script without blanks.
+_SPELLED_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
 # The border between letters and digits: chunk0.
 _LETTER_DIGIT_BORDER = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 
@@ -408,7 +412,7 @@ class _Duplicates:
                     is_copy
                     or normalise(text) == normalise(other_text)
                     or (has_equal_length and _are_duplicates(words, other_words, language))
-                    or (has_equal_length and _leaves_out_words(words, other_words, language))
+                    or (has_equal_length and _leaves_out_words(text, other_text, language))
                 ):
                     duplicates.append(other)
             self._duplicates[place] = duplicates
@@ -439,14 +443,14 @@ def _are_duplicates(words: Sequence[Token], others: Sequence[Token], language: s
     return different.isdisjoint(find_telling(words, language) | find_telling(others, language))
 
 
-def _leaves_out_words(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
+def _leaves_out_words(text: str, other: str, language: str) -> bool:
     """Tell whether one of two passages only leaves out a few words of the other, none of which denies or is a name.
 
     The words count as they are spelled: "6 months" leaves out a word of "6 consecutive months", although both are read as
     one number with its unit.
     """
-    spellings = _count_spellings(words)
-    other_spellings = _count_spellings(others)
+    spellings = _count_spellings(text)
+    other_spellings = _count_spellings(other)
     fewer, more = sorted((spellings, other_spellings), key=Counter.total)
     left_out = more - fewer
     if fewer - more or not _MIN_WORDS_FOR_SHARE <= fewer.total() < more.total():
@@ -460,9 +464,9 @@ def _leaves_out_words(words: Sequence[Token], others: Sequence[Token], language:
     )
 
 
-def _count_spellings(words: Iterable[Token]) -> Counter[str]:
-    """Count the single words of a text as they are spelled."""
-    return Counter(part for word in words for part in word.spelling.split())
+def _count_spellings(text: str) -> Counter[str]:
+    """Count the single words of a text as they are spelled, and single characters of Chinese, Japanese and Korean."""
+    return Counter(_SPELLED_WORD.findall(text))
 
 
 def _check_overlaps(question: Question) -> Iterator[Finding]:

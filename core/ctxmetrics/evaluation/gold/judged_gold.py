@@ -6,6 +6,7 @@ words of its reference. The verdicts of the embedded judge count if they are cle
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,21 +15,22 @@ from ctxmetrics.evaluation.gold.contradictions import GoldTexts
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.gold_runs import LikeRun
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
-from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
-from ctxmetrics.evaluation.gold.question_texts import is_answer
+from ctxmetrics.evaluation.gold.question import Question, find_language
+from ctxmetrics.evaluation.gold.question_texts import cut_short_answer, is_answer
+from ctxmetrics.evaluation.gold.values import list_counts
 from ctxmetrics.evaluation.rows.gold_answers import make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.lexical.index import sentences
 from ctxmetrics.metrics.judged import ContextPrecision, ContextRecall
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Verdict
 
+# A character of Chinese or Japanese.
+_UNSPACED_CHARACTER = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 # The metrics by which the judge is asked about each question.
 JUDGED_METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision())
 _RECALL_METRIC, _PRECISION_METRIC = JUDGED_METRICS
@@ -47,6 +49,8 @@ _MIN_STATED_SHARE = 0.8
 _MAX_UNSTATED_WEIGHT_SHARE = 0.4
 # .. and less than this share of its words. Weights alone do not decide: in a short sentence one rare word has most of the weight.
 _MAX_UNSTATED_WORD_SHARE = 0.55
+# A sentence with a number of the gold is not called unstated if it has at most this number of words.
+_MAX_SHORT_SENTENCE_WORDS = 8
 # The minimum number of words with a meaning in a sentence that may be called unstated.
 _MIN_SENTENCE_WORDS = 3
 # A hole is a retrieved passage that answers the question and is not gold. A passage is a hole if it has at least this share of the
@@ -159,7 +163,8 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
             if ids is not None and number < len(ids):
                 id_ = ids[number] or None
             is_gold = id_ is not None and id_ in question.gold_keys
-            if is_gold or key in useless:
+            holds_gold = any(gold_text in key for gold_text in gold) and not question.has_ids
+            if is_gold or holds_gold or key in useless:
                 continue
             passages_by_text.add(key, id_, text)
             ranked[key] = None
@@ -213,7 +218,7 @@ def _search(question: Question, passages: Passages) -> Sequence[int]:
     indexes: dict[int, None] = {}
     gold_words = frozenset[str]().union(*question.gold_content)
     for sentence in split_sentences(question.reference):
-        content = find_content(sentence)
+        content = question.find_content(sentence)
         if question.gold and len(content & gold_words) >= _MIN_STATED_SHARE * len(content):
             continue
         for index in passages.search(content, _PASSAGES_PER_SENTENCE):
@@ -288,9 +293,8 @@ class PoolFindings:
     def _check_reference(self) -> Iterator[Finding]:
         """Find sentences of the reference that no passage states, and sentences that the gold contradicts."""
         unstated: list[Verdict] = []
-        language = detect_language(self._question.reference)
         gold_texts = [self._pool.texts[index] for index in self._pool.gold]
-        gold = GoldTexts(gold_texts, self._question, language)
+        gold = GoldTexts(gold_texts, self._question)
         for unit in self._unit_verdicts:
             is_stated = unit.value is True and unit.code != "uncertain"
             contradiction_text = gold.find_contradiction(unit.text, is_stated=is_stated)
@@ -318,32 +322,45 @@ class PoolFindings:
             return "its gold passages"
         return f"its gold passage {ids[0]!r}" if ids[0] else "its gold passage"
 
-    @cached_property
-    def _stop_keys(self) -> frozenset[str]:
-        """The keys of the stop words of question and reference.
-
-        Both together decide the language, since a single sentence may be too short to show it.
-        """
-        text = f"{self._question.text} {self._question.reference}"
-        stop = get_word_list("stop", detect_language(text))
-        return frozenset(word.key for word in read_words(text) if word.folded in stop)
-
     def _is_unstated(self, text: str) -> bool:
         """Tell whether a sentence that the judge calls unsupported is clearly not stated. A language model's verdict always counts."""
         if not self._by_words:
             return True
         if self.is_in_another_language:
             return False
-        content = find_content(text) - self._stop_keys
-        if len(content) < _MIN_SENTENCE_WORDS:
+        statement = cut_short_answer(text, self._question)
+        content = self._question.find_content(statement)
+        if len(content) < _MIN_SENTENCE_WORDS or self._shares_number(statement):
             return False
         gold = self._unite_gold()
-        for words in self._words:
+        for index, words in enumerate(self._words):
             shared_words = content & (gold | words)
             has_words = len(shared_words) >= _MAX_UNSTATED_WORD_SHARE * len(content)
             if has_words or self._weigh(shared_words, content) >= _MAX_UNSTATED_WEIGHT_SHARE:
                 return False
+            if self._measure_characters(statement, index) >= _MAX_UNSTATED_WORD_SHARE:
+                return False
         return True
+
+    def _shares_number(self, text: str) -> bool:
+        """Tell whether a short sentence has a number that the gold has, too. Its other words may say the same as words of the gold."""
+        words = read_words(text)
+        if len(words) > _MAX_SHORT_SENTENCE_WORDS:
+            return False
+        gold_words = (word for index in self._pool.gold for word in read_words(self._pool.texts[index]))
+        return not list_counts(words).isdisjoint(list_counts(gold_words))
+
+    def _measure_characters(self, text: str, index: int) -> float:
+        """Measure the share of the characters of a text that the gold and a passage have, in a script without blanks.
+
+        Pairs of characters, which are read as words, change with each character between them. For other scripts the share is 0.
+        """
+        characters = frozenset(_UNSPACED_CHARACTER.findall(text))
+        if not characters:
+            return 0.0
+        indexes = {index, *self._pool.gold}
+        found = frozenset().union(*(self._pool.texts[place] for place in indexes))
+        return len(characters & found) / len(characters)
 
     # --- the gold passages ---
 
@@ -446,6 +463,8 @@ class PoolFindings:
         """Tell whether a passage has enough words of the reference, or is evidence for the reference and near to the question."""
         content = self._question.reference_content
         shared_words = content & self._words[index]
+        if not shared_words:
+            return False
         share = self._weigh(shared_words, content)
         if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
@@ -458,7 +477,7 @@ class PoolFindings:
                 return True
             if any(span.context == index for span in unit.evidence):
                 is_evidence = True
-        question_words = find_content(self._question.text)
+        question_words = self._question.find_content(self._question.text)
         share_of_question = self._weigh(question_words & self._words[index], question_words)
         is_near = share_of_question >= _MIN_QUESTION_SHARE_IN_HOLE or index in self._pool.first
         return is_evidence and is_near
@@ -473,7 +492,7 @@ class PoolFindings:
             text: The sentence of the reference.
             min_lead: The share of the sentence's words by which the passage must exceed each gold passage.
         """
-        content = find_content(text)
+        content = self._question.find_content(text)
         if len(content) < _MIN_SENTENCE_WORDS:
             return False
         share = self._measure_two_sentences(content, index)

@@ -61,6 +61,21 @@ class Question:
         return frozenset(place for passage in self.gold for place in passage.places)
 
     @cached_property
+    def language(self) -> str:
+        """The language of the reference. If it is too short to show it, question and gold decide."""
+        both = f"{self.text} {self.reference}"
+        gold_texts = [passage.text or "" for passage in self.gold]
+        for text in (self.reference, self.text, both, *gold_texts):
+            language = find_language(text)
+            if language is not None:
+                return language
+        return detect_language(self.reference)
+
+    def find_content(self, text: str) -> frozenset[str]:
+        """Find the keys of the words of a text that carry a meaning in the language of the reference."""
+        return find_content(text, self.language)
+
+    @cached_property
     def words(self) -> Sequence[Token]:
         """The words of the question."""
         return read_words(self.text)
@@ -73,7 +88,7 @@ class Question:
     @cached_property
     def reference_content(self) -> frozenset[str]:
         """The keys of the words of the reference that carry a meaning."""
-        return find_content(self.reference)
+        return self.find_content(self.reference)
 
     @cached_property
     def gold_content(self) -> Sequence[frozenset[str]]:
@@ -94,9 +109,9 @@ class Question:
         )
 
 
-def find_content(text: str) -> frozenset[str]:
-    """Find the keys of the words of a text that carry a meaning."""
-    stop = get_word_list("stop", detect_language(text))
+def find_content(text: str, language: str | None = None) -> frozenset[str]:
+    """Find the keys of the words of a text that carry a meaning. Without a language, the text itself shows it."""
+    stop = get_word_list("stop", language or detect_language(text))
     return frozenset(token.key for token in read_words(text) if token.folded not in stop)
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import read_words, shorten
-from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
+from ctxmetrics.evaluation.gold.question import Question, find_language
 from ctxmetrics.judges.evidence.word_forms import fold
-from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
+from ctxmetrics.samples.unanswerable import LABEL, is_unwritten, phrase_kind
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.sentences import split_sentences
 
@@ -42,6 +42,8 @@ _MIN_COMMON_SHARE = 0.5
 # The minimum and the maximum number of words of a question without a question mark.
 _MIN_QUESTION_WORDS = 3
 _MAX_QUESTION_WORDS = 12
+# The maximum number of characters of a verb that answers a Chinese or Japanese question.
+_MAX_VERB_CHARACTERS = 5
 # The marks that end a sentence that is no question.
 _END_MARKS = frozenset(".!:;。！")
 # A text of one repeated letter is a placeholder if it has at least this number of letters. AAA is a size, III a number.
@@ -65,14 +67,12 @@ _ADDRESS = re.compile(
 )
 # The number of a page or a question, such as 12 or q3.
 _NUMBERED_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
+# The particle at the end of a Chinese or Japanese question that asks for yes or no: 开门吗？
+_QUESTION_PARTICLE = re.compile(r"[吗嗎か]\W*$")
 # The marks that end the first part of a text.
 _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 # A tag of HTML.
 _HTML_TAG = re.compile(r"</?[a-z][^<>]*>", re.IGNORECASE)
-# The number after a placeholder: answer 1.
-_LAST_NUMBER = re.compile(r" \d+$")
-# A word whose letters stand apart: t o d o.
-_SPACED_LETTERS = re.compile(r"\w(?: \w)+")
 # The marks between words.
 _MARKS_BETWEEN_WORDS = re.compile(r"[\W_]+")
 # The colon after a mark at the beginning of a text, such as ``TODO:``.
@@ -113,12 +113,13 @@ def _fold_words(text: str) -> str:
 
 def _is_placeholder(text: str) -> bool:
     """Tell whether a text only marks where an answer should be written, such as TODO."""
-    folded_text = _fold_words(_HTML_TAG.sub(" ", unescape(text)))
-    if not folded_text or _is_listed(folded_text) or _TEMPLATE_TEXT.fullmatch(text):
+    visible_text = _HTML_TAG.sub(" ", unescape(text))
+    folded_text = _fold_words(visible_text)
+    if not folded_text or is_unwritten(visible_text) or _TEMPLATE_TEXT.fullmatch(text):
         return True
     label, *rest = _COLON.split(text, maxsplit=1)
-    names_answer = len(label.strip()) == 1 or _is_listed(_fold_words(label))
-    if rest and names_answer and _is_listed(_fold_words(rest[0])):
+    names_answer = len(label.strip()) == 1 or is_unwritten(label)
+    if rest and names_answer and is_unwritten(rest[0]):
         return True
     if _points_elsewhere(text) or _begins_with_mark(text):
         return True
@@ -129,16 +130,6 @@ def _is_placeholder(text: str) -> bool:
         return True
     is_one_letter = len(set(folded_text)) == 1 and folded_text[0].isalpha()
     return is_one_letter and len(folded_text) >= _MIN_REPEATED_LETTERS
-
-
-def _is_listed(plain: str) -> bool:
-    """Tell whether folded words are a placeholder of the list, with a number after it or without."""
-    placeholders = _read_folded_words("placeholders")
-    joined_letters = plain.replace(" ", "") if _SPACED_LETTERS.fullmatch(plain) else plain
-    rest, _, last = plain.rpartition(" ")
-    without_last = rest if last in _read_folded_words("placeholder_endings") else plain
-    forms = {plain, joined_letters, _LAST_NUMBER.sub("", plain), without_last}
-    return not placeholders.isdisjoint(forms)
 
 
 def _begins_with_mark(text: str) -> bool:
@@ -190,6 +181,20 @@ def _are_known(words: Iterable[str], names: frozenset[str]) -> bool:
 def is_answer(text: str) -> bool:
     """Tell whether a reference is an answer: no refusal, no placeholder and no question."""
     return not (phrase_kind(text) in {"refusal", "mark"} or _is_placeholder(text) or _asks(text))
+
+
+def cut_short_answer(text: str, question: Question) -> str:
+    """Cut the answer "yes" or "no" from the beginning of a sentence: "No, it is closed." becomes "it is closed.".
+
+    A Chinese or Japanese answer repeats the verb of the question: "不开门，..". A sentence of one part stays as it is.
+    """
+    part, *rest = _PART_END.split(text, maxsplit=1)
+    if not rest or not rest[0].strip():
+        return text
+    repeats_verb = len(part) <= _MAX_VERB_CHARACTERS and _QUESTION_PARTICLE.search(question.text)
+    if phrase_kind(part) == "yes_no" or repeats_verb:
+        return rest[0].strip()
+    return text
 
 
 def _asks(text: str) -> bool:
@@ -248,7 +253,7 @@ def _gold_states_answer(question: Question) -> bool:
     Then a reference such as "null" is an answer and not a placeholder.
     """
     reference_keys = [word.key for word in read_words(question.reference)]
-    question_keys = find_content(question.text)
+    question_keys = question.find_content(question.text)
     for passage in question.gold:
         for sentence in split_sentences(passage.text or ""):
             keys = [word.key for word in read_words(sentence)]
@@ -288,7 +293,7 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
     for sentence in split_sentences(text):
         if sentence.endswith((":", "：")):  # the answer follows
             continue
-        content = find_content(sentence)
+        content = question.find_content(sentence)
         keys = [word.key for word in read_words(sentence)]
         is_word_for_word = (
             len(content) > 1 and len(keys) > _MAX_CHOICE_WORDS and _contains(asked_words, keys)
@@ -450,7 +455,7 @@ def _measure_fit(question: Question) -> float:
 
     The smaller share counts. Without gold, it is the share of the question's words that the reference has.
     """
-    question_words = find_content(question.text)
+    question_words = question.find_content(question.text)
     gold_words = frozenset[str]().union(*question.gold_content)
     if not gold_words:
         return _measure_share(question_words, question.reference_content)

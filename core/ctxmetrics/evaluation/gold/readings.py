@@ -121,7 +121,7 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
     reference_names = find_names(reference) - question.word_keys
     if not values and not reference_names:
         return
-    question_keys = find_content(question.text)
+    question_keys = question.find_content(question.text)
     for place in sorted(question.gold_places):
         question_keys_of_passage = question_keys & _read_passage_words(passages, place)
         for sentence in _read_sentences(passages.chunks[place].text):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
+from math import isclose
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -32,6 +33,25 @@ _ALTERNATIVE_GROUPS = _CALENDAR_GROUPS | {
     "side",
     "son and daughter",
 }
+# Beginnings of words that negate the rest of the word: unpaid, impossible.
+_NEGATING_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "des", "не", "nie")
+# Endings of words, each with the ending of a word of the contrary meaning: gebührenfrei and gebührenpflichtig.
+_CONTRARY_ENDINGS = (
+    ("frei", "pflichtig"),
+    ("freie", "pflichtige"),
+    ("freien", "pflichtigen"),
+    ("pflichtig", "frei"),
+    ("pflichtige", "freie"),
+    ("pflichtigen", "freien"),
+    ("haltig", "frei"),
+    ("frei", "haltig"),
+    ("los", "voll"),
+    ("voll", "los"),
+    ("ful", "less"),
+    ("less", "ful"),
+)
+# The minimum number of letters of a word that another word is formed from.
+_MIN_LETTERS_OF_FORMED = 4
 # The maximum number of names in a sentence that is an answer. More names are a list.
 MAX_NAMES = 3
 # The minimum ratio of a rounded number and the exact number: they differ by a third at most.
@@ -87,11 +107,33 @@ def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) 
         if word.kind != "number" or word.key in excluded or word.key == number.key:
             continue
         has_same_measure = word.measures == number.measures
+        if has_same_measure and is_in_cents(word, number):
+            continue
         if has_same_measure and _is_year(word.key) == _is_year(number.key):
             return word
         if _has_other_unit(word, number):
             return word
     return None
+
+
+def list_counts(words: Iterable[Token]) -> frozenset[str]:
+    """List the numbers of two or more digits among some words, as they are written, without their units: 70 of 70 km/h."""
+    counts: set[str] = set()
+    for word in words:
+        if word.kind in NUMBER_KINDS:
+            counts.add(word.key)
+            counts.update(part.removesuffix("~") for part in word.parts)
+    return frozenset(count for count in counts if len(count) > 1 and count[0].isdigit())
+
+
+def is_in_cents(number: Token, other: Token) -> bool:
+    """Tell whether one of two amounts is the other one in cents: 20 cents and €0.20."""
+    amounts = [_LEADING_NUMBER.match(word.key) for word in (number, other)]
+    if number.measures != "money" or amounts[0] is None or amounts[1] is None:
+        return False
+    smaller, larger = sorted((float(amounts[0][0]), float(amounts[1][0])))
+    has_cents = number.key.endswith(" cent") or other.key.endswith(" cent")
+    return has_cents and isclose(larger, 100 * smaller)
 
 
 def _has_other_unit(number: Token, other: Token) -> bool:
@@ -312,6 +354,40 @@ def find_contraries(
             if other_meaning not in phrases_by_meaning and phrase.value.contradicts(other.value):
                 pairs.append((phrase, other))
     return pairs
+
+
+def find_formed_contraries(
+    words: Sequence[Token], others: Sequence[Token]
+) -> Sequence[tuple[Phrase, Phrase]]:
+    """Find the pairs of words of two texts of which one is formed from the other: paid and unpaid, careful and careless.
+
+    A word of both texts is no difference.
+    """
+    spellings = {word.folded: word for word in words}
+    other_spellings = {word.folded: word for word in others}
+    pairs: list[tuple[Phrase, Phrase]] = []
+    for spelling in spellings.keys() - other_spellings.keys():
+        for contrary in _list_formed_contraries(spelling):
+            if contrary in other_spellings and contrary not in spellings:
+                phrases = [
+                    _build_phrase("formed", each.folded, each.spelling)
+                    for each in (spellings[spelling], other_spellings[contrary])
+                ]
+                pairs.append((phrases[0], phrases[1]))
+    return pairs
+
+
+def _list_formed_contraries(spelling: str) -> Iterator[str]:
+    """Yield the words that would be contrary to a word by their form: unpaid and nonpaid of paid, careless of careful."""
+    if len(spelling) < _MIN_LETTERS_OF_FORMED:
+        return
+    for prefix in _NEGATING_PREFIXES:
+        yield prefix + spelling
+        if spelling.startswith(prefix):
+            yield spelling.removeprefix(prefix)
+    for ending, contrary in _CONTRARY_ENDINGS:
+        if spelling.endswith(ending):
+            yield spelling.removesuffix(ending) + contrary
 
 
 def have_contraries(words: Sequence[Token], others: Sequence[Token]) -> bool:

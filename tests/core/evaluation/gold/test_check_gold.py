@@ -134,7 +134,7 @@ def test_double_of_gold_is_found_in_the_corpus(text: str) -> None:
         ("5 dB and", "5 dB and not", []),
     ],
 )
-def test_passage_that_leaves_out_a_word_is_a_double(old: str, new: str, expected: list[str]) -> None:
+def test_passage_without_a_word_is_a_double(old: str, new: str, expected: list[str]) -> None:
     question = make_sample(
         user_input="How loud is it?", reference="It hums at 5 dB.", reference_context_ids=["fin-1"]
     )
@@ -298,7 +298,7 @@ def test_gold_that_is_the_first_results_but_one(gold: list[str], expected: list[
     assert [finding.code for finding in report.findings] == expected
 
 
-def test_first_results_are_wrong_gold_if_another_passage_states_the_reference() -> None:
+def test_first_results_are_wrong_if_another_passage_answers() -> None:
     sample = Sample(
         user_input="How heavy is it?",
         reference="The garden pump weighs 12 kilograms.",
