@@ -110,8 +110,13 @@ def is_unwritten(text: str) -> bool:
     words = _fold_words(text)
     joined_letters = words.replace(" ", "") if _SPACED_LETTERS.fullmatch(words) else words
     words_before, _, last_word = words.rpartition(" ")
-    without_ending = words_before if last_word in _unwritten("endings") else words
-    forms = {words, joined_letters, _LAST_NUMBER.sub("", words), without_ending}
+    first_word, _, words_behind = words.partition(" ")
+    forms = {words, joined_letters, _LAST_NUMBER.sub("", words)}
+    if last_word in _unwritten("endings"):
+        forms.add(words_before)
+    if first_word in _unwritten("beginnings"):
+        forms.add(words_behind)
+    forms.update(words.removeprefix(word) for word in _unwritten("answer_words"))
     return not _unwritten("phrases").isdisjoint(forms)
 
 

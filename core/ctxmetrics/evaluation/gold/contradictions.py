@@ -48,6 +48,8 @@ _MIN_SHARED_WORDS_BESIDE_NEGATION = 2
 # A gold passage says the same with another number if at least this number of words beside the number are equal. Its unit
 # counts as a word.
 _MIN_EQUAL_WORDS_BESIDE_NUMBER = 3
+# The same for a number that the gold has elsewhere.
+_MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER = 6
 # The minimum number of equal words beside another name.
 _MIN_EQUAL_WORDS_BESIDE_NAME = 4
 # A gold passage says the same without a negation if at least this number of words around the negation are equal.
@@ -213,17 +215,23 @@ class GoldTexts:
         return ""
 
     def _find_number_in_same_words(self, words: Sequence[Token]) -> str:
-        """Describe a number that no passage has, and one of the same measure between the same words."""
+        """Describe a number that gold does not have between the same words, where it has one of the same measure.
+
+        If gold has the number elsewhere, more of the words must be the same: "from 2005 to 2009" and "in 2013" deny
+        "from 2013 to 2009".
+        """
         for place, number in enumerate(words):
-            if number.kind != "number" or not list_missing(number, self._values):
+            if number.kind != "number":
                 continue
+            min_equal = _MIN_EQUAL_WORDS_BESIDE_NUMBER
+            if not list_missing(number, self._values):
+                if self._has_words([word.key for word in words[max(0, place - 1) : place + 2]]):
+                    continue
+                min_equal = _MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER
             for others in self._words:
-                for other_place, other in enumerate(others):
-                    is_rival = other.kind == "number" and other.measures == number.measures
-                    if is_rival and (may_be_rounded(words, place, other) or is_in_cents(number, other)):
-                        continue
-                    if is_rival and _have_same_words_beside(words, place, others, other_place):
-                        return f"{number.spelling!r} against {other.spelling!r}"
+                rival = _find_number_between(words, place, others, min_equal)
+                if rival is not None:
+                    return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
 
     def _find_negation_in_same_words(self, text: str) -> str:
@@ -363,14 +371,30 @@ def _count_equal(words: Iterable[Token], others: Iterable[Token]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
 
 
-def _have_same_words_beside(
-    words: Sequence[Token], place: int, others: Sequence[Token], other_place: int
-) -> bool:
-    """Tell whether enough words on both sides of two numbers are equal to show the same statement."""
-    before = _count_equal(words[:place][::-1], others[:other_place][::-1])
-    after = _count_equal(words[place + 1 :], others[other_place + 1 :])
-    unit = 1 if words[place].measures else 0
-    return before + after + unit >= _MIN_EQUAL_WORDS_BESIDE_NUMBER
+def _find_number_between(
+    words: Sequence[Token], place: int, others: Sequence[Token], min_equal: int
+) -> Token | None:
+    """Find another number of the same measure that stands between the same words in another text.
+
+    Args:
+        words: The words of the text.
+        place: The position of the number in them.
+        others: The words of the other text.
+        min_equal: The minimum number of words on both sides that must be equal. The unit of the number counts as a word.
+    """
+    number = words[place]
+    unit = 1 if number.measures else 0
+    for other_place, other in enumerate(others):
+        is_rival = other.kind == "number" and other.measures == number.measures
+        if not is_rival or other.key == number.key or is_in_cents(number, other):
+            continue
+        if may_be_rounded(words, place, other):
+            continue
+        before = _count_equal(words[:place][::-1], others[:other_place][::-1])
+        after = _count_equal(words[place + 1 :], others[other_place + 1 :])
+        if before + after + unit >= min_equal:
+            return other
+    return None
 
 
 class _Denied(NamedTuple):

@@ -48,7 +48,7 @@ _MIN_STATED_SHARE = 0.8
 # No passage states a sentence if the gold and any one other passage together have less than this share of its weight ..
 _MAX_UNSTATED_WEIGHT_SHARE = 0.4
 # .. and less than this share of its words. Weights alone do not decide: in a short sentence one rare word has most of the weight.
-_MAX_UNSTATED_WORD_SHARE = 0.55
+_MAX_UNSTATED_WORD_SHARE = 0.5
 # A sentence with a number of the gold is not called unstated if it has at most this number of words.
 _MAX_SHORT_SENTENCE_WORDS = 8
 # The minimum number of words with a meaning in a sentence that may be called unstated.
@@ -463,11 +463,11 @@ class PoolFindings:
         """Tell whether a passage has enough words of the reference, or is evidence for the reference and near to the question."""
         content = self._question.reference_content
         shared_words = content & self._words[index]
-        if not shared_words:
-            return False
         share = self._weigh(shared_words, content)
         if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
+        if shared_words <= self._question.word_keys:  # it is about the question, and may not answer it
+            return False
         new_share = self._weigh(shared_words - self._unite_gold(), content)
         if share >= _MIN_SHARE_IN_HOLE and new_share >= _MIN_NEW_SHARE_IN_HOLE:
             return True

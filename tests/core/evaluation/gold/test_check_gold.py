@@ -198,6 +198,32 @@ def test_text_with_most_of_the_reference_is_a_hole() -> None:
     assert [(finding.code, finding.items) for finding in report.findings] == [("hole", ("letter",))]
 
 
+def test_passage_that_holds_the_gold_text_is_no_hole() -> None:
+    sample = Sample(
+        user_input="How heavy is the pump?",
+        reference="The garden pump weighs 12 kilograms.",
+        reference_contexts=["The garden pump weighs 12 kilograms"],
+        retrieved_context_ids=["pump-1"],
+        retrieved_contexts=[CORPUS["pump-1"]],
+    )
+    assert list_codes(check_gold([sample], corpus=CORPUS)) == []
+
+
+def test_passage_with_words_of_the_question_alone_is_no_hole() -> None:
+    corpus = {
+        "ferry": "The ferry leaves Port Hale at 7:15 and reaches Skerry Island after 50 minutes.",
+        "fog": "In heavy fog the crossing is cancelled, and tickets stay valid for seven days.",
+        **CORPUS,
+    }
+    sample = make_sample(
+        user_input="How long does the crossing take?",
+        reference="The crossing takes 50 minutes.",
+        reference_context_ids=["ferry"],
+        retrieved_context_ids=["ferry", "fog"],
+    )
+    assert list_codes(check(sample, corpus=corpus)) == []
+
+
 def test_unit_elsewhere_in_the_gold_hides_no_rival() -> None:
     text = "The pump is serviced every year. The pump and its hoses are covered for 2 years."
     sample = make_sample(reference="The pump is covered for 9 years.", reference_context_ids=["pump-3"])
