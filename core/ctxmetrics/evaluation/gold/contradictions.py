@@ -21,7 +21,6 @@ from ctxmetrics.evaluation.gold.values import (
     find_phrases,
     find_rival_of_missing,
     has_initials,
-    is_in_cents,
     list_missing,
     list_values,
     may_be_rounded,
@@ -386,7 +385,7 @@ def _find_number_between(
     unit = 1 if number.measures else 0
     for other_place, other in enumerate(others):
         is_rival = other.kind == "number" and other.measures == number.measures
-        if not is_rival or other.key == number.key or is_in_cents(number, other):
+        if not is_rival or other.key == number.key:
             continue
         if may_be_rounded(words, place, other):
             continue

@@ -6,7 +6,6 @@ import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from math import isclose
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -74,6 +73,7 @@ def list_values(words: Iterable[Token]) -> frozenset[str]:
         if word.kind == "number":
             values.add(word.key)
             values.update(part for part in word.parts if part.isdecimal() or _is_day_or_month(part))
+            values.update(_list_whole_amounts(word))
     return frozenset(values)
 
 
@@ -107,8 +107,6 @@ def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) 
         if word.kind != "number" or word.key in excluded or word.key == number.key:
             continue
         has_same_measure = word.measures == number.measures
-        if has_same_measure and is_in_cents(word, number):
-            continue
         if has_same_measure and _is_year(word.key) == _is_year(number.key):
             return word
         if _has_other_unit(word, number):
@@ -126,14 +124,12 @@ def list_counts(words: Iterable[Token]) -> frozenset[str]:
     return frozenset(count for count in counts if len(count) > 1 and count[0].isdigit())
 
 
-def is_in_cents(number: Token, other: Token) -> bool:
-    """Tell whether one of two amounts is the other one in cents: 20 cents and €0.20."""
-    amounts = [_LEADING_NUMBER.match(word.key) for word in (number, other)]
-    if number.measures != "money" or amounts[0] is None or amounts[1] is None:
-        return False
-    smaller, larger = sorted((float(amounts[0][0]), float(amounts[1][0])))
-    has_cents = number.key.endswith(" cent") or other.key.endswith(" cent")
-    return has_cents and isclose(larger, 100 * smaller)
+def _list_whole_amounts(number: Token) -> Iterator[str]:
+    """Yield the keys of an amount in cents in whole units of money: 0.2 eur and 0.2 usd for 20 cents."""
+    match = _LEADING_NUMBER.match(number.key)
+    if match is not None and number.key.endswith(" cent"):
+        for currency in ("eur", "usd"):
+            yield f"{float(match[0]) / 100:g} {currency}"
 
 
 def _has_other_unit(number: Token, other: Token) -> bool:
