@@ -1,14 +1,12 @@
 """Habits of models, servers and gateways: how many numbers come out wrong without a flag.
 
-    python benchmarks/run.py reply_habits [--paths core ragas deepeval langsmith] [--samples 10] [--only KIND ..] [--write-docs]
+    python benchmarks/run.py reply_habits [--paths core ragas deepeval langsmith] [--samples 10] [--only KIND ..]
 
 The corpora, the rates and the measure are those of ``reply_contradictions``. The kinds are what people who run judges see: grades
 and labels of other tools beside a verdict, remarks about the whole reply, texts that take verdicts back, chunks of a stream that
 are lost, exchanged or belong to another request, evidence that belongs to another sentence, and marks of chat templates around the
 reply. ``LEFT`` names the kinds that no reader of one reply can find out, and why. The honest kinds have other keys, marks or
 spellings and the same content: their numbers are right and not flagged.
-
-``--write-docs`` puts the table into ``measured-faults.md``.
 """
 
 from __future__ import annotations
@@ -34,6 +32,7 @@ from faults.reply_slips import (
     requoted,
     wrapped,
 )
+from faults.reply_spellings import told_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -368,8 +367,139 @@ KINDS: dict[str, kinds.Fault] = {
 }
 """The kinds by name."""
 
+# Written after the kinds above were looked at.
+LATER_LABELS: dict[str, Any] = {
+    "veracity": "false",
+    "attribution": "not attributable",
+    "supported_fraction": 0.2,
+    "is_fabricated": True,
+    "extrapolated": True,
+    "external_knowledge": True,
+    "needs_context": True,
+    "confidence_level": "very low",
+    "truthfulness": 1,
+    "quality": "poor",
+    "decision": {"final": "reject"},
+    "steps": [{"check": "year", "result": "mismatch"}],
+    "checklist": {"subject": True, "value": False},
+    "argument": "The sentence names X but the passage names Y.",
+    "why": "Similar wording, different subject.",
+    "explanation_zh": "数值不同。",
+    "begruendung": "Der Wert weicht ab.",
+    "observaciones": "El dato no coincide.",
+    "closest_match": None,
+    "revised_sentence": "The item has another value.",
+    "missing_evidence": "the year",
+    "contradicting_quote": "another value",
+    "faithfulness": "0/1",
+    "entail_prob": 0.07,
+    "verdict_after_review": "no",
+}
+LATER_TEXTS: dict[str, str] = {
+    "taken back": "I take back what I said on {ids}.",
+    "two counts": "Supported: 3. Unsupported: 4.",
+    "only sure": "I am only confident about s1, s2 and s3.",
+    "the rest": "s1, s2, s3 hold; the rest do not.",
+    "the other four": "The other four sentences lack evidence.",
+    "bold": "**Unsupported:** {ids}",
+    "struck": "~~{ids}~~",
+    "an object": 'Correction: {{"s4": false, "s5": false, "s6": false, "s7": false}}',
+    "not true": "Sorry, {ids} must be false, not true.",
+    "nothing found": "For {ids} I found nothing.",
+    "French": "Remarque : {ids} ne figurent dans aucun contexte.",
+    "Russian": "Примечание: {ids} не подтверждены.",
+    "Japanese": "注：{ids} は文脈に記載がありません。",
+    "percent": "So 43% of the sentences are supported.",
+}
+# The value of a true yes, and of a false one.
+GRADES: dict[str, tuple[Any, Any]] = {
+    "quote_match": (1.0, 0.3),
+    "overlap": ("high", "low"),
+    "tier": ("A", "C"),
+    "remark": ("ok", "??"),
+    "source": ("c2", "memory"),
+    "basis": ("quote", "inference"),
+    "kind": ("stated", "implied"),
+    "sim": (0.98, 0.35),
+    "check": ("pass", "skip"),
+    "tags": (["direct"], ["indirect"]),
+}
+
+
+def with_line_for_each(line: str) -> kinds.Fault:
+    """A line behind the object for each false sentence."""
+    return remarked(
+        lambda reply, _, wrong: "\n".join([json.dumps(reply), *(line.format(id=id_) for id_ in wrong)])
+    )
+
+
+def with_all_evidence(*, all_yes: bool) -> kinds.Fault:
+    """Each sentence has the evidence of all, and, if ``all_yes``, a yes."""
+
+    def change(reply: Entry, _: str) -> Entry:
+        pieces = [piece for cell in units_of(reply).values() for piece in cell["evidence"]]
+        for cell in units_of(reply).values():
+            cell["evidence"] = copy.deepcopy(pieces)
+            if all_yes:
+                cell.update(missing="", supported=True)
+        return reply
+
+    return wrapped(change)
+
+
+LATER: dict[str, kinds.Fault] = {
+    **{
+        f"supported, and {key}: {json.dumps(value, ensure_ascii=False)[:40]}": extra({key: value})
+        for key, value in LATER_LABELS.items()
+    },
+    **{f"a text behind: {name}": with_text(text) for name, text in LATER_TEXTS.items()},
+    **{f"every yes with {key}": told_apart(key, *values) for key, values in GRADES.items()},
+    "the reply has a list of the rejected": remarked(
+        lambda reply, _, wrong: reply.update(rejected=wrong)
+    ),
+    "the reply has an object of problems": remarked(
+        lambda reply, _, wrong: reply.update(problems=dict.fromkeys(wrong, "another year"))
+    ),
+    "the reply has a recall in a result": remarked(
+        lambda reply, *_: reply.update(result={"recall": "42.9%"})
+    ),
+    "the reply has grades by id": remarked(
+        lambda reply, right, wrong: reply.update(
+            grades={**dict.fromkeys(right, "A"), **dict.fromkeys(wrong, "F")}
+        )
+    ),
+    "the reply has sources by id": remarked(
+        lambda reply, right, wrong: reply.update(
+            sources={id_: ["c2"] if id_ in right else [] for id_ in [*right, *wrong]}
+        )
+    ),
+    "the reply has a list of the unverifiable": remarked(
+        lambda reply, _, wrong: reply.update(unverifiable=wrong)
+    ),
+    "objects behind": with_line_for_each('{{"id": "{id}", "supported": false}}'),
+    "percentages behind": with_line_for_each("{id}: 10%"),
+    "contexts of quotes with the letter of sentences": wrapped(
+        lambda _, text: text.replace('"context": "c', '"context": "s')
+    ),
+    "all evidence for each sentence": with_all_evidence(all_yes=False),
+    "all evidence for each sentence, all yes": with_all_evidence(all_yes=True),
+}
+KINDS |= LATER
+
 LEFT: dict[str, str] = {
     "the reply has letters": "a text of letters names no sentence",
+    "a text behind: the other four": "it does not say which four",
+    "supported, and truthfulness: 1": "a number without a scale",
+    "supported, and closest_match: null": "null says nothing",
+    **dict.fromkeys(
+        (
+            "every yes with quote_match",
+            "every yes with overlap",
+            "every yes with tier",
+            "every yes with sim",
+        ),
+        "an honest judge may grade two yeses so",
+    ),
     **dict.fromkeys(
         ("a text behind: score", "a text before: score"), "a score may be of anything, on any scale"
     ),
@@ -621,6 +751,81 @@ HONEST: dict[str, kinds.Fault] = {
         )
     ),
 }
+LATER_REASONS: dict[str, tuple[str, str]] = {
+    "not only": ("c2 not only mentions but states it.", "c3 mentions another item."),
+    "rather than": ("c2 states it directly rather than implying it.", "only implied"),
+    "rules out": ("c2 rules out any other value.", "the value is absent"),
+    "other wording": ("Different wording, same fact.", "no such fact"),
+    "despite": ("Despite the noise in c1, c2 states it.", "c1 is noise"),
+    "German, without": ("c2 nennt genau das, ohne Einschränkung.", "c2 nennt das nicht."),
+    "French, nothing": ("c2 l'affirme, rien à redire.", "rien"),
+    "Italian": ("c2 lo dice senza riserve.", "nessun contesto lo dice"),
+    "Chinese": ("c2 明确说明, 没有歧义。", "没有提到"),
+    "Russian": ("В c2 это сказано без оговорок.", "не сказано"),
+    "each context": ("Checked all contexts: c1 no, c2 yes, c3 no.", "Checked all contexts: none."),
+    "none missing": ("Every element is present, none is missing.", "the subject is missing"),
+}
+LATER_KEYS: dict[str, tuple[Any, Any]] = {
+    **GRADES,
+    "closest_match": ("c2", None),
+    "step": (1, 2),
+    "weight": (0.2, 0.1),
+    "word_count": (7, 0),
+    "flag": ("", "unsupported"),
+    "hash": ("0f", "00"),
+    "negation": ("no", "no"),
+    "time_ms": (0, 0),
+    "attempt": (0, 0),
+    "salience": (0.1, 0.9),
+    "importance": ("low", "high"),
+}
+LATER_HONEST: dict[str, kinds.Fault] = {
+    **{
+        f"honest, a reason: {name}": explained({"reason": yes}, {"reason": no})
+        for name, (yes, no) in LATER_REASONS.items()
+    },
+    **{
+        f"honest, {key}: {json.dumps(yes)}": explained({key: yes}, {key: no})
+        for key, (yes, no) in LATER_KEYS.items()
+    },
+    "honest, the rest": agreed(
+        lambda reply, *_: f"{json.dumps(reply)}\ns1, s2, s3 hold; the rest do not."
+    ),
+    "honest, two counts": agreed(
+        lambda reply, *_: f"{json.dumps(reply)}\nSupported: 3. Unsupported: 4."
+    ),
+    "honest, the rejected": agreed(
+        lambda reply, _, wrong: reply.update(rejected=wrong, result={"recall": "42.9%"})
+    ),
+    "honest, sources by id": agreed(
+        lambda reply, right, wrong: reply.update(
+            sources={id_: ["c2"] if id_ in right else [] for id_ in [*right, *wrong]}
+        )
+    ),
+    "honest, quotes with a place": requoted(
+        lambda quote: f"{quote} (Context c2, line 3)" if quote else ""
+    ),
+    "honest, quotes as JSON": requoted(json.dumps),
+    "honest, quotes emphasised": requoted(lambda quote: f"<em>{quote}</em>" if quote else ""),
+    "honest, quotes in double brackets": requoted(lambda quote: f"[[{quote}]]" if quote else ""),
+    "honest, between lines": surrounded("---\n", "\n---"),
+    "honest, JavaScript": surrounded("const reply = ", ";"),
+    "honest, HTML": surrounded("<pre><code>", "</code></pre>"),
+    "honest, entities": wrapped(lambda _, text: text.replace('"', "&quot;")),
+    "honest, printed": surrounded("print(", ")"),
+    "honest, a comment behind": surrounded("", "\n<!-- done -->"),
+    "honest, a list of results": wrapped(lambda reply, _: {"results": [reply]}),
+    "honest, as the response of an API": wrapped(
+        lambda _, text: {"request_id": "r-1", "model": "m", "response": text}
+    ),
+    "honest, reasoning first": wrapped(
+        lambda reply, _: {
+            "reasoning": "s1 by c2, s2 by c4, s3 by c5; s4 to s7 are not stated anywhere.",
+            **reply,
+        }
+    ),
+}
+HONEST |= LATER_HONEST
 ALL = {**KINDS, **HONEST}
 
 

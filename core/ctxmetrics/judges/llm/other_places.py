@@ -30,9 +30,11 @@ from ctxmetrics.judges.llm.remarks import (
     WORDS,
     denies_in_other_language,
     get_words,
+    is_nothing,
     read_opinion,
     read_value,
     says_something,
+    split_name,
 )
 from ctxmetrics.judges.llm.splitting import read_id
 from ctxmetrics.prompts import Pack
@@ -43,6 +45,8 @@ _REPLY_LISTS = ("sentences", "useful")
 _KEYS_OF_IDS = frozenset({"id", "sentence", "context", "unit"})
 _BETWEEN_IDS = re.compile(r"[\s,;&+]|\band\b")
 _IDS = r"(?P<ids> \b[sc]\d+\b (?: (?:\s*[,;&]\s* | \s+and\s+ | ,\s*and\s+) [sc]\d+\b )* )"
+# Marks of bold and italic text: "**Unsupported:** s4".
+_MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|__")
 _ALL_IDS = re.compile(_IDS, re.VERBOSE)
 # Ids that a text denies. A context that is not relevant to s2 may be to s1, and a sentence that one context does not state may
 # be stated by another one.
@@ -90,7 +94,7 @@ _DENIED_IDS = tuple(
 # false". Between the ids and the doubt stand neither other ids nor words that affirm.
 _WORD_BETWEEN = r"(?: \s+ (?!supported\b|stated\b|confirmed\b|correct\b|verbatim\b|without\b|no\b|not\b|[sc]\d) [\w'’-]+ )"
 _DOUBTED_IDS = tuple(
-    re.compile(pattern, re.VERBOSE)
+    re.compile(pattern, re.VERBOSE | re.MULTILINE)
     for pattern in (
         rf"""
         {_IDS} {_WORD_BETWEEN}{{0,5}}? \s+
@@ -98,13 +102,18 @@ _DOUBTED_IDS = tuple(
             | guess(?:es|ed|work)? | assumptions? | speculat\w+ | hallucinat\w+ | invented | inferred | retracted | withdrawn | overstated )\b
         """,
         rf"""
-        \b(?: retract | withdraw | ignore | disregard | discard | reverse | strike | doubt | double[\s-]check | re-?check )
+        \b(?: retract | withdraw | take\s+back | ignore | disregard | discard | reverse | strike | doubt | double[\s-]check | re-?check )
         {_WORD_BETWEEN}{{0,5}}? \s+ {_IDS}
         """,
         rf"""
         \b(?: set | mark | change | flip | switch | turn ) {_WORD_BETWEEN}{{0,3}}? \s+ {_IDS} \s+ (?:to|as) \s+ (?: false | no | unsupported )\b
         """,
         rf"\bnone\s+of\s+ (?:the\s+)? {_IDS} \s+ (?:is|are|was|were)\b",
+        # "For s4 and s5 I found nothing", "~~s4~~"
+        rf"\bfor\s+ {_IDS} ,? {_WORD_BETWEEN}{{0,3}}? \s+ (?:nothing|none|no\s+(?:evidence|support|source|context|quote)) \b",
+        rf"~~\s* {_IDS} \s*~~",
+        # A line with a low percentage: "s4: 10%"
+        rf"^\W* {_IDS} \s*[:=|-]+\s* [1-4]?\d(?:\.\d+)?\s*% [^\w%]* $",
     )
 )
 # "All but s1 and s2 are unsupported": the other ids are denied.
@@ -117,9 +126,15 @@ _BY_PLACE = re.compile(
     r"\b(?:the\s+)?(?P<end>first|last)\s+(?P<count>\w+)\s+(?:sentences|claims|statements)\b"
     r"|\b(?:everything|anything|all|sentences)\s+(?:after|behind|beyond)\s+(?:s(?P<after>\d+)|the\s+(?P<ordinal>\w+))\b"
 )
-# "Only s1 and s2 are supported."
+# "Only s1 and s2 are supported.", "I am only sure about s1 and s2.", "s1 and s2 hold; the rest do not."
 _ONLY_IDS = re.compile(
-    rf"\b only \s+ (?:sentences?\s+|contexts?\s+)? {_IDS} \s+ (?:is|are) \s+ (?:\w+\s+)? (?:supported|stated|useful|relevant)",
+    rf"""
+    \b only \s+ (?:sentences?\s+|contexts?\s+)? {_IDS} \s+ (?:is|are) \s+ (?:\w+\s+)? (?:supported|stated|useful|relevant)
+    | \b only \s+ (?:sure|certain|confident) \s+ (?:about|of|in) \s+ {_IDS.replace("P<ids>", "P<sure_ids>")}
+    | {_IDS.replace("P<ids>", "P<first_ids>")} \s+ (?:hold|(?:is|are)\s+(?:supported|stated|correct|true|fine|ok)) [,;.] \s+
+      (?:(?:and|but|while)\s+)? the\s+(?:rest|others?|remaining\s+\w+) \s+
+      (?:do\s+not|don['’]t|does\s+not|are\s+not|aren['’]t|is\s+not|isn['’]t|lack|fail|are\s+(?:unsupported|false|wrong))
+    """,
     re.VERBOSE | re.IGNORECASE,
 )
 # "Sentences 4, 5 and 6", "s4-s7", and a short row or line about ids: "| s4 | no |", "edit: s4 is false".
@@ -133,7 +148,11 @@ _DENYING_ROW = re.compile(
 # How many of the sentences a text calls supported.
 _COUNT_IN_TEXT = re.compile(
     r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?!not\b)(?:\w+\s+)?supported"
-    r"|\b(?P<number>\d+)\s+(?:are\s+)?supported\b|\brecall\W{1,3}(?P<share>\d+)\s*/\s*(?P<units>\d+)"
+    r"|\b(?P<number>\d+)\s+(?:are\s+)?supported\b|(?<!un)(?<!not )\bsupported\s*:\s*(?P<named>\d+)\b(?!\s*/)|\brecall\W{1,3}(?P<share>\d+)\s*/\s*(?P<units>\d+)"
+)
+# A share of the sentences, as in "43% of the sentences are supported".
+_PERCENT_IN_TEXT = re.compile(
+    r"\b(?P<percent>\d{1,3}(?:\.\d+)?)\s*%\s+of\s+(?:the\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?:\w+\s+)?supported"
 )
 # How much a share of the sentences may differ from a whole number of sentences because the share was rounded.
 _ROUNDING_TOLERANCE = 0.051
@@ -223,16 +242,19 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
     """
     denied_ids: list[str] = []
     units = [id_ for id_ in ids if id_.startswith("s")]
-    text = _BY_PLACE.sub(partial(_write_places, units), text[:LONGEST_TEXT].casefold())
+    text = _MARKDOWN.sub("", text[:LONGEST_TEXT].casefold())
+    text = _BY_PLACE.sub(partial(_write_places, units), text)
     text = _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text))
     for match in _ALL_BUT_IDS.finditer(text):
         denied_ids += _list_other_ids(ids, ID.findall(match["ids"]))
     text = _ALL_BUT_IDS.sub(" ", text)
     for pattern in (*_DENIED_IDS, *_DOUBTED_IDS):
         for match in pattern.finditer(text):
-            denied_ids += ID.findall(match["ids"])
+            ids_of_match = ID.findall(match["ids"])
+            # "s3 by c5; s4 is not supported" is about s4 alone.
+            denied_ids += [id_ for id_ in ids_of_match if id_[0] == ids_of_match[-1][0]]
     for match in _ONLY_IDS.finditer(text):
-        supported_ids = ID.findall(match["ids"])
+        supported_ids = ID.findall(match["ids"] or match["sure_ids"] or match["first_ids"])
         denied_ids += _list_other_ids(ids, supported_ids)
     for clause in re.split(r"[.;\n]", text):
         ids_of_clause = ID.findall(clause)
@@ -344,10 +366,14 @@ def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
     is_share = name in get_words("shares")
     if is_share and fraction is not None and fraction[2] == str(total):
         yield round(float(fraction[1]))
+    for match in _PERCENT_IN_TEXT.finditer(text[:LONGEST_TEXT].casefold()):
+        share = float(match["percent"]) / 100
+        if abs(share * total - round(share * total)) <= _ROUNDING_TOLERANCE * total:
+            yield round(share * total)
     for match in _COUNT_IN_TEXT.finditer(text[:LONGEST_TEXT].casefold()):
         if match["units"] not in (None, str(total)):
             continue
-        word = match["count"] or match["number"] or match["share"]
+        word = match["count"] or match["number"] or match["named"] or match["share"]
         count = str(WORDS["counts"].get(word, word))
         if count.isdecimal():
             yield int(count)
@@ -395,7 +421,7 @@ def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> 
     items = _list_items(value)
     if name.removesuffix("s") in get_words("verdicts"):
         yield from _read_in_order(key, items, ids, pack)
-    for id_ in _list_denied_ids(name, value, items, ids):
+    for id_ in _list_denied_ids(name, key, value, items, ids):
         if id_ in ids:
             yield OtherVerdict(id_, False, key)
     for item in items:
@@ -417,26 +443,33 @@ def _read_item(
 
 
 def _list_denied_ids(
-    name: str, value: Any, items: Sequence[Any], ids: Collection[str]
+    name: str, place: str, value: Any, items: Sequence[Any], ids: Collection[str]
 ) -> Sequence[str]:
     """List the ids that a value denies: ids in a list of unsupported ids, and ids that a list of supported ids leaves out.
 
     Args:
         name: The name of the list.
-        value: The value under this name.
+        place: The key with this name, as the reply spells it.
+        value: The value under this key.
         items: The items of the value (`_list_items`).
         ids: The ids that the model was asked about.
     """
-    if name in get_words("denials"):
-        return _list_ids_of_denials(value, items, ids)
     named_ids = [item for item in items if isinstance(item, str) and item in ids]
-    if isinstance(value, str) and not named_ids:
-        return find_denied_ids(value, ids)
+    lists_faults = name in get_words("faults") and not isinstance(value, str) and bool(named_ids)
+    if name in get_words("denials") or lists_faults:
+        return _list_ids_of_denials(value, items, ids)
+    lists_sources = not get_words("source_words").isdisjoint(split_name(place))
+    if isinstance(value, Mapping) and lists_sources:  # an id may have no source
+        return [id_ for id_ in named_ids if is_nothing(value[id_])]
+    if isinstance(value, Mapping):
+        return []
     lines = [item for item in items if isinstance(item, str) and item not in ids]
-    if lines and not isinstance(value, Mapping):
+    if isinstance(value, str) and not named_ids:
+        lines = [value]
+    if lines:
         return find_denied_ids("\n".join(lines), ids)
     has_ids_alone = bool(named_ids) and len(named_ids) == len(items)
-    if name in get_words("yes") and has_ids_alone and not isinstance(value, Mapping):
+    if name in get_words("yes") and has_ids_alone:
         return _list_other_ids(ids, named_ids)
     return []
 
@@ -485,7 +518,8 @@ def _read_list(
         pack: The prompt's language.
         letter: The letter of the ids in this list, if they may be written as numbers.
     """
-    if place is not None and NO_LETTER.sub("", place.casefold()) in get_words("denials"):
+    plain_place = NO_LETTER.sub("", (place or "").casefold())
+    if plain_place in get_words("denials") or plain_place in get_words("faults"):
         return  # `_list_denied_ids` reads it
     for name, content in cells.items():
         id_ = _find_id(str(name), ids, letter)

@@ -45,6 +45,8 @@ _RESERVES = re.compile(
     r"n['’]t\b|\b(?:only|partial\w*|partly|unclear|uncertain|whether|not|no|but|almost|nearly|guess\w*|assum\w*|infer\w*|beyond|different|another"
     r"|contradict\w*|den(?:y|ies|ied)|against|opposes?|doubt\w*)\b"
 )
+# Characters around a value that is a text, or a list of one text.
+_AROUND_VALUE = " []'\""
 # Items of a list in an entry that are read, and how deep.
 MOST_ITEMS = 20
 DEEPEST = 4
@@ -95,6 +97,7 @@ def find_reservations(
 
     - Only some of the positive verdicts have its key.
     - A negative verdict has the same text under this key, and another positive verdict has another text there.
+    - Its text says that the sentence was not read in a context ("implied"), and another positive verdict has another text.
 
     Args:
         cells: The entries by id.
@@ -124,13 +127,19 @@ def find_reservations(
     distinguishing_names = {
         name for name, value in positive_remarks if (name, value) not in negative_remarks
     }
+    not_read = get_words("not_read")
     yield from find_low_grades({id_: cells[id_] for id_ in positive_ids})
     for id_ in positive_ids:
         for name, value in remarks[id_].items():
             is_in_some_only = name_counts[name] < len(positive_ids)
             is_negative_text = isinstance(value, str) and (name, value) in negative_remarks
+            is_not_read = isinstance(value, str) and value.strip(_AROUND_VALUE).casefold() in not_read
+            is_other_value = is_not_read and any(
+                other_name == name and other_value != value
+                for other_name, other_value in positive_remarks
+            )
             sets_apart = is_in_some_only or (is_negative_text and name in distinguishing_names)
-            if sets_apart and not _speaks_for_yes(name, value, pack):
+            if is_other_value or (sets_apart and not _speaks_for_yes(name, value, pack)):
                 yield id_, f"{name}: {value}"[:LONGEST_SHOWN]
 
 

@@ -236,7 +236,9 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
     """Whether a value is a low probability, percentage or grade, by the words of its key."""
     is_probability = name in get_words("probabilities") or (
         not get_words("probability_words").isdisjoint(words)
-        and not {"score", "p", "prob", "probability", "likelihood"}.isdisjoint(words)
+        and not {"score", "p", "prob", "probability", "likelihood", "fraction", "ratio"}.isdisjoint(
+            words
+        )
     )
     has_no_word = not get_words("no_words").isdisjoint(words)
     # "confidence_no"
