@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
-from ctxmetrics.samples.unanswerable import is_unwritten
+from ctxmetrics.samples.unanswerable import is_refusal, is_unwritten
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # A separator is noted if at least this share of the samples with texts has one text that holds it.
@@ -414,7 +414,7 @@ class TextSigns:
         """Add the reference of a sample."""
         self.references += 1
         word = reference.casefold()
-        if is_unwritten(reference) and not any(word in text.casefold() for text in texts):
+        if _is_still_to_be_written(reference, texts):
             self.placeholders += 1
         elif word in _LABELS or _is_grade(word, texts):
             self.labels[word] += 1
@@ -497,6 +497,14 @@ _SMALL_NUMBERS = frozenset(map(str, range(11)))
 _ADDRESS_SIGN_PATTERN = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
 # The page behind the name of a file: guide.pdf, p. 3.
 _PAGE_PATTERN = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
+
+
+def _is_still_to_be_written(reference: str, texts: Sequence[str]) -> bool:
+    """Whether a reference is a placeholder such as TODO, no refusal such as N/A, and no word of a context."""
+    if not is_unwritten(reference) or is_refusal(reference):
+        return False
+    word = reference.casefold()
+    return not any(word in text.casefold() for text in texts)
 
 
 def _is_grade(word: str, texts: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from ctxmetrics import (
     read_samples,
     score_table,
 )
-from ctxmetrics.samples.unanswerable import has_mark, phrase_kind
+from ctxmetrics.samples.unanswerable import has_mark, is_unwritten, phrase_kind
 from support import answer_from
 from support.cases import each_case
 from support.command import run_command
@@ -204,3 +204,25 @@ def test_a_judge_that_reads_needs_no_advice_about_a_yes() -> None:
     judge = ScriptedJudge(answer_from({"Yes.": (True, "It is open.", "It is open")}), name="labels")
     results = evaluate([row], [ContextRecall()], judge=judge, progress=False)
     assert (results[0]["context_recall"].value, results.summary().notes) == (1.0, ())
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("TODO", True),
+        ("tbd later", True),
+        ("t o d o", True),
+        ("Answer 1", True),
+        ("à compléter", True),
+        ("A COMPLETER!", True),
+        ("Todavía por redactar", True),
+        ("待定", True),
+        ("答案待补", True),
+        ("120", False),
+        ("Still water.", False),
+        ("Test the pump before you use it.", False),
+        ("答案在第三页。", False),
+    ],
+)
+def test_answer_that_is_still_to_be_written(reference: str, expected: bool) -> None:
+    assert is_unwritten(reference) is expected

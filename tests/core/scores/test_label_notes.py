@@ -427,3 +427,9 @@ def test_numbers_that_a_sheet_cut_are_named() -> None:
 def test_what_is_no_part_of_an_answer_is_named(reference: str, start: str) -> None:
     assert notes_of_texts([ANSWER], reference)[0].startswith(start)
     assert notes_of_texts([ANSWER], f"{ANSWER} (three of them)") == ()
+
+
+def test_word_of_a_context_is_an_answer_and_no_placeholder() -> None:
+    assert notes_of_texts(["The button starts a test."], "Test") == ()
+    assert notes_of_texts([ANSWER], "Test")[0].startswith("1 reference is still to be written")
+    assert notes_of_texts([ANSWER], "N/A") == ()
