@@ -432,4 +432,4 @@ def test_what_is_no_part_of_an_answer_is_named(reference: str, start: str) -> No
 def test_word_of_a_context_is_an_answer_and_no_placeholder() -> None:
     assert notes_of_texts(["The button starts a test."], "Test") == ()
     assert notes_of_texts([ANSWER], "Test")[0].startswith("1 reference is still to be written")
-    assert notes_of_texts([ANSWER], "N/A") == ()
+    assert "still to be written" not in " ".join(notes_of_texts([ANSWER], "N/A"))
