@@ -291,10 +291,7 @@ def _holds(sentence: str, context: str) -> bool:
     needle = _normalise_and_remember(sentence).rstrip(".!?。！？ ")
     if not FUZZY_MIN_CHARACTERS <= len(needle) <= len(context) * 2:
         return False
-    if context.isascii():
-        haystack = _normalise_and_remember(context)
-    else:
-        haystack, _ = _normalised_context(context)
+    haystack = _normalise_and_remember(context)
     if needle not in haystack:
         return False
     for match in re.finditer(re.escape(needle), haystack):

@@ -415,8 +415,8 @@ def _list_phrases(text: str) -> frozenset[tuple[str, ...]]:
             words[-1] += word.folded
         else:
             words.append(word.folded)
-    starts = range(len(words) - _PHRASE_WORDS + 1)
-    return frozenset(tuple(words[start : start + _PHRASE_WORDS]) for start in starts)
+    words_from_each_place = [words[place:] for place in range(_PHRASE_WORDS)]
+    return frozenset(zip(*words_from_each_place, strict=False))
 
 
 def _is_heading(span: Evidence, context: str) -> bool:

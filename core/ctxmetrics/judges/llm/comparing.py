@@ -137,12 +137,20 @@ def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: Req
         sentences: The sentences that hold the quotes of the unit.
         request_part: The units and contexts that the request showed.
     """
-    if len(request_part.units) == 1:
+    units = request_part.units
+    if len(units) == 1:
         return False
-    nearness = _measure_nearness(
-        " ".join(sentences), id_, request_part.units, request_part.request.language
-    )
-    return any(own == 0 and other >= _MIN_SHARE_OF_OTHER_UNIT for own, other in nearness)
+    language = request_part.request.language
+    words = read_distinctive_words(" ".join(sentences), language)
+    unit_words = read_distinctive_words(units[id_], language)
+    words_of_unit_here = words & unit_words
+    for other_id, other_text in units.items():
+        other_words = read_distinctive_words(other_text, language)
+        if other_id == id_ or not words_of_unit_here <= other_words:
+            continue  # the usual case: the evidence has a word that only its own unit has
+        if _measure_share(other_words - unit_words, words) >= _MIN_SHARE_OF_OTHER_UNIT:
+            return True
+    return False
 
 
 def _measure_nearness(
