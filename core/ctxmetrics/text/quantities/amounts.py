@@ -468,7 +468,7 @@ _SLASHED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)/(\d{1,9})(?![/\d]|\.\d)")
 # Of 3:1, 1:25,000 and 1.5:1.
 _TERM = r"(?:\d{1,3}(?:,\d{3}){1,3}(?!\d)|\d{1,9}(?:\.\d{1,9})?)"
 _RATIO = re.compile(rf"{_TERM}(?:[ ]?:[ ]?{_TERM}){{1,7}}(?![\d:])")
-_LETTERED = re.compile(r"(\d{1,15})-?([A-Z]{1,3}|[a-z]{1,2})(?![^\W_\u2e80-\U0010ffff])")
+_LETTERED = re.compile(r"(\d{1,15})-?([A-Z]{1,3}|[a-z]{1,2})(?!(?=[\0-\u2e7f])[^\W_])")
 _ORDINALS = frozenset(("st", "nd", "rd", "th", "s", "er", "e", "o", "a"))
 
 

@@ -151,14 +151,15 @@ def is_month(word: str) -> bool:
     return name in MONTHS and (word[:1].isupper() or name not in _CAPITALISED_MONTHS)
 
 
-# One word of the name of a unit, a currency or a scale.
+# One word of the name of a unit, a currency or a scale. Characters from U+2E80 on are those of Chinese, Japanese and Korean; the
+# pattern names those before them, since a large range takes milliseconds to compile.
 _NAME_WORD = re.compile(
     r"""
     °[ ]?[CFcf](?![^\W_])                               # °C, ° F
     |[A-Z]{0,3}[$€£¥₽₹₩₴₺¢]                             # US$, €
-    |[\u2e80-\U0010ffff]{1,8}                           # 公里
+    |[^\0-\u2e7f]{1,8}                                  # 公里
     |[\u0904-\u0939\u0958-\u0961][\u0900-\u0963]{0,24}  # Devanagari, with its marks
-    |[^\W\d_\u2e80-\U0010ffff][^\W_\u2e80-\U0010ffff]{0,24}[²³]?(?:/[^\W\d_\u2e80-\U0010ffff]{1,9})?  # metres, m², km/h
+    |[^\W\d_](?:(?=[\0-\u2e7f])[^\W_]){0,24}[²³]?(?:/(?:(?=[\0-\u2e7f])[^\W\d_]){1,9})?  # metres, m², km/h
     |[%٪‰°℃℉]                                           # 5 %
     """,
     re.VERBOSE,

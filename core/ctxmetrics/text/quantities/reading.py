@@ -121,8 +121,10 @@ _CHARACTERS_BEFORE_SIGN = _OPENING_CHARACTERS | frozenset("为為是约約达達
 _CHARACTERS_BEFORE_PLAIN_NUMBER = frozenset(" \n\t(\"'[#*|>=:,;")
 # A chunk that begins with one of these characters may continue a quantity.
 _CONTINUING_CHARACTERS = frozenset("0123456789-:/%‰٪°℃℉~^×x¼½¾$€£¥₽₹₩₴₺¢")
-# A word with digits, to its end.
-_CODE_END = re.compile(r"[^\W\u2e80-\U0010ffff]*(?:[-.][^\W\u2e80-\U0010ffff]+)*")
+# A letter or digit of a script with spaces.
+_SPACED_LETTER = r"(?:(?=[\0-\u2e7f])\w)"
+# A word with digits, to its end: B12-a.
+_CODE_END = re.compile(rf"{_SPACED_LETTER}*(?:[-.]{_SPACED_LETTER}+)*")
 
 
 def read_quantities(text: str, *, number_words: bool = False) -> list[Quantity]:
