@@ -388,7 +388,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         searches: Any = None,
         labels: Any = None,
         metadata: Any = None,
-        **unknown_fields: Any,
+        **others: Any,
     ) -> ContextResult:
         """Score one sample, given by its fields. Integrations read in this signature which fields they may pass.
 
@@ -398,8 +398,8 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             SampleError: A field has the wrong type.
         """
         sample_fields = dict(locals())  # the parameters by their names
-        del sample_fields["self"], sample_fields["unknown_fields"]
-        sample = adapting.SampleWrapper.build_sample({**sample_fields, **unknown_fields})
+        del sample_fields["self"], sample_fields["others"]
+        sample = adapting.SampleWrapper.build_sample({**sample_fields, **others})
         return ContextResult(await self._score(sample))
 
     async def abatch_score(
