@@ -12,11 +12,15 @@ from pydantic import BaseModel
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.models.runtime.failures import classify
 from support import FakeOpenAIServer, Fault
+from support.later import later, skip_without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-httpx = pytest.importorskip("httpx")
+skip_without("httpx")
+
+httpx = later("httpx")
+
 SAMPLES = [
     Sample(reference=f"Tower {n} is in Paris.", retrieved_contexts=["The tower is in Paris."])
     for n in range(3)

@@ -10,16 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support import missing
-
-if names := missing("langchain_core", "pydantic_ai", "ragas", "deepeval", "mlflow"):
-    pytest.skip(f"not installed: {names}", allow_module_level=True)
-
-
-from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage
-from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, ImageUrl
-
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
@@ -30,47 +20,52 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import SampleError
+from support.later import later, skip_without
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+skip_without("langchain_core", "pydantic_ai", "ragas", "deepeval", "mlflow")
+
+documents = later("langchain_core.documents")
+lc_messages = later("langchain_core.messages")
+ai_messages = later("pydantic_ai.messages")
 
 REFERENCE = "The tower is in Paris."
 PIXEL = base64.b64encode(b"\x89PNG not a real one").decode()
 DATA_URI = f"data:image/png;base64,{PIXEL}"
 TEXT = {"type": "text", "text": REFERENCE}
-MESSAGES = {
-    "image_url block": HumanMessage(
-        content=[TEXT, {"type": "image_url", "image_url": {"url": DATA_URI}}]
-    ),
-    "standard image block": HumanMessage(
-        content=[TEXT, {"type": "image", "base64": PIXEL, "mime_type": "image/png"}]
-    ),
-    "image by url": AIMessage(content=[TEXT, {"type": "image", "url": "https://example.org/a.png"}]),
-    "audio": HumanMessage(content=[TEXT, {"type": "audio", "base64": PIXEL, "mime_type": "audio/wav"}]),
-    "file": HumanMessage(
-        content=[TEXT, {"type": "file", "base64": PIXEL, "mime_type": "application/pdf"}]
-    ),
-    "anthropic's own block": HumanMessage(
-        content=[
-            TEXT,
-            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
-        ]
-    ),
+BLOCKS = {
+    "image_url block": [TEXT, {"type": "image_url", "image_url": {"url": DATA_URI}}],
+    "standard image block": [TEXT, {"type": "image", "base64": PIXEL, "mime_type": "image/png"}],
+    "image by url": [TEXT, {"type": "image", "url": "https://example.org/a.png"}],
+    "audio": [TEXT, {"type": "audio", "base64": PIXEL, "mime_type": "audio/wav"}],
+    "file": [TEXT, {"type": "file", "base64": PIXEL, "mime_type": "application/pdf"}],
+    "anthropic's own block": [
+        TEXT,
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
+    ],
 }
-BLOCKS = {name: message.content for name, message in MESSAGES.items()}
+"""What messages of LangChain hold."""
 PARTS = {
-    "ImageUrl": ImageUrl(url="https://example.org/picture"),
-    "AudioUrl": AudioUrl(url="https://example.org/a.mp3"),
-    "DocumentUrl": DocumentUrl(url="https://example.org/a.pdf"),
-    "BinaryContent": BinaryContent(data=b"\x89PNG", media_type="image/png"),
+    "ImageUrl": {"url": "https://example.org/picture"},
+    "AudioUrl": {"url": "https://example.org/a.mp3"},
+    "DocumentUrl": {"url": "https://example.org/a.pdf"},
+    "BinaryContent": {"data": b"\x89PNG", "media_type": "image/png"},
 }
+"""Classes of pydantic-ai, with what each is made of."""
 TEXTS = {"data URI": DATA_URI, "path": "images/tesla.jpg", "URL": "https://example.org/a.PNG?size=2"}
 
 
 # ---- LangChain ----
 
 
-@pytest.mark.parametrize("name", [*MESSAGES, *TEXTS])
+def make_message(name: str) -> Any:
+    kind = lc_messages.AIMessage if name == "image by url" else lc_messages.HumanMessage
+    return kind(content=BLOCKS[name])
+
+
+@pytest.mark.parametrize("name", [*BLOCKS, *TEXTS])
 @pytest.mark.parametrize("field", ["retrieved_contexts", "reference", "user_input"])
 def test_langsmith_evaluate(name: str, field: str) -> None:
     from langsmith import Client, evaluate
@@ -80,13 +75,13 @@ def test_langsmith_evaluate(name: str, field: str) -> None:
 
     if field != "retrieved_contexts" and name in ("path", "URL"):
         pytest.skip("a name of a file may be an answer")
-    picture = MESSAGES.get(name) or TEXTS[name]
+    picture = make_message(name) if name in BLOCKS else TEXTS[name]
     block = BLOCKS.get(name, picture)  # LangSmith keeps an example's messages as what they hold
     question = block if field == "user_input" else "Where?"
     answer = block if field == "reference" else REFERENCE
-    documents = [Document(REFERENCE), picture] if field == "retrieved_contexts" else [REFERENCE]
+    found = [documents.Document(REFERENCE), picture] if field == "retrieved_contexts" else [REFERENCE]
     rows: Any = evaluate(
-        lambda _: {"documents": documents},
+        lambda _: {"documents": found},
         [Example(id=uuid.uuid4(), inputs={"question": question}, outputs={"answer": answer})],
         [ContextRecallEvaluator()],
         upload_results=False,
@@ -98,12 +93,12 @@ def test_langsmith_evaluate(name: str, field: str) -> None:
     assert field in result.comment
 
 
-@pytest.mark.parametrize("name", MESSAGES)
+@pytest.mark.parametrize("name", BLOCKS)
 def test_lcel(name: str) -> None:
     from ctxmetrics_langchain import ContextRecallEvaluator
 
     runnable = ContextRecallEvaluator().as_runnable()
-    found = runnable.invoke({"documents": [MESSAGES[name]], "reference": REFERENCE})
+    found = runnable.invoke({"documents": [make_message(name)], "reference": REFERENCE})
     assert found["score"] is None
     assert found["comment"].startswith(
         "not_text: Sample: field 'retrieved_contexts', item 1 holds a picture"
@@ -119,10 +114,10 @@ def test_a_message_and_a_document_with_text_only_are_scored() -> None:
         "text": REFERENCE,
         "image_path": "a.png",
     }  # what a parser read in a picture
-    kept = Document(REFERENCE, metadata={"type": "image", "image_base64": DATA_URI})
+    kept = documents.Document(REFERENCE, metadata={"type": "image", "image_base64": DATA_URI})
     for document in (
-        HumanMessage(REFERENCE),
-        HumanMessage([TEXT]),
+        lc_messages.HumanMessage(REFERENCE),
+        lc_messages.HumanMessage([TEXT]),
         caption,
         kept,
         "See a.png. " + REFERENCE,
@@ -140,15 +135,15 @@ def test_pydantic_evals(name: str, field: str) -> None:
 
     from ctxmetrics_pydantic_evals import ContextRecallEvaluator
 
-    part = PARTS[name]
+    part = getattr(ai_messages, name)(**PARTS[name])
     asked: Any = {"question": ["What is this?", part]} if field == "user_input" else "Where?"
     expected: Any = [REFERENCE, part] if field == "reference" else REFERENCE
-    documents = [REFERENCE, part] if field == "retrieved_contexts" else [REFERENCE]
+    found = [REFERENCE, part] if field == "retrieved_contexts" else [REFERENCE]
     cases: list[Case[Any, Any, Any]] = [
         Case(name="one", inputs=asked, expected_output={"answer": expected})
     ]
     dataset = Dataset(name="pictures", cases=cases, evaluators=[ContextRecallEvaluator()])
-    (case,) = dataset.evaluate_sync(lambda _: {"documents": documents}, progress=False).cases
+    (case,) = dataset.evaluate_sync(lambda _: {"documents": found}, progress=False).cases
     assert not case.scores
     (failure,) = case.evaluator_failures
     assert "not_text: " in failure.error_message
@@ -269,8 +264,13 @@ def test_picture_file_name_is_an_id_where_sources_count(metric: Metric) -> None:
     assert (score.value, score.reason_code, score.metadata["sources"]) == (1.0, None, 2)
 
 
-@pytest.mark.parametrize("picture", [*PARTS.values(), MESSAGES["file"], b"\x89PNG"])
-def test_a_sample_takes_no_picture_object(picture: Any) -> None:
+@pytest.mark.parametrize("name", [*PARTS, "file", "bytes"])
+def test_a_sample_takes_no_picture_object(name: str) -> None:
+    picture: Any = b"\x89PNG"
+    if name in PARTS:
+        picture = getattr(ai_messages, name)(**PARTS[name])
+    elif name in BLOCKS:
+        picture = make_message(name)
     with pytest.raises(SampleError, match="item 1 holds a picture"):
         Sample(retrieved_contexts=[picture])
 

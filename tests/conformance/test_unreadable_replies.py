@@ -9,14 +9,17 @@ import math
 
 import pytest
 
-openai = pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.models.base import Reply
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.runtime import run
 from support import FakeOpenAIServer, answer_from
 from support._http import HttpResponse
+from support.later import later, skip_without
+
+skip_without("openai")
+
+openai = later("openai")
 
 COUNT, UNREADABLE = 60, 16
 SAMPLES = [

@@ -16,13 +16,12 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, Sample, ScriptedJudge, evaluate
-from support import missing
-
-if names := missing("cryptography"):
-    pytest.skip(f"not installed: {names}", allow_module_level=True)
-
 from support.departures import GUARD, Recorder
+from support.later import skip_without
 from support.wire import WireServer
+
+skip_without("cryptography")
+
 
 ROOT = Path(__file__).parents[2]
 RUNS = Path(__file__).with_name("runs")

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
-
-from deepeval import evaluate
-from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
-from deepeval.test_case import LLMTestCase
+from support.later import later, skip_without
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+skip_without("deepeval")
+
+configs = later("deepeval.evaluate.configs")
+deepeval = later("deepeval")
+
 
 MODES = {"sync": False, "async": True}
 
@@ -23,13 +25,15 @@ def run(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
     """Run `deepeval.evaluate`, sync and async; results in the order of the test cases."""
 
     def run(test_cases: Any, metrics: Any, *, max_concurrent: int = 20, **errors: bool) -> list[Any]:
-        found = evaluate(
+        found = deepeval.evaluate(
             test_cases,
             metrics,
-            async_config=AsyncConfig(run_async=MODES[request.param], max_concurrent=max_concurrent),
-            cache_config=CacheConfig(write_cache=False),
-            display_config=DisplayConfig(show_indicator=False, print_results=False),
-            error_config=ErrorConfig(**errors),
+            async_config=configs.AsyncConfig(
+                run_async=MODES[request.param], max_concurrent=max_concurrent
+            ),
+            cache_config=configs.CacheConfig(write_cache=False),
+            display_config=configs.DisplayConfig(show_indicator=False, print_results=False),
+            error_config=configs.ErrorConfig(**errors),
         )
         return sorted(found.test_results, key=lambda result: result.index)
 
@@ -38,11 +42,11 @@ def run(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
 
 
 @pytest.fixture
-def make_case() -> Callable[..., LLMTestCase]:
+def make_case() -> Callable[..., deepeval.test_case.LLMTestCase]:
     """Two of the three reference ids are among the four that were retrieved; one of two sentences is
     supported."""
 
-    def make_case(**changes: Any) -> LLMTestCase:
+    def make_case(**changes: Any) -> deepeval.test_case.LLMTestCase:
         fields: dict[str, Any] = {
             "input": "When was the Eiffel Tower built, and where?",
             "actual_output": "It stands in Paris.",
@@ -57,6 +61,6 @@ def make_case() -> Callable[..., LLMTestCase]:
                 "reference_context_ids": ["a", "2", "b"],
             },
         }
-        return LLMTestCase(**{**fields, **changes})
+        return deepeval.test_case.LLMTestCase(**{**fields, **changes})
 
     return make_case

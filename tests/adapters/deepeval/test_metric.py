@@ -14,19 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from deepeval.errors import MissingTestCaseParamsError
-from deepeval.metrics.utils import check_llm_test_case_params, copy_metrics
-from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import (
-    ConversationalTestCase,
-    LLMTestCase,
-    RetrievedContextData,
-    SingleTurnParams,
-    Turn,
-)
-from deepeval.test_run.cache import Cache
 
-import ctxmetrics_deepeval
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
@@ -40,49 +28,35 @@ from ctxmetrics.errors import CannotDecomposeError, MissingFieldError, Parameter
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.metrics.catalog import ALL_METRICS
 from ctxmetrics.verdicts import Verdict
-from ctxmetrics_deepeval import (
-    ContextPrecisionMetric,
-    ContextRecallMetric,
-    ContextUtilizationMetric,
-    ConversationalContextRecallMetric,
-    DeepEvalModel,
-    IDBasedContextPrecisionMetric,
-    IDBasedContextRecallMetric,
-    MissingParamsError,
-    NonLLMContextPrecisionMetric,
-    NonLLMContextRecallMetric,
-)
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ctxmetrics.judges.base import JudgeRequest
 
-ALL = [
-    ContextRecallMetric,
-    ContextPrecisionMetric,
-    ContextUtilizationMetric,
-    NonLLMContextRecallMetric,
-    NonLLMContextPrecisionMetric,
-    IDBasedContextRecallMetric,
-    IDBasedContextPrecisionMetric,
+deepeval = later("deepeval")
+llms = later("support.deepeval_llms")
+metrics_utils = later("deepeval.metrics.utils")
+ours = later("ctxmetrics_deepeval")
+test_run_cache = later("deepeval.test_run.cache")
+
+
+NAMES = [
+    "ContextRecallMetric",
+    "ContextPrecisionMetric",
+    "ContextUtilizationMetric",
+    "NonLLMContextRecallMetric",
+    "NonLLMContextPrecisionMetric",
+    "IDBasedContextRecallMetric",
+    "IDBasedContextPrecisionMetric",
 ]
 
 
-class FakeLLM(DeepEvalBaseLLM):
-    """Never asked here."""
-
-    def load_model(self) -> Any:
-        return None
-
-    def get_model_name(self) -> str:
-        return "fake"
-
-    def generate(self, prompt: str) -> Any:
-        raise AssertionError
-
-    async def a_generate(self, prompt: str) -> Any:
-        raise AssertionError
+@pytest.fixture
+def metric(request: pytest.FixtureRequest) -> type:
+    """The class with the name that the test's parameter is."""
+    return getattr(ours, request.param)
 
 
 class SlowJudge:
@@ -110,17 +84,20 @@ class SlowJudge:
 
 def test_every_metric_has_its_class() -> None:
     for metric in ALL_METRICS.values():
-        kind = getattr(ctxmetrics_deepeval, f"{metric.__name__}Metric")
+        kind = getattr(ours, f"{metric.__name__}Metric")
         assert kind.core_class is metric
-        assert kind.__name__ in ctxmetrics_deepeval.__all__
-        assert kind.__name__ in dir(ctxmetrics_deepeval)
+        assert kind.__name__ in ours.__all__
+        assert kind.__name__ in dir(ours)
         assert f"ctxmetrics.{metric.__name__}" in (kind.__doc__ or "")
         assert pickle.loads(pickle.dumps(kind())) == kind()  # noqa: S301 - our own
 
 
-def test_the_seven_metrics_on_one_test_case(make_case: Callable[..., LLMTestCase]) -> None:
+def test_the_seven_metrics_on_one_test_case(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     case = make_case()
-    values = {metric.core_class.base_name: metric().measure(case) for metric in ALL}
+    metrics = [getattr(ours, name)() for name in NAMES]
+    values = {metric.core.base_name: metric.measure(case) for metric in metrics}
     assert values == {
         "context_recall": 0.5,  # Paris is supported, 1889 is not
         "context_precision": 1.0,  # the useful context stands first
@@ -132,159 +109,191 @@ def test_the_seven_metrics_on_one_test_case(make_case: Callable[..., LLMTestCase
     }
 
 
-def test_ids_and_reference_contexts_from_metadata(make_case: Callable[..., LLMTestCase]) -> None:
+def test_ids_and_reference_contexts_from_metadata(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     case = make_case(
         context=None, metadata={"reference_contexts": ["The Eiffel Tower stands in Paris, France."]}
     )
-    assert NonLLMContextRecallMetric().measure(case) == 1.0
+    assert ours.NonLLMContextRecallMetric().measure(case) == 1.0
 
 
-def test_context_and_metadata_that_differ_are_refused(make_case: Callable[..., LLMTestCase]) -> None:
+def test_context_and_metadata_that_differ_are_refused(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     case = make_case(context=["one"], metadata={"reference_contexts": ["another"]})
     with pytest.raises(SampleError, match=r"both 'reference_contexts' and 'context'"):
-        NonLLMContextRecallMetric().measure(case)
+        ours.NonLLMContextRecallMetric().measure(case)
 
 
 def test_context_data_source_is_the_id_and_text_is_judged(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
     """DeepEval's own recall judges the repr, its precision groups by source."""
     items = [
-        RetrievedContextData(context="Bananas are yellow.", source="x"),
-        RetrievedContextData(context="The Eiffel Tower stands in Paris, France.", source="a"),
-        RetrievedContextData(context="Apples are red.", source="x"),
+        deepeval.test_case.RetrievedContextData(context="Bananas are yellow.", source="x"),
+        deepeval.test_case.RetrievedContextData(
+            context="The Eiffel Tower stands in Paris, France.", source="a"
+        ),
+        deepeval.test_case.RetrievedContextData(context="Apples are red.", source="x"),
     ]
     case = make_case(retrieval_context=items, metadata={"reference_context_ids": ["a", "b"]})
-    assert IDBasedContextRecallMetric().measure(case) == 0.5
-    assert IDBasedContextPrecisionMetric().measure(case) == 0.5  # x, a
-    precision = ContextPrecisionMetric()
+    assert ours.IDBasedContextRecallMetric().measure(case) == 0.5
+    assert ours.IDBasedContextPrecisionMetric().measure(case) == 0.5  # x, a
+    precision = ours.ContextPrecisionMetric()
     assert precision.measure(case) == 0.5  # three contexts, the second is useful
     assert [verdict.text for verdict in precision.result.verdicts] == [item.context for item in items]
 
 
-def test_ids_in_metadata_win_over_sources(make_case: Callable[..., LLMTestCase]) -> None:
-    items = [RetrievedContextData(context="text", source="chunk-7")]
+def test_ids_in_metadata_win_over_sources(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    items = [deepeval.test_case.RetrievedContextData(context="text", source="chunk-7")]
     case = make_case(
         retrieval_context=items,
         metadata={"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]},
     )
-    assert IDBasedContextRecallMetric().measure(case) == 1.0
+    assert ours.IDBasedContextRecallMetric().measure(case) == 1.0
 
 
-def test_ids_in_metadata_and_sources_for_a_judged_metric(make_case: Callable[..., LLMTestCase]) -> None:
-    items = [RetrievedContextData(context="The Eiffel Tower stands in Paris, France.", source="x")]
+def test_ids_in_metadata_and_sources_for_a_judged_metric(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    items = [
+        deepeval.test_case.RetrievedContextData(
+            context="The Eiffel Tower stands in Paris, France.", source="x"
+        )
+    ]
     case = make_case(retrieval_context=items)
-    assert [ContextRecallMetric().measure(case), NonLLMContextRecallMetric().measure(case)] == [
+    assert [
+        ours.ContextRecallMetric().measure(case),
+        ours.NonLLMContextRecallMetric().measure(case),
+    ] == [
         0.5,
         0.5,
     ]
-    assert IDBasedContextRecallMetric().measure(case) == 2 / 3
+    assert ours.IDBasedContextRecallMetric().measure(case) == 2 / 3
 
 
-def test_a_source_for_some_contexts_only_is_no_id_list(make_case: Callable[..., LLMTestCase]) -> None:
-    items = ["text", RetrievedContextData(context="text", source="a")]
+def test_a_source_for_some_contexts_only_is_no_id_list(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    items = ["text", deepeval.test_case.RetrievedContextData(context="text", source="a")]
     case = make_case(retrieval_context=items, metadata={"reference_context_ids": ["a"]})
-    with pytest.raises(MissingTestCaseParamsError, match=r"metadata\.retrieved_context_ids"):
-        IDBasedContextRecallMetric().measure(case)
+    with pytest.raises(
+        deepeval.errors.MissingTestCaseParamsError, match=r"metadata\.retrieved_context_ids"
+    ):
+        ours.IDBasedContextRecallMetric().measure(case)
 
 
 @pytest.mark.parametrize("key", ["metadata", "additional_metadata", "additionalMetadata"])
 def test_metadata_under_its_older_names(key: str) -> None:
-    case = LLMTestCase(
+    case = deepeval.test_case.LLMTestCase(
         input="q",
         actual_output="a",
         **{key: {"retrieved_context_ids": [1], "reference_context_ids": ["1", "2"]}},
     )
-    assert IDBasedContextRecallMetric().measure(case) == 0.5
+    assert ours.IDBasedContextRecallMetric().measure(case) == 0.5
 
 
-def test_fields_that_a_metric_does_not_need_are_not_read(make_case: Callable[..., LLMTestCase]) -> None:
+def test_fields_that_a_metric_does_not_need_are_not_read(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     case = make_case(metadata={"reference_contexts": "no list", "retrieved_context_ids": 7})
-    assert ContextRecallMetric().measure(case) == 0.5
+    assert ours.ContextRecallMetric().measure(case) == 0.5
     case = make_case()
     case.retrieval_context = ["text", None]
-    assert IDBasedContextRecallMetric().measure(case) == 2 / 3
+    assert ours.IDBasedContextRecallMetric().measure(case) == 2 / 3
 
 
-def test_the_name_of_the_test_case_is_the_samples_id(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = IDBasedContextRecallMetric()
+def test_the_name_of_the_test_case_is_the_samples_id(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    metric = ours.IDBasedContextRecallMetric()
     metric.measure(make_case(name="tower-1"))
     assert metric.result.sample_id == "tower-1"
 
 
 def test_ids_as_unknown_keywords_of_a_test_case_are_missing() -> None:
     """LLMTestCase drops them without a word; our error names where they belong."""
-    case = LLMTestCase(
+    case = deepeval.test_case.LLMTestCase(
         input="q", actual_output="a", retrieved_context_ids=["a"], reference_context_ids=["a"]
     )
     with pytest.raises(
-        MissingTestCaseParamsError,
+        deepeval.errors.MissingTestCaseParamsError,
         match=r"'metadata\.retrieved_context_ids' and 'metadata\.reference_context_ids' cannot be None for the "
         "'id_based_context_recall' metric",
     ):
-        IDBasedContextRecallMetric().measure(case)
+        ours.IDBasedContextRecallMetric().measure(case)
 
 
-def test_missing_params_are_both_libraries_error(make_case: Callable[..., LLMTestCase]) -> None:
+def test_missing_params_are_both_libraries_error(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     with pytest.raises(MissingFieldError) as caught:
-        ContextRecallMetric().measure(make_case(expected_output=None))
-    assert isinstance(caught.value, MissingTestCaseParamsError)
+        ours.ContextRecallMetric().measure(make_case(expected_output=None))
+    assert isinstance(caught.value, deepeval.errors.MissingTestCaseParamsError)
     assert caught.value.code == "missing_field"
     assert str(caught.value) == "'expected_output' cannot be None for the 'context_recall' metric"
 
 
 @pytest.mark.parametrize("ids", ["a", ["a", 1.5], [["a"]], {"a": 1}])
-def test_a_wrong_type_in_a_test_case_raises(ids: Any, make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_wrong_type_in_a_test_case_raises(
+    ids: Any, make_case: Callable[..., deepeval.test_case.LLMTestCase]
+) -> None:
     metadata = {"retrieved_context_ids": ids, "reference_context_ids": ["a"]}
-    metric = IDBasedContextRecallMetric()
+    metric = ours.IDBasedContextRecallMetric()
     with pytest.raises(SampleError, match="retrieved_context_ids"):
         metric.measure(make_case(metadata=metadata))
     assert (metric.score, metric.reason, metric.success) == (None, None, None)
 
 
-def test_repeats_null_ids_and_placeholders_are_said(make_case: Callable[..., LLMTestCase]) -> None:
+def test_repeats_null_ids_and_placeholders_are_said(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     metadata = {"retrieved_context_ids": ["a", None, "a"], "reference_context_ids": ["a", ""]}
-    metric = IDBasedContextPrecisionMetric()
+    metric = ours.IDBasedContextPrecisionMetric()
     assert metric.measure(make_case(metadata=metadata)) == 1 / 2
     assert "repeat one above (a)" in metric.reason
     assert "empty" in metric.reason
-    recall = ContextRecallMetric(judge=LexicalJudge())
+    recall = ours.ContextRecallMetric(judge=LexicalJudge())
     recall.measure(make_case(retrieval_context=["[IMAGE]", "https://example.org/a"]))
     assert (recall.score, "not_text" in str(recall.error)) == (None, True)
 
 
 def test_a_conversation_without_a_search_lacks_the_contexts() -> None:
-    turns = [Turn(role="user", content="hello")]
-    with pytest.raises(MissingParamsError, match="no retrieved_contexts"):
-        ConversationalContextRecallMetric().measure(
-            ConversationalTestCase(turns=turns, expected_outcome="The pump is red.")
+    turns = [deepeval.test_case.Turn(role="user", content="hello")]
+    with pytest.raises(ours.MissingParamsError, match="no retrieved_contexts"):
+        ours.ConversationalContextRecallMetric().measure(
+            deepeval.test_case.ConversationalTestCase(turns=turns, expected_outcome="The pump is red.")
         )
 
 
 def test_what_is_no_test_case_is_refused() -> None:
     with pytest.raises(SampleError, match="must be an LLMTestCase, not str"):
-        ContextRecallMetric().measure("hello")
+        ours.ContextRecallMetric().measure("hello")
 
 
 @pytest.mark.parametrize(
     ("metric", "params"),
     [
-        (ContextRecallMetric, ["input", "expected_output", "retrieval_context"]),
-        (ContextUtilizationMetric, ["input", "actual_output", "retrieval_context"]),
-        (NonLLMContextRecallMetric, ["input", "retrieval_context", "context"]),
-        (IDBasedContextRecallMetric, ["input", "metadata"]),
+        ("ContextRecallMetric", ["input", "expected_output", "retrieval_context"]),
+        ("ContextUtilizationMetric", ["input", "actual_output", "retrieval_context"]),
+        ("NonLLMContextRecallMetric", ["input", "retrieval_context", "context"]),
+        ("IDBasedContextRecallMetric", ["input", "metadata"]),
     ],
+    indirect=["metric"],
 )
 def test_required_params_are_a_list_and_not_the_typing_object(
-    metric: Any, params: list[str], make_case: Callable[..., LLMTestCase]
+    metric: Any, params: list[str], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     """The base class has ``List[..]`` itself there, at which DeepEval's own check fails with an
     AttributeError."""
-    assert metric._required_params == [SingleTurnParams(name) for name in params]
-    check_llm_test_case_params(make_case(), metric._required_params, None, None, metric())
-    with pytest.raises(MissingTestCaseParamsError):
-        check_llm_test_case_params(
-            LLMTestCase(input="q"), metric._required_params, None, None, metric()
+    assert metric._required_params == [deepeval.test_case.SingleTurnParams(name) for name in params]
+    metrics_utils.check_llm_test_case_params(make_case(), metric._required_params, None, None, metric())
+    with pytest.raises(deepeval.errors.MissingTestCaseParamsError):
+        metrics_utils.check_llm_test_case_params(
+            deepeval.test_case.LLMTestCase(input="q"), metric._required_params, None, None, metric()
         )
 
 
@@ -311,33 +320,37 @@ def test_required_params_are_a_list_and_not_the_typing_object(
     ],
 )
 def test_threshold(params: dict[str, Any], threshold: float | None) -> None:
-    metric = ContextRecallMetric(**params)
+    metric = ours.ContextRecallMetric(**params)
     assert metric.threshold == threshold
-    (copied,) = copy_metrics([metric])
+    (copied,) = metrics_utils.copy_metrics([metric])
     assert copied.threshold == threshold
     assert copied.core == metric.core
 
 
 def test_threshold_may_be_given_by_position_as_in_deepeval() -> None:
-    assert ContextRecallMetric(0.9).threshold == 0.9
+    assert ours.ContextRecallMetric(0.9).threshold == 0.9
 
 
 @pytest.mark.parametrize(
     ("hits", "of", "score", "success"), [(4, 5, 80.0, True), (799, 1000, 79.9, False)]
 )
 def test_aegis_passes_at_80_and_fails_below(
-    hits: int, of: int, score: float, success: bool, make_case: Callable[..., LLMTestCase]
+    hits: int,
+    of: int,
+    score: float,
+    success: bool,
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
     ids = [str(number) for number in range(of)]
-    metric = IDBasedContextRecallMetric(convention="aegis")
+    metric = ours.IDBasedContextRecallMetric(convention="aegis")
     case = make_case(metadata={"retrieved_context_ids": ids[:hits], "reference_context_ids": ids})
     assert metric.measure(case) == score
     assert metric.success is success
     assert metric.is_successful() is success
 
 
-def test_strict_mode(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = IDBasedContextRecallMetric(strict_mode=True)
+def test_strict_mode(make_case: Callable[..., deepeval.test_case.LLMTestCase]) -> None:
+    metric = ours.IDBasedContextRecallMetric(strict_mode=True)
     assert metric.measure(make_case()) == 0.0
     assert metric.success is False
     full = make_case(metadata={"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]})
@@ -346,8 +359,10 @@ def test_strict_mode(make_case: Callable[..., LLMTestCase]) -> None:
     assert metric.__name__ == "id_based_context_recall(strict=True)"
 
 
-def test_the_score_and_the_metric_agree_on_the_pass_mark(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = IDBasedContextRecallMetric()
+def test_the_score_and_the_metric_agree_on_the_pass_mark(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    metric = ours.IDBasedContextRecallMetric()
     metric.measure(make_case())
     assert metric.result.threshold == 0.5
     assert metric.result.passed is metric.success is True
@@ -369,7 +384,7 @@ def test_success_of_a_state_that_somebody_set(
     score: float | None, threshold: float | None, error: str | None, success: bool | None
 ) -> None:
     """The runner sets attributes itself, for example from its cache, and asks afterwards."""
-    metric = ContextRecallMetric()
+    metric = ours.ContextRecallMetric()
     metric.error = error
     metric.threshold, metric.score = threshold, score
     assert metric.is_successful() is success
@@ -382,27 +397,31 @@ def test_success_of_a_state_that_somebody_set(
 @pytest.mark.parametrize(
     ("metric", "params", "message"),
     [
-        (ContextRecallMetric, {"treshold": 0.5}, "Did you mean 'threshold'"),
-        (ContextRecallMetric, {"strict_mod": True}, "Did you mean 'strict_mode'"),
+        ("ContextRecallMetric", {"treshold": 0.5}, "Did you mean 'threshold'"),
+        ("ContextRecallMetric", {"strict_mod": True}, "Did you mean 'strict_mode'"),
         (
-            ContextRecallMetric,
+            "ContextRecallMetric",
             {"min_similarity": 0.5},
             "context_recall has no parameter 'min_similarity'",
         ),
-        (IDBasedContextRecallMetric, {"judge": LexicalJudge()}, "no parameter 'judge'"),
-        (NonLLMContextRecallMetric, {"distance_measure": "jaro"}, "no parameter 'distance_measure'"),
-        (ContextRecallMetric, {"convention": "axiom"}, "convention='axiom' is unknown"),
-        (ContextRecallMetric, {"threshold": 1.5}, "must be a number from 0 to 1"),
-        (ContextRecallMetric, {"threshold": "high"}, "threshold='high' must be a number"),
-        (ContextRecallMetric, {"threshold": math.nan}, "must be a number"),
-        (ContextRecallMetric, {"top_k": -1}, "top_k=-1"),
-        (ContextRecallMetric, {"judge": "gpt"}, "judge 'gpt' is unknown"),
-        (ContextRecallMetric, {"model": object()}, "model=object is no DeepEvalBaseLLM"),
-        (ContextRecallMetric, {"model": FakeLLM(), "judge": LexicalJudge()}, "model= or judge="),
-        (ContextRecallMetric, {"core": ContextPrecision()}, "Give core= .a ContextRecall. alone"),
-        (ContextRecallMetric, {"core": ContextRecall(), "top_k": 3}, "alone"),
-        (ContextRecallMetric, {"core": ContextRecall(), "judge": LexicalJudge()}, "alone"),
+        ("IDBasedContextRecallMetric", {"judge": LexicalJudge()}, "no parameter 'judge'"),
+        (
+            "NonLLMContextRecallMetric",
+            {"distance_measure": "jaro"},
+            "no parameter 'distance_measure'",
+        ),
+        ("ContextRecallMetric", {"convention": "axiom"}, "convention='axiom' is unknown"),
+        ("ContextRecallMetric", {"threshold": 1.5}, "must be a number from 0 to 1"),
+        ("ContextRecallMetric", {"threshold": "high"}, "threshold='high' must be a number"),
+        ("ContextRecallMetric", {"threshold": math.nan}, "must be a number"),
+        ("ContextRecallMetric", {"top_k": -1}, "top_k=-1"),
+        ("ContextRecallMetric", {"judge": "gpt"}, "judge 'gpt' is unknown"),
+        ("ContextRecallMetric", {"model": object()}, "model=object is no DeepEvalBaseLLM"),
+        ("ContextRecallMetric", {"core": ContextPrecision()}, "Give core= .a ContextRecall. alone"),
+        ("ContextRecallMetric", {"core": ContextRecall(), "top_k": 3}, "alone"),
+        ("ContextRecallMetric", {"core": ContextRecall(), "judge": LexicalJudge()}, "alone"),
     ],
+    indirect=["metric"],
 )
 def test_misuse_raises_when_the_metric_is_made(
     metric: Any, params: dict[str, Any], message: str
@@ -411,41 +430,48 @@ def test_misuse_raises_when_the_metric_is_made(
         metric(**params)
 
 
+def test_a_model_and_a_judge_are_refused() -> None:
+    with pytest.raises(ParameterError, match="model= or judge="):
+        ours.ContextRecallMetric(model=llms.FakeLLM(), judge=LexicalJudge())
+
+
 def test_claims_of_the_embedded_judge_are_refused_with_the_fix(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
     with pytest.raises(CannotDecomposeError, match=r"Give judge=LLMJudge\(model\)"):
-        ContextRecallMetric(unit="claim").measure(make_case())
+        ours.ContextRecallMetric(unit="claim").measure(make_case())
 
 
 def test_a_core_metric_may_be_given_whole() -> None:
     core = ContextRecall(top_k=2, threshold=0.25)
-    metric = ContextRecallMetric(core=core)
+    metric = ours.ContextRecallMetric(core=core)
     assert metric.core == core
     assert metric.threshold == 0.25
-    assert ContextRecallMetric(core=ContextRecall(strict=True)).strict_mode is True
+    assert ours.ContextRecallMetric(core=ContextRecall(strict=True)).strict_mode is True
 
 
 def test_the_name_tells_configurations_apart() -> None:
-    assert ContextRecallMetric().__name__ == "context_recall"
-    assert ContextRecallMetric(top_k=5).__name__ == "context_recall(top_k=5)"
+    assert ours.ContextRecallMetric().__name__ == "context_recall"
+    assert ours.ContextRecallMetric(top_k=5).__name__ == "context_recall(top_k=5)"
 
 
 def test_equality_and_hash_come_from_the_core() -> None:
-    assert ContextRecallMetric(top_k=3) == ContextRecallMetric(top_k=3, include_reason=False)
-    assert hash(ContextRecallMetric(top_k=3)) == hash(ContextRecallMetric(top_k=3))
-    assert ContextRecallMetric(top_k=3) != ContextRecallMetric(top_k=4)
-    assert ContextRecallMetric() != ContextPrecisionMetric()
-    assert ContextRecallMetric() != ContextRecall()
+    assert ours.ContextRecallMetric(top_k=3) == ours.ContextRecallMetric(top_k=3, include_reason=False)
+    assert hash(ours.ContextRecallMetric(top_k=3)) == hash(ours.ContextRecallMetric(top_k=3))
+    assert ours.ContextRecallMetric(top_k=3) != ours.ContextRecallMetric(top_k=4)
+    assert ours.ContextRecallMetric() != ours.ContextPrecisionMetric()
+    assert ours.ContextRecallMetric() != ContextRecall()
 
-    class TowerRecall(ContextRecallMetric):
+    class TowerRecall(ours.ContextRecallMetric):
         pass
 
-    assert TowerRecall() != ContextRecallMetric()
+    assert TowerRecall() != ours.ContextRecallMetric()
 
 
-@pytest.mark.parametrize("metric", ALL)
-def test_metrics_pickle_and_deepcopy(metric: Any, make_case: Callable[..., LLMTestCase]) -> None:
+@pytest.mark.parametrize("metric", NAMES, indirect=True)
+def test_metrics_pickle_and_deepcopy(
+    metric: Any, make_case: Callable[..., deepeval.test_case.LLMTestCase]
+) -> None:
     original = metric(convention="aegis", top_k=2, include_reason=False)
     value = original.measure(make_case())
     for twin in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original), copy.copy(original)):  # noqa: S301 - our own
@@ -457,16 +483,16 @@ def test_metrics_pickle_and_deepcopy(metric: Any, make_case: Callable[..., LLMTe
 
 # ---- copying: DeepEval rebuilds the metric for every test case from constructor names and attributes ----
 
-SETTINGS: list[tuple[Any, dict[str, Any]]] = [
-    (ContextRecallMetric, {"convention": "ru", "top_k": 3, "language": "ru", "unit": "sentence"}),
-    (ContextPrecisionMetric, {"relevance": "supports", "formula": "share", "threshold": 0.3}),
-    (NonLLMContextPrecisionMetric, {"min_similarity": 0.8, "similarity": "jaro"}),
-    (NonLLMContextRecallMetric, {"similarity": lambda first, second: 1.0}),
-    (IDBasedContextPrecisionMetric, {"formula": "average_precision", "strict_mode": True}),
-    (ContextRecallMetric, {"judge": LexicalJudge(min_coverage=0.9)}),
-    (ContextRecallMetric, {"judge": ScriptedJudge({"joint": ["{}"]}), "unit": "claim"}),
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    ("ContextRecallMetric", {"convention": "ru", "top_k": 3, "language": "ru", "unit": "sentence"}),
+    ("ContextPrecisionMetric", {"relevance": "supports", "formula": "share", "threshold": 0.3}),
+    ("NonLLMContextPrecisionMetric", {"min_similarity": 0.8, "similarity": "jaro"}),
+    ("NonLLMContextRecallMetric", {"similarity": lambda first, second: 1.0}),
+    ("IDBasedContextPrecisionMetric", {"formula": "average_precision", "strict_mode": True}),
+    ("ContextRecallMetric", {"judge": LexicalJudge(min_coverage=0.9)}),
+    ("ContextRecallMetric", {"judge": ScriptedJudge({"joint": ["{}"]}), "unit": "claim"}),
     (
-        ContextRecallMetric,
+        "ContextRecallMetric",
         {
             "include_reason": False,
             "async_mode": False,
@@ -478,11 +504,11 @@ SETTINGS: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "params"), SETTINGS)
+@pytest.mark.parametrize(("metric", "params"), SETTINGS, indirect=["metric"])
 def test_copying_keeps_every_setting(metric: Any, params: dict[str, Any]) -> None:
     original = metric(**params)
-    (first,) = copy_metrics([original])
-    (second,) = copy_metrics([first])
+    (first,) = metrics_utils.copy_metrics([original])
+    (second,) = metrics_utils.copy_metrics([first])
     for copied in (first, second):
         assert type(copied) is metric
         assert copied.core == original.core
@@ -494,19 +520,21 @@ def test_copying_keeps_every_setting(metric: Any, params: dict[str, Any]) -> Non
 
 
 def test_a_threshold_set_later_is_copied_too() -> None:
-    metric = ContextRecallMetric()
+    metric = ours.ContextRecallMetric()
     metric.threshold = 0.9
-    assert copy_metrics([metric])[0].threshold == 0.9
+    assert metrics_utils.copy_metrics([metric])[0].threshold == 0.9
 
 
-def test_a_subclass_under_another_name_still_works(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_subclass_under_another_name_still_works(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     """DeepEval's own metrics die when renamed: their prompts are looked up by class name."""
 
-    class TowerRecall(ContextRecallMetric):
+    class TowerRecall(ours.ContextRecallMetric):
         pass
 
     metric = TowerRecall(top_k=1)
-    (copied,) = copy_metrics([metric])
+    (copied,) = metrics_utils.copy_metrics([metric])
     assert type(copied) is TowerRecall
     assert copied.core == metric.core
     assert copied.measure(make_case()) == 0.5
@@ -515,8 +543,8 @@ def test_a_subclass_under_another_name_still_works(make_case: Callable[..., LLMT
 # ---- results ----
 
 
-def test_everything_a_result_shows(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = IDBasedContextRecallMetric()
+def test_everything_a_result_shows(make_case: Callable[..., deepeval.test_case.LLMTestCase]) -> None:
+    metric = ours.IDBasedContextRecallMetric()
     assert metric.measure(make_case()) == metric.score == 2 / 3
     assert metric.reason.splitlines() == [
         "2 of 3 reference ids retrieved.",
@@ -537,8 +565,8 @@ def test_everything_a_result_shows(make_case: Callable[..., LLMTestCase]) -> Non
     assert (metric.evaluation_model, metric.evaluation_cost, metric.input_tokens) == (None, None, None)
 
 
-def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = ContextRecallMetric(include_reason=False)
+def test_include_reason_false(make_case: Callable[..., deepeval.test_case.LLMTestCase]) -> None:
+    metric = ours.ContextRecallMetric(include_reason=False)
     metric.measure(make_case())
     assert metric.reason is None
     assert "1 of 2 sentences supported" in metric.verbose_logs
@@ -546,7 +574,7 @@ def test_include_reason_false(make_case: Callable[..., LLMTestCase]) -> None:
 
 def test_evaluation_model_names_judge_options_and_release() -> None:
     """It is what the cache compares: equal for equal configurations only."""
-    model = DeepEvalModel(FakeLLM())
+    model = ours.DeepEvalModel(llms.FakeLLM())
     judges = [
         None,
         LexicalJudge(min_coverage=0.9),
@@ -554,34 +582,33 @@ def test_evaluation_model_names_judge_options_and_release() -> None:
         LLMJudge(model, votes=3),
         SlowJudge(),
     ]
-    labels = [ContextRecallMetric(judge=judge).evaluation_model for judge in judges]
+    labels = [ours.ContextRecallMetric(judge=judge).evaluation_model for judge in judges]
     assert len(set(labels)) == 5
-    assert labels[0] == ContextRecallMetric(judge=LexicalJudge()).evaluation_model
+    assert labels[0] == ours.ContextRecallMetric(judge=LexicalJudge()).evaluation_model
     assert labels[0].startswith(f"lexical, ctxmetrics {__version__}, ")
-    assert labels[2] == ContextPrecisionMetric(model=model.llm).evaluation_model
+    assert labels[2] == ours.ContextPrecisionMetric(model=model.llm).evaluation_model
 
 
-@pytest.mark.parametrize(
-    ("metric", "cacheable"),
-    [
-        (ContextRecallMetric(), True),
-        (ContextRecallMetric(language="ru"), True),
-        (ContextPrecisionMetric(model=FakeLLM()), True),
-        (ContextRecallMetric(judge=SlowJudge()), False),
-        (NonLLMContextRecallMetric(), False),
-        (IDBasedContextRecallMetric(), False),
-    ],
-)
-def test_cache_answers_only_if_its_key_holds_all_inputs(metric: Any, cacheable: bool) -> None:
+def test_cache_answers_only_if_its_key_holds_all_inputs() -> None:
     """Its key holds texts, and no metadata; a metric with an attribute ``language`` it never answers for."""
-    stored = Cache.create_metric_configuration(metric)
-    assert Cache.same_metric_configs(copy_metrics([metric])[0], stored) is cacheable
+    cacheable = {
+        ours.ContextRecallMetric(): True,
+        ours.ContextRecallMetric(language="ru"): True,
+        ours.ContextPrecisionMetric(model=llms.FakeLLM()): True,
+        ours.ContextRecallMetric(judge=SlowJudge()): False,
+        ours.NonLLMContextRecallMetric(): False,
+        ours.IDBasedContextRecallMetric(): False,
+    }
+    for metric, expected in cacheable.items():
+        stored = test_run_cache.Cache.create_metric_configuration(metric)
+        (copied,) = metrics_utils.copy_metrics([metric])
+        assert test_run_cache.Cache.same_metric_configs(copied, stored) is expected, metric
 
 
 def test_uncomputable_value_is_an_error_text_without_score(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
-    metric = ContextRecallMetric()
+    metric = ours.ContextRecallMetric()
     assert metric.measure(make_case(expected_output=" *** ")) is None
     assert metric.score is None
     assert metric.success is False
@@ -590,21 +617,21 @@ def test_uncomputable_value_is_an_error_text_without_score(
 
 
 def test_a_judge_that_fails_is_an_error_text_and_no_score(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
-    metric = ContextPrecisionMetric(judge=SlowJudge())
+    metric = ours.ContextPrecisionMetric(judge=SlowJudge())
     assert metric.measure(make_case()) is None
     assert metric.error.startswith("not_judged: 2 of 2 not judged (judge_error): c1, c2")
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, KeyError, RuntimeError, NotImplementedError])
 def test_no_error_of_a_users_function_escapes(
-    error: type[Exception], make_case: Callable[..., LLMTestCase]
+    error: type[Exception], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     def similarity(first: str, second: str) -> float:
         raise error("sk-secret123456 is missing")
 
-    metric = NonLLMContextRecallMetric(similarity=similarity)
+    metric = ours.NonLLMContextRecallMetric(similarity=similarity)
     assert metric.measure(make_case()) is None
     assert asyncio.run(metric.a_measure(make_case())) is None
     assert metric.error.startswith(f"metric_error: {error.__name__}: ")
@@ -612,9 +639,11 @@ def test_no_error_of_a_users_function_escapes(
     assert (metric.score, metric.success) == (None, False)
 
 
-def test_a_later_success_clears_the_error(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_later_success_clears_the_error(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     """DeepEval's own metrics keep the error, and a score of 1.0 then has failed."""
-    metric = ContextRecallMetric()
+    metric = ours.ContextRecallMetric()
     metric.measure(make_case(expected_output=""))
     assert metric.error
     assert metric.measure(make_case()) == 0.5
@@ -622,25 +651,29 @@ def test_a_later_success_clears_the_error(make_case: Callable[..., LLMTestCase])
     assert metric.is_successful() is True
 
 
-def test_a_raising_measure_leaves_no_stale_score(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = IDBasedContextRecallMetric()
+def test_a_raising_measure_leaves_no_stale_score(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    metric = ours.IDBasedContextRecallMetric()
     metric.measure(make_case())
-    with pytest.raises(MissingTestCaseParamsError):
+    with pytest.raises(deepeval.errors.MissingTestCaseParamsError):
         metric.measure(make_case(metadata=None))
     results = ("score", "reason", "success", "verbose_logs", "score_breakdown", "result")
     assert [getattr(metric, name) for name in results] == [None] * 6
 
 
-def test_a_reset_of_the_error_begins_a_new_test_case(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_reset_of_the_error_begins_a_new_test_case(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     """The sync runner does this before each test case, and may then report a metric whose turn never came."""
-    metric = IDBasedContextRecallMetric()
+    metric = ours.IDBasedContextRecallMetric()
     metric.measure(make_case())
     metric.error = None
     assert (metric.score, metric.success, metric.reason) == (None, None, None)
 
 
 def test_abandoned_thread_cannot_write_its_result_later(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
     go_on, running = threading.Event(), threading.Event()
 
@@ -649,7 +682,7 @@ def test_abandoned_thread_cannot_write_its_result_later(
         go_on.wait(60)
         return 1.0
 
-    metric = NonLLMContextRecallMetric(similarity=similarity)
+    metric = ours.NonLLMContextRecallMetric(similarity=similarity)
     thread = threading.Thread(target=metric.measure, args=[make_case()])
     thread.start()
     assert running.wait(60)
@@ -660,10 +693,10 @@ def test_abandoned_thread_cannot_write_its_result_later(
 
 
 def test_concurrent_measurements_of_one_object_keep_their_scores(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
     """DeepEval's own metrics return what the last one to finish left on the object."""
-    metric = ContextRecallMetric(judge=SlowJudge())
+    metric = ours.ContextRecallMetric(judge=SlowJudge())
     supported = [number % 2 == 0 for number in range(20)]
     cases = [
         make_case(
@@ -685,9 +718,9 @@ def test_concurrent_measurements_of_one_object_keep_their_scores(
 
 
 def test_threads_that_share_one_object_each_get_their_own_score(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
-    metric = ContextRecallMetric(judge=SlowJudge())
+    metric = ours.ContextRecallMetric(judge=SlowJudge())
     slow = make_case(input="0.3", expected_output="It is in no context.")
     quick = make_case(input="0", expected_output="Bananas are yellow.")
     with ThreadPoolExecutor() as pool:
@@ -696,23 +729,29 @@ def test_threads_that_share_one_object_each_get_their_own_score(
         assert (pool.submit(metric.measure, quick).result(), first.result()) == (1.0, 0.0)
 
 
-def test_a_skipped_test_case_is_not_remembered(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_skipped_test_case_is_not_remembered(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     """The sync runner never takes it back, and leaves out a later test case that times out."""
-    metric = IDBasedContextRecallMetric()
+    metric = ours.IDBasedContextRecallMetric()
     metric.skipped = True
     metric.measure(make_case())
     assert metric.skipped is False
 
 
-def test_measure_inside_a_running_loop(make_case: Callable[..., LLMTestCase]) -> None:
+def test_measure_inside_a_running_loop(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     async def inside() -> float | None:
-        return ContextRecallMetric(judge=SlowJudge()).measure(make_case(input="0.01"))
+        return ours.ContextRecallMetric(judge=SlowJudge()).measure(make_case(input="0.01"))
 
     assert asyncio.run(inside()) == 0.5
 
 
-def test_the_runners_keywords_are_taken(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = ContextRecallMetric()
+def test_the_runners_keywords_are_taken(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    metric = ours.ContextRecallMetric()
     assert metric.measure(make_case(), _show_indicator=False, _in_component=True, _anything=1) == 0.5
     assert (
         asyncio.run(
@@ -723,26 +762,34 @@ def test_the_runners_keywords_are_taken(make_case: Callable[..., LLMTestCase]) -
 
 
 def test_nothing_is_printed_and_nothing_is_written(
-    make_case: Callable[..., LLMTestCase], tmp_path: Any, monkeypatch: Any, capfd: Any
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+    tmp_path: Any,
+    monkeypatch: Any,
+    capfd: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for metric in ALL:
-        metric().measure(make_case())
-        asyncio.run(metric().a_measure(make_case()))
+    for name in NAMES:
+        kind = getattr(ours, name)
+        kind().measure(make_case())
+        asyncio.run(kind().a_measure(make_case()))
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")
 
 
-def test_verbose_mode_lets_deepeval_print(make_case: Callable[..., LLMTestCase], capsys: Any) -> None:
-    IDBasedContextRecallMetric(verbose_mode=True).measure(make_case())
+def test_verbose_mode_lets_deepeval_print(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase], capsys: Any
+) -> None:
+    ours.IDBasedContextRecallMetric(verbose_mode=True).measure(make_case())
     assert "id_based_context_recall: 0.6667" in capsys.readouterr().out
 
 
-def test_a_chunk_with_console_markup_stays_text(make_case: Callable[..., LLMTestCase]) -> None:
+def test_a_chunk_with_console_markup_stays_text(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     from rich.text import Text
 
     tags = "[/INST] [bold red]hot[/bold red] [link=http://127.0.0.1/x]click[/link] [@click=app.bell]"
-    metric = NonLLMContextRecallMetric()
+    metric = ours.NonLLMContextRecallMetric()
     metric.measure(make_case(retrieval_context=[tags], context=[tags], name="[q1]"))
     for shown, meant in (
         (metric.reason, metric.result.reason),
@@ -756,8 +803,10 @@ def test_a_chunk_with_console_markup_stays_text(make_case: Callable[..., LLMTest
     assert metric.result.verdicts[0].evidence[0].quote == tags
 
 
-def test_string_metric_equals_the_core(make_case: Callable[..., LLMTestCase]) -> None:
-    metric = NonLLMContextRecallMetric(similarity="jaro_winkler", min_similarity=0.7)
+def test_string_metric_equals_the_core(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
+    metric = ours.NonLLMContextRecallMetric(similarity="jaro_winkler", min_similarity=0.7)
     assert metric.core == NonLLMContextRecall(
         similarity="jaro_winkler", min_similarity=0.7, threshold=0.5
     )

@@ -11,11 +11,8 @@ import pickle
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import pydantic
 import pytest
-from deepeval.models import DeepEvalBaseLLM, LocalModel, OpenAIModel
-from deepeval.models.utils import EvaluationCost
-from deepeval.test_case import LLMTestCase
-from pydantic import BaseModel
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
@@ -23,15 +20,21 @@ from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.base import Reply as ModelReply
 from ctxmetrics.text.quote_search import find_quote
 from ctxmetrics.verdicts import Usage
-from ctxmetrics_deepeval import ContextPrecisionMetric, ContextRecallMetric, DeepEvalModel
 from support import FakeOpenAIServer, Reply
 from support.answers import answer_from, read_question
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from support import ChatRequest
+
+deepeval = later("deepeval")
+llms = later("support.deepeval_llms")
+models_utils = later("deepeval.models.utils")
+ours = later("ctxmetrics_deepeval")
+
 
 HONEST = answer_from()
 SAMPLE = Sample(
@@ -42,106 +45,23 @@ SAMPLE = Sample(
 tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
 
 
-class Asked:
-    """What an LLM in the tests was asked; answers as a judge that compares words would."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-
-class FakeLLM(DeepEvalBaseLLM):
-    """Text in, text out; each subclass returns it as some users' classes do."""
-
-    def __init__(self, name: str = "") -> None:
-        self.calls: list[str] = []
-        self.prompts: list[str] = []
-        super().__init__(name or type(self).__name__)
-
-    def load_model(self) -> Any:
-        return None
-
-    def get_model_name(self) -> str:
-        return self.name
-
-    def reply(self, prompt: str, how: str) -> str:
-        self.calls.append(how)
-        self.prompts.append(prompt)
-        return HONEST(Asked(prompt))
-
-    def generate(self, prompt: str) -> Any:
-        return self.reply(prompt, "sync")
-
-    async def a_generate(self, prompt: str) -> Any:
-        return self.reply(prompt, "async")
-
-
-class FencedText(FakeLLM):
-    def reply(self, prompt: str, how: str) -> str:
-        return f"Here you are:\n```json\n{super().reply(prompt, how)}\n```"
-
-
-class TextAndCost(FakeLLM):
-    def reply(self, prompt: str, how: str) -> Any:
-        return super().reply(prompt, how), 0.25
-
-
-class NeedsSchema(FakeLLM):
-    """As DeepEval's guide on custom LLMs writes it."""
-
-    def generate(self, prompt: str, schema: Any) -> Any:
-        return schema.model_validate_json(self.reply(prompt, "sync"))
-
-    async def a_generate(self, prompt: str, schema: Any) -> Any:
-        return schema.model_validate_json(self.reply(prompt, "async"))
-
-
-class SchemaAndCost(FakeLLM):
-    def generate(self, prompt: str, schema: Any = None) -> Any:
-        return schema.model_validate_json(self.reply(prompt, "sync")), 0.25
-
-    async def a_generate(self, prompt: str, schema: Any = None) -> Any:
-        return schema.model_validate_json(self.reply(prompt, "async")), 0.25
-
-
-class SyncTakesSchema(FakeLLM):
-    """Only one of the two methods does."""
-
-    def generate(self, prompt: str, schema: Any = None) -> Any:
-        return self.reply(prompt, "sync")
-
-
-class Dictionary(FakeLLM):
-    def reply(self, prompt: str, how: str) -> Any:
-        return json.loads(super().reply(prompt, how))
-
-
-class SyncOnly(FakeLLM):
-    async def a_generate(self, prompt: str) -> Any:
-        raise NotImplementedError
-
-
-class AsyncOnly(FakeLLM):
-    def generate(self, prompt: str) -> Any:
-        raise NotImplementedError
-
-
 KINDS = [
-    FakeLLM,
-    FencedText,
-    TextAndCost,
-    NeedsSchema,
-    SchemaAndCost,
-    SyncTakesSchema,
-    Dictionary,
-    SyncOnly,
-    AsyncOnly,
+    "FakeLLM",
+    "FencedText",
+    "TextAndCost",
+    "NeedsSchema",
+    "SchemaAndCost",
+    "SyncTakesSchema",
+    "Dictionary",
+    "SyncOnly",
+    "AsyncOnly",
 ]
 
 
 @pytest.fixture
-def cases() -> list[LLMTestCase]:
+def cases() -> list[deepeval.test_case.LLMTestCase]:
     return [
-        LLMTestCase(
+        deepeval.test_case.LLMTestCase(
             input=f"Which pump, number {number}?",
             actual_output="The red one.",
             expected_output=f"Pump {number} is primed. It was sold in 19{number:02}.",
@@ -162,14 +82,16 @@ def server() -> Iterator[FakeOpenAIServer]:
         yield server
 
 
-def local(server: FakeOpenAIServer, **options: Any) -> LocalModel:
-    return LocalModel(
+def local(server: FakeOpenAIServer, **options: Any) -> deepeval.models.LocalModel:
+    return deepeval.models.LocalModel(
         model="fake-judge", api_key="sk-test-0123456789", base_url=server.base_url, **options
     )
 
 
 def openai(server: FakeOpenAIServer, model: str = "gpt-4o") -> Any:
-    return OpenAIModel(model=model, api_key="sk-test-0123456789", base_url=server.base_url)
+    return deepeval.models.OpenAIModel(
+        model=model, api_key="sk-test-0123456789", base_url=server.base_url
+    )
 
 
 # ---- any DeepEvalBaseLLM ----
@@ -178,50 +100,56 @@ def openai(server: FakeOpenAIServer, model: str = "gpt-4o") -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_llm_judges_both_metrics_with_one_request_a_sample(
-    kind: type[FakeLLM], run: Callable[..., list[Any]], cases: list[LLMTestCase]
+    kind: str, run: Callable[..., list[Any]], cases: list[deepeval.test_case.LLMTestCase]
 ) -> None:
     """Also where it returns tuples, at which DeepEval's own metrics fail when they run sync."""
-    llm = kind()
-    results = run(cases, [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
+    llm = getattr(llms, kind)()
+    results = run(cases, [ours.ContextRecallMetric(model=llm), ours.ContextPrecisionMetric(model=llm)])
     assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(
         cases
     )
     assert len(llm.calls) == len(cases)
-    way = {SyncOnly: "sync", AsyncOnly: "async"}.get(kind, "async" if run.is_async else "sync")
+    way = {"SyncOnly": "sync", "AsyncOnly": "async"}.get(kind, "async" if run.is_async else "sync")
     assert set(llm.calls) == {way}
 
 
-@pytest.mark.parametrize("kind", [TextAndCost, SchemaAndCost])
+@pytest.mark.parametrize("kind", ["TextAndCost", "SchemaAndCost"])
 def test_the_cost_is_not_lost(
-    kind: type[FakeLLM], run: Callable[..., list[Any]], cases: list[LLMTestCase]
+    kind: str, run: Callable[..., list[Any]], cases: list[deepeval.test_case.LLMTestCase]
 ) -> None:
     """DeepEval's own metrics lose it for any LLM that is not theirs. Who pays, reports it: the sum is
     right."""
-    llm = kind()
-    (result,) = run(cases[:1], [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
+    llm = getattr(llms, kind)()
+    (result,) = run(
+        cases[:1], [ours.ContextRecallMetric(model=llm), ours.ContextPrecisionMetric(model=llm)]
+    )
     assert sorted(data.evaluation_cost or 0.0 for data in result.metrics_data) == [0.0, 0.25]
 
 
-def test_evaluation_model_is_the_llm(run: Callable[..., list[Any]], cases: list[LLMTestCase]) -> None:
-    data = run(cases[:1], [ContextRecallMetric(model=FakeLLM("my-judge-7b"))])[0].metrics_data[0]
+def test_evaluation_model_is_the_llm(
+    run: Callable[..., list[Any]], cases: list[deepeval.test_case.LLMTestCase]
+) -> None:
+    data = run(cases[:1], [ours.ContextRecallMetric(model=llms.FakeLLM("my-judge-7b"))])[
+        0
+    ].metrics_data[0]
     assert data.evaluation_model.startswith("llm:deepeval:FakeLLM/my-judge-7b #")
 
 
 def test_type_error_in_the_llm_costs_one_call_and_one_score(
-    run: Callable[..., list[Any]], cases: list[LLMTestCase]
+    run: Callable[..., list[Any]], cases: list[deepeval.test_case.LLMTestCase]
 ) -> None:
     """DeepEval takes it for "knows no schema" and calls again, then measures again, then ends the run.
 
     Whether a request was sent is not known of an LLM that is called in a thread.
     """
 
-    class Broken(FakeLLM):
+    class Broken(llms.FakeLLM):
         def reply(self, prompt: str, how: str) -> str:
             super().reply(prompt, how)
             raise TypeError("unsupported operand type(s) for schema")
 
     llm = Broken()
-    results = run(cases[:2], [ContextRecallMetric(model=llm)], ignore_errors=True)
+    results = run(cases[:2], [ours.ContextRecallMetric(model=llm)], ignore_errors=True)
     assert [result.metrics_data[0].score for result in results] == [None, None]
     for result in results:
         assert "TypeError: unsupported operand" in str(result.metrics_data[0].error)
@@ -229,80 +157,80 @@ def test_type_error_in_the_llm_costs_one_call_and_one_score(
 
 
 def test_an_llm_that_fails_costs_its_sample_only(
-    run: Callable[..., list[Any]], cases: list[LLMTestCase]
+    run: Callable[..., list[Any]], cases: list[deepeval.test_case.LLMTestCase]
 ) -> None:
-    class FailsOnce(FakeLLM):
+    class FailsOnce(llms.FakeLLM):
         def reply(self, prompt: str, how: str) -> str:
             if "number 1?" in prompt:
                 raise PermissionError("key sk-abcdef0123456789 is not allowed")
             return super().reply(prompt, how)
 
-    results = run(cases[:3], [ContextRecallMetric(model=FailsOnce())])
+    results = run(cases[:3], [ours.ContextRecallMetric(model=FailsOnce())])
     assert [result.metrics_data[0].score for result in results] == [0.5, None, 0.5]
     assert "abcdef" not in results[1].metrics_data[0].error
 
 
 @pytest.mark.parametrize("reply", [None, "", "I cannot help with that.", 7, [1, 2], {"verdicts": []}])
 def test_a_reply_that_is_no_judgement_is_no_score(reply: Any) -> None:
-    class Odd(FakeLLM):
+    class Odd(llms.FakeLLM):
         def reply(self, prompt: str, how: str) -> Any:
             super().reply(prompt, how)
             return reply
 
-    score = ContextRecall(judge=LLMJudge(DeepEvalModel(Odd()))).score(SAMPLE)
+    score = ContextRecall(judge=LLMJudge(ours.DeepEvalModel(Odd()))).score(SAMPLE)
     assert (score.value, score.reason_code) == (None, "not_judged")
 
 
 def test_no_reply_at_all_is_an_invalid_reply() -> None:
     """OpenAI's client gives None where a structured reply was refused."""
-    llm = FakeLLM()
+    llm = llms.FakeLLM()
     llm.reply = lambda prompt, how: (llm.calls.append(how), (None, 0.1))[1]
-    score = ContextRecall(judge=LLMJudge(DeepEvalModel(llm), max_repairs=1)).score(SAMPLE)
+    score = ContextRecall(judge=LLMJudge(ours.DeepEvalModel(llm), max_repairs=1)).score(SAMPLE)
     assert {verdict.code for verdict in score.verdicts} == {"invalid_reply"}
     assert len(llm.calls) == 2
     assert score.usage.cost == 0.2
 
 
 def test_a_reply_that_the_llms_own_parser_refuses_is_asked_again() -> None:
-    class Stumbles(NeedsSchema):
+    class Stumbles(llms.NeedsSchema):
         def reply(self, prompt: str, how: str) -> str:
             good = super().reply(prompt, how)
             return "{" if len(self.calls) == 1 else good
 
     llm = Stumbles()
-    assert ContextRecall(judge=LLMJudge(DeepEvalModel(llm))).score(SAMPLE).value == 0.5
+    assert ContextRecall(judge=LLMJudge(ours.DeepEvalModel(llm))).score(SAMPLE).value == 0.5
     assert len(llm.calls) == 2
 
 
-def test_context_variables_reach_the_llm(cases: list[LLMTestCase]) -> None:
+def test_context_variables_reach_the_llm(cases: list[deepeval.test_case.LLMTestCase]) -> None:
     seen: list[str] = []
 
-    class Watching(FakeLLM):
+    class Watching(llms.FakeLLM):
         def reply(self, prompt: str, how: str) -> str:
             seen.append(tenant.get())
             return super().reply(prompt, how)
 
     tenant.set("acme")
-    metric = ContextRecallMetric(judge=LLMJudge(DeepEvalModel(Watching()), reuse=False))
+    metric = ours.ContextRecallMetric(judge=LLMJudge(ours.DeepEvalModel(Watching()), reuse=False))
     metric.measure(cases[0])
     asyncio.run(metric.a_measure(cases[0]))
     assert seen == ["acme", "acme"]
 
 
 def test_blocking_llm_does_not_delay_others_when_sync(
-    cases: list[LLMTestCase],
+    cases: list[deepeval.test_case.LLMTestCase],
 ) -> None:
     """A sync call runs on a loop that all threads share: there the LLM gets a thread."""
     import threading
 
     barrier = threading.Barrier(2, timeout=60)
 
-    class Meets(FakeLLM):
+    class Meets(llms.FakeLLM):
         def reply(self, prompt: str, how: str) -> str:
             barrier.wait()
             return super().reply(prompt, how)
 
-    metrics = [ContextRecallMetric(model=Meets()) for _ in range(2)]
+    metrics = [ours.ContextRecallMetric(model=Meets()) for _ in range(2)]
     threads = [threading.Thread(target=metrics[n].measure, args=[cases[n]]) for n in range(2)]
     for thread in threads:
         thread.start()
@@ -317,21 +245,27 @@ def test_blocking_llm_does_not_delay_others_when_sync(
 def test_the_identity_tells_models_apart_and_holds_no_secret(server: FakeOpenAIServer) -> None:
     address = server.base_url.replace("http://", "http://user:hunter2@")
     models = [
-        DeepEvalModel(
-            LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=0)
+        ours.DeepEvalModel(
+            deepeval.models.LocalModel(
+                model="m", api_key="sk-test-0123456789", base_url=address, temperature=0
+            )
         ),
-        DeepEvalModel(
-            LocalModel(model="m", api_key="sk-test-0123456789", base_url=address, temperature=1)
+        ours.DeepEvalModel(
+            deepeval.models.LocalModel(
+                model="m", api_key="sk-test-0123456789", base_url=address, temperature=1
+            )
         ),
-        DeepEvalModel(
-            LocalModel(model="n", api_key="sk-test-0123456789", base_url=address, temperature=0)
+        ours.DeepEvalModel(
+            deepeval.models.LocalModel(
+                model="n", api_key="sk-test-0123456789", base_url=address, temperature=0
+            )
         ),
-        DeepEvalModel(
-            LocalModel(
+        ours.DeepEvalModel(
+            deepeval.models.LocalModel(
                 model="m", api_key="k", base_url=address, temperature=0, generation_kwargs={"seed": 7}
             )
         ),
-        DeepEvalModel(FakeLLM("m")),
+        ours.DeepEvalModel(llms.FakeLLM("m")),
     ]
     assert len({model.identity for model in models}) == 5
     for shown in (*(model.identity for model in models), *map(repr, models)):
@@ -340,29 +274,29 @@ def test_the_identity_tells_models_apart_and_holds_no_secret(server: FakeOpenAIS
 
 
 def test_copies_share_the_llm_and_pickling_says_what_to_do() -> None:
-    model = DeepEvalModel(FakeLLM())
-    metric = ContextRecallMetric(judge=LLMJudge(model))
+    model = ours.DeepEvalModel(llms.FakeLLM())
+    metric = ours.ContextRecallMetric(judge=LLMJudge(model))
     assert copy.deepcopy(metric).core.judge.model.llm is model.llm
-    assert metric == ContextRecallMetric(judge=LLMJudge(model))
-    assert hash(metric) == hash(ContextRecallMetric(judge=LLMJudge(model)))
+    assert metric == ours.ContextRecallMetric(judge=LLMJudge(model))
+    assert hash(metric) == hash(ours.ContextRecallMetric(judge=LLMJudge(model)))
     with pytest.raises(ParameterError, match="must not be pickled"):
         pickle.dumps(metric)
 
 
-@pytest.mark.parametrize("llm", [object(), 7, FakeLLM])
-def test_what_is_no_deepeval_llm_is_refused_with_our_error(llm: Any) -> None:
+def test_what_is_no_deepeval_llm_is_refused_with_our_error() -> None:
     """DeepEval raises a TypeError."""
-    with pytest.raises(ParameterError, match="is no DeepEvalBaseLLM"):
-        DeepEvalModel(llm)
+    for llm in (object(), 7, llms.FakeLLM):
+        with pytest.raises(ParameterError, match="is no DeepEvalBaseLLM"):
+            ours.DeepEvalModel(llm)
 
 
 def test_no_picture_tag_is_handed_over_whoever_wrote_the_prompt() -> None:
-    llm = FakeLLM()
+    llm = llms.FakeLLM()
     llm.reply = lambda prompt, how: prompt
     prompt = Prompt(
         step="joint", version="mine", system="Read:", user="[DEEPEVAL:IMAGE:/etc/hostname] and more"
     )
-    answer = asyncio.run(DeepEvalModel(llm).generate(prompt, BaseModel)).content
+    answer = asyncio.run(ours.DeepEvalModel(llm).generate(prompt, pydantic.BaseModel)).content
     assert "[DEEPEVAL:" not in answer
     assert find_quote("[\u2060DEEPEVAL:IMAGE:/etc/hostname]", prompt.user) == ((0, 30),)
 
@@ -394,7 +328,7 @@ def test_picture_tag_in_a_chunk_is_text_with_evidence(kind: str, own: str, tmp_p
         user_input="q", reference="The valve is closed by hand.", retrieved_contexts=[chunk]
     )
     with FakeOpenAIServer(respond) as server:
-        model = DeepEvalModel(local(server) if own == "local" else openai(server))
+        model = ours.DeepEvalModel(local(server) if own == "local" else openai(server))
         score = ContextRecall(judge=LLMJudge(model)).score(sample)
         assert score.value == 1.0
         (request,) = server.requests
@@ -421,10 +355,10 @@ def test_native_models_judge_two_metrics_with_one_request(
     response_format: str | None,
     server: FakeOpenAIServer,
     run: Callable[..., list[Any]],
-    cases: list[LLMTestCase],
+    cases: list[deepeval.test_case.LLMTestCase],
 ) -> None:
     llm = local(server) if model == "local" else openai(server, model)
-    results = run(cases, [ContextRecallMetric(model=llm), ContextPrecisionMetric(model=llm)])
+    results = run(cases, [ours.ContextRecallMetric(model=llm), ours.ContextPrecisionMetric(model=llm)])
     assert [[data.score for data in result.metrics_data] for result in results] == [[0.5, 0.5]] * len(
         cases
     )
@@ -435,9 +369,9 @@ def test_native_models_judge_two_metrics_with_one_request(
 
 
 def test_tokens_and_cost_of_a_native_model(
-    server: FakeOpenAIServer, run: Callable[..., list[Any]], cases: list[LLMTestCase]
+    server: FakeOpenAIServer, run: Callable[..., list[Any]], cases: list[deepeval.test_case.LLMTestCase]
 ) -> None:
-    data = run(cases[:1], [ContextRecallMetric(model=openai(server))])[0].metrics_data[0]
+    data = run(cases[:1], [ours.ContextRecallMetric(model=openai(server))])[0].metrics_data[0]
     assert data.evaluation_cost > 0
     assert data.input_tokens > data.output_tokens > 0
 
@@ -445,23 +379,25 @@ def test_tokens_and_cost_of_a_native_model(
 def test_an_unknown_price_is_unknown_and_not_zero() -> None:
     """DeepEval's cost of a model without a price is a number, 0.0, that says so in an attribute."""
 
-    class Unpriced(FakeLLM):
+    class Unpriced(llms.FakeLLM):
         def reply(self, prompt: str, how: str) -> Any:
-            return super().reply(prompt, how), EvaluationCost(None, 120, 12)
+            return super().reply(prompt, how), models_utils.EvaluationCost(None, 120, 12)
 
-    usage = ContextRecall(judge=LLMJudge(DeepEvalModel(Unpriced()))).score(SAMPLE).usage
+    usage = ContextRecall(judge=LLMJudge(ours.DeepEvalModel(Unpriced()))).score(SAMPLE).usage
     assert (usage.cost, usage.prompt_tokens, usage.completion_tokens) == (None, 120, 12)
 
 
 def test_unknown_tokens_are_unknown_and_not_zero(
-    server: FakeOpenAIServer, cases: list[LLMTestCase]
+    server: FakeOpenAIServer, cases: list[deepeval.test_case.LLMTestCase]
 ) -> None:
-    metric = ContextRecallMetric(model=local(server))
+    metric = ours.ContextRecallMetric(model=local(server))
     assert metric.measure(cases[0]) == 0.5
     assert (metric.input_tokens, metric.output_tokens) == (None, None)
 
 
-def test_tokens_that_were_estimated_are_not_shown_as_counted(cases: list[LLMTestCase]) -> None:
+def test_tokens_that_were_estimated_are_not_shown_as_counted(
+    cases: list[deepeval.test_case.LLMTestCase],
+) -> None:
     class Estimates:
         identity = "estimates"
 
@@ -469,24 +405,26 @@ def test_tokens_that_were_estimated_are_not_shown_as_counted(cases: list[LLMTest
             usage = Usage(calls=1, prompt_tokens=100, completion_tokens=10, estimated=True)
             return ModelReply(content=HONEST(prompt), usage=usage)
 
-    metric = ContextRecallMetric(judge=LLMJudge(Estimates()))
+    metric = ours.ContextRecallMetric(judge=LLMJudge(Estimates()))
     assert metric.measure(cases[0]) == 0.5
     assert metric.result.usage.prompt_tokens == 100
     assert (metric.input_tokens, metric.output_tokens) == (None, None)
 
 
 def test_a_model_name_is_taken_as_deepeval_takes_it(
-    server: FakeOpenAIServer, cases: list[LLMTestCase], monkeypatch: pytest.MonkeyPatch
+    server: FakeOpenAIServer,
+    cases: list[deepeval.test_case.LLMTestCase],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
     monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-    metric = ContextRecallMetric(model="gpt-4o")
+    metric = ours.ContextRecallMetric(model="gpt-4o")
     assert metric.measure(cases[0]) == 0.5
     assert server.requests[0].model == "gpt-4o"
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "local"])
-def test_fences_and_prose_are_read(model: str, cases: list[LLMTestCase]) -> None:
+def test_fences_and_prose_are_read(model: str, cases: list[deepeval.test_case.LLMTestCase]) -> None:
     def respond(request: ChatRequest) -> str:
         return (
             HONEST(request)
@@ -496,23 +434,23 @@ def test_fences_and_prose_are_read(model: str, cases: list[LLMTestCase]) -> None
 
     with FakeOpenAIServer(respond) as server:
         llm = local(server) if model == "local" else openai(server, model)
-        assert ContextRecallMetric(model=llm).measure(cases[0]) == 0.5
+        assert ours.ContextRecallMetric(model=llm).measure(cases[0]) == 0.5
         assert server.count == 1
 
 
-def test_json_mode_without_json_is_asked_again(cases: list[LLMTestCase]) -> None:
+def test_json_mode_without_json_is_asked_again(cases: list[deepeval.test_case.LLMTestCase]) -> None:
     """DeepEval's parser gives up on it with an error of its own."""
     with FakeOpenAIServer(lambda request: "No." if server.count == 1 else HONEST(request)) as server:
-        assert ContextRecallMetric(model=openai(server, "gpt-3.5-turbo")).measure(cases[0]) == 0.5
+        assert ours.ContextRecallMetric(model=openai(server, "gpt-3.5-turbo")).measure(cases[0]) == 0.5
         assert server.count == 2
 
 
 def test_json_mode_without_json_is_an_invalid_reply(
-    cases: list[LLMTestCase],
+    cases: list[deepeval.test_case.LLMTestCase],
 ) -> None:
     with FakeOpenAIServer(lambda request: "I would rather not.") as server:
-        metric = ContextRecallMetric(
-            judge=LLMJudge(DeepEvalModel(openai(server, "gpt-3.5-turbo")), max_repairs=1)
+        metric = ours.ContextRecallMetric(
+            judge=LLMJudge(ours.DeepEvalModel(openai(server, "gpt-3.5-turbo")), max_repairs=1)
         )
         assert metric.measure(cases[0]) is None
         assert server.count == 2
@@ -533,26 +471,26 @@ def test_a_comma_before_a_bracket_in_a_quote_survives() -> None:
         })  # fmt: skip
 
     with FakeOpenAIServer(respond) as server:
-        score = ContextRecall(judge=LLMJudge(DeepEvalModel(local(server)))).score(sample)
+        score = ContextRecall(judge=LLMJudge(ours.DeepEvalModel(local(server)))).score(sample)
     assert score.verdicts[0].evidence[0].quote == chunk
 
 
-def test_a_truncated_structured_reply_is_named_so(cases: list[LLMTestCase]) -> None:
+def test_a_truncated_structured_reply_is_named_so(cases: list[deepeval.test_case.LLMTestCase]) -> None:
     def respond(request: ChatRequest) -> Reply:
         return Reply(content=HONEST(request)[:40], finish_reason="length")
 
     with FakeOpenAIServer(respond) as server:
-        metric = ContextRecallMetric(model=openai(server))
+        metric = ours.ContextRecallMetric(model=openai(server))
         assert metric.measure(cases[0]) is None
     assert "(truncated)" in metric.error
 
 
 def test_server_that_refuses_the_key_shows_no_key(
-    cases: list[LLMTestCase], monkeypatch: pytest.MonkeyPatch
+    cases: list[deepeval.test_case.LLMTestCase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEEPEVAL_RETRY_MAX_ATTEMPTS", "1")
     with FakeOpenAIServer(HONEST, api_key="another") as server:
-        metric = ContextRecallMetric(model=local(server))
+        metric = ours.ContextRecallMetric(model=local(server))
         assert metric.measure(cases[0]) is None
     assert "(client_error)" in metric.error
     assert "0123456789" not in metric.error

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
-
-from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import LLMTestCase
-
 from ctxmetrics.adapting import UnusedError
-from ctxmetrics_deepeval import ContextualPrecisionMetric, ContextualRecallMetric
 from support import answer_from
+from support.later import later
+
+deepeval = later("deepeval")
+ours = later("ctxmetrics_deepeval")
+
 
 ANSWER = answer_from(
     {
@@ -32,66 +31,73 @@ FIELDS: Any = {
 }
 
 
-class Judge(DeepEvalBaseLLM):
-    """A custom LLM of the documented form, without a schema."""
+@pytest.fixture
+def Judge() -> type:
+    class Judge(deepeval.models.DeepEvalBaseLLM):
+        """A custom LLM of the documented form, without a schema."""
 
-    def load_model(self) -> Any:
-        return self
+        def load_model(self) -> Any:
+            return self
 
-    def generate(self, prompt: str) -> str:
-        return ANSWER(SimpleNamespace(text=prompt))
+        def generate(self, prompt: str) -> str:
+            return ANSWER(SimpleNamespace(text=prompt))
 
-    async def a_generate(self, prompt: str) -> str:
-        return self.generate(prompt)
+        async def a_generate(self, prompt: str) -> str:
+            return self.generate(prompt)
 
-    def get_model_name(self) -> str:
-        return "custom judge"
+        def get_model_name(self) -> str:
+            return "custom judge"
+
+    return Judge
 
 
-METRICS = {ContextualRecallMetric: 0.5, ContextualPrecisionMetric: 1.0}
+EXPECTED = {"ContextualRecallMetric": 0.5, "ContextualPrecisionMetric": 1.0}
 
 
-@pytest.mark.parametrize("kind", METRICS)
-def test_measured_by_itself_without_an_answer(kind: Any) -> None:
-    metric = kind(threshold=0.7, model=Judge(), include_reason=True)
-    metric.measure(LLMTestCase(**FIELDS))
-    assert metric.score == METRICS[kind]
-    assert metric.is_successful() is (METRICS[kind] >= 0.7)
+@pytest.mark.parametrize(("name", "value"), EXPECTED.items())
+def test_measured_by_itself_without_an_answer(name: str, value: float, Judge: Any) -> None:
+    metric = getattr(ours, name)(threshold=0.7, model=Judge(), include_reason=True)
+    metric.measure(deepeval.test_case.LLMTestCase(**FIELDS))
+    assert metric.score == value
+    assert metric.is_successful() is (value >= 0.7)
     assert f"{metric.score:.2f}: {metric.reason}".startswith(("0.50: 1 of 2", "1.00: 1 of 2"))
 
 
-def test_measured_in_a_loop_of_its_own() -> None:
-    metric = ContextualRecallMetric(threshold=0.5, model=Judge(), async_mode=False)
-    assert asyncio.run(metric.a_measure(LLMTestCase(**FIELDS))) == 0.5
+def test_measured_in_a_loop_of_its_own(Judge: Any) -> None:
+    metric = ours.ContextualRecallMetric(threshold=0.5, model=Judge(), async_mode=False)
+    assert asyncio.run(metric.a_measure(deepeval.test_case.LLMTestCase(**FIELDS))) == 0.5
 
 
-def test_scores_are_collected_by_name(run: Any) -> None:
-    recall = ContextualRecallMetric(threshold=0.5, model=Judge(), include_reason=False)
-    precision = ContextualPrecisionMetric(threshold=0.5, model=Judge(), include_reason=False)
+def test_scores_are_collected_by_name(run: Any, Judge: Any) -> None:
+    recall = ours.ContextualRecallMetric(threshold=0.5, model=Judge(), include_reason=False)
+    precision = ours.ContextualPrecisionMetric(threshold=0.5, model=Judge(), include_reason=False)
     scores = defaultdict(list)
-    for result in run([LLMTestCase(**FIELDS, actual_output="[Retrieval only]")], [recall, precision]):
+    for result in run(
+        [deepeval.test_case.LLMTestCase(**FIELDS, actual_output="[Retrieval only]")],
+        [recall, precision],
+    ):
         for data in result.metrics_data:
             scores[data.name].append(data.score)
     assert scores == {"Contextual Recall": [0.5], "Contextual Precision": [1.0]}
 
 
-def test_builders_by_name_and_their_verdicts() -> None:
+def test_builders_by_name_and_their_verdicts(Judge: Any) -> None:
     builders = {
-        "contextual_recall": lambda: ContextualRecallMetric(threshold=0.5, model=Judge()),
-        "contextual_precision": lambda: ContextualPrecisionMetric(threshold=0.5, model=Judge()),
+        "contextual_recall": lambda: ours.ContextualRecallMetric(threshold=0.5, model=Judge()),
+        "contextual_precision": lambda: ours.ContextualPrecisionMetric(threshold=0.5, model=Judge()),
     }
     for build in builders.values():
         metric = build()
-        metric.measure(LLMTestCase(**FIELDS))
+        metric.measure(deepeval.test_case.LLMTestCase(**FIELDS))
         assert [verdict.verdict == "yes" for verdict in metric.verdicts] == [True, False]
         assert metric.evaluation_model is not None
 
 
-def test_what_cannot_work_says_what_to_write() -> None:
+def test_what_cannot_work_says_what_to_write(Judge: Any) -> None:
     class Template:
         pass
 
     with pytest.raises(UnusedError, match=r"evaluation_template would do nothing here\. "):
-        ContextualRecallMetric(model=Judge(), evaluation_template=Template)  # type: ignore[call-arg]  # an argument of DeepEval's, refused
+        ours.ContextualRecallMetric(model=Judge(), evaluation_template=Template)  # type: ignore[call-arg]  # an argument of DeepEval's, refused
     with pytest.raises(UnusedError, match=r"_calculate_score would do nothing here\. "):
-        type("Weighted", (ContextualPrecisionMetric,), {"_calculate_score": lambda _: 1.0})
+        type("Weighted", (ours.ContextualPrecisionMetric,), {"_calculate_score": lambda _: 1.0})

@@ -9,31 +9,22 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from deepeval import assert_test
-from deepeval.dataset import EvaluationDataset, Golden
-from deepeval.errors import MissingTestCaseParamsError
-from deepeval.evaluate.configs import ErrorConfig
-from deepeval.metrics import BaseMetric
-from deepeval.test_case import LLMTestCase, RetrievedContextData
 
 from ctxmetrics import LexicalJudge
 from ctxmetrics.errors import SampleError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import Verdict
-from ctxmetrics_deepeval import (
-    ContextPrecisionMetric,
-    ContextRecallMetric,
-    IDBasedContextPrecisionMetric,
-    IDBasedContextRecallMetric,
-    NonLLMContextRecallMetric,
-    update_current_span_ids,
-)
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from ctxmetrics.judges.base import JudgeRequest
+
+configs = later("deepeval.evaluate.configs")
+deepeval = later("deepeval")
+ours = later("ctxmetrics_deepeval")
 
 
 class WaitingJudge:
@@ -57,9 +48,9 @@ class WaitingJudge:
         return Judgement(verdicts=tuple(Verdict(id=id_, value=True) for id_ in ids))
 
 
-def ids(retrieved: list[Any], reference: list[Any], **fields: Any) -> LLMTestCase:
+def ids(retrieved: list[Any], reference: list[Any], **fields: Any) -> deepeval.test_case.LLMTestCase:
     metadata = {"retrieved_context_ids": retrieved, "reference_context_ids": reference}
-    return LLMTestCase(input="q", actual_output="a", metadata=metadata, **fields)
+    return deepeval.test_case.LLMTestCase(input="q", actual_output="a", metadata=metadata, **fields)
 
 
 def only(results: list[Any]) -> Any:
@@ -78,9 +69,9 @@ def short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_reaches_the_results(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
-    recall, precision = run([make_case()], [ContextRecallMetric(), ContextPrecisionMetric()])[
+    recall, precision = run([make_case()], [ours.ContextRecallMetric(), ours.ContextPrecisionMetric()])[
         0
     ].metrics_data
     assert (recall.name, recall.score, recall.threshold, recall.success) == (
@@ -98,9 +89,9 @@ def test_what_reaches_the_results(
 
 
 def test_score_breakdown_is_not_carried_but_verbose_logs_are(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
-    data = only(run([make_case()], [ContextRecallMetric()]))
+    data = only(run([make_case()], [ours.ContextRecallMetric()]))
     assert (
         '✓ s1 The Eiffel Tower stands in Paris.\n      c1 [0:41] "The Eiffel Tower stands'
         in data.verbose_logs
@@ -108,7 +99,7 @@ def test_score_breakdown_is_not_carried_but_verbose_logs_are(
 
 
 def test_metadata_reaches_the_results(run: Callable[..., list[Any]]) -> None:
-    (result,) = run([ids(["a"], ["a", "b"])], [IDBasedContextRecallMetric()])
+    (result,) = run([ids(["a"], ["a", "b"])], [ours.IDBasedContextRecallMetric()])
     assert result.metadata == {"retrieved_context_ids": ["a"], "reference_context_ids": ["a", "b"]}
 
 
@@ -116,25 +107,28 @@ def test_results_in_another_order_keep_their_index(run: Callable[..., list[Any]]
     """The async runner appends them as they finish: they are matched by index."""
     judge = WaitingJudge()
     cases = [
-        LLMTestCase(
+        deepeval.test_case.LLMTestCase(
             input=wait, actual_output="a", expected_output=f"Answer {wait}.", retrieval_context=["x"]
         )
         for wait in ("0.1", "0.05", "0")
     ]
-    results = run(cases, [ContextRecallMetric(judge=judge)])
+    results = run(cases, [ours.ContextRecallMetric(judge=judge)])
     assert [result.input for result in results] == ["0.1", "0.05", "0"]
     assert [only([result]).score for result in results] == [1.0, 1.0, 1.0]
 
 
 def test_each_test_case_has_its_own_score(run: Callable[..., list[Any]]) -> None:
     references = [[str(number) for number in range(size)] for size in range(1, 40)]
-    results = run([ids(["0"], reference) for reference in references], [IDBasedContextRecallMetric()])
+    results = run(
+        [ids(["0"], reference) for reference in references], [ours.IDBasedContextRecallMetric()]
+    )
     assert [only([result]).score for result in results] == [1 / size for size in range(1, 40)]
 
 
 def test_two_configurations_of_one_metric_keep_their_names(run: Callable[..., list[Any]]) -> None:
     first, second = run(
-        [ids(["x", "a"], ["a"])], [IDBasedContextRecallMetric(), IDBasedContextRecallMetric(top_k=1)]
+        [ids(["x", "a"], ["a"])],
+        [ours.IDBasedContextRecallMetric(), ours.IDBasedContextRecallMetric(top_k=1)],
     )[0].metrics_data
     assert (first.name, first.score) == ("id_based_context_recall", 1.0)
     assert (second.name, second.score) == ("id_based_context_recall(top_k=1)", 0.0)
@@ -147,7 +141,7 @@ def test_settings_survive_the_copy_for_every_test_case(run: Callable[..., list[A
         run(
             [case],
             [
-                IDBasedContextPrecisionMetric(
+                ours.IDBasedContextPrecisionMetric(
                     formula="average_precision", convention="aegis", threshold=40.0
                 )
             ],
@@ -157,24 +151,24 @@ def test_settings_survive_the_copy_for_every_test_case(run: Callable[..., list[A
 
 
 def test_measured_once_a_test_case(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     """A metric that refuses the runner's keywords is measured twice."""
     judge = WaitingJudge()
-    run([make_case(input="0")], [ContextRecallMetric(judge=judge)])
+    run([make_case(input="0")], [ours.ContextRecallMetric(judge=judge)])
     assert judge.asked == ["0"]
 
 
 def test_only_the_sync_runner_fills_the_object_that_was_passed(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
-    metric = ContextRecallMetric()
+    metric = ours.ContextRecallMetric()
     run([make_case()], [metric])
     assert metric.score == (None if run.is_async else 0.5)
 
 
 def test_a_metric_without_a_threshold_next_to_one_with(run: Callable[..., list[Any]]) -> None:
-    metrics = [IDBasedContextRecallMetric(threshold=None), IDBasedContextPrecisionMetric()]
+    metrics = [ours.IDBasedContextRecallMetric(threshold=None), ours.IDBasedContextPrecisionMetric()]
     (result,) = run([ids(["a"], ["a", "b", "c"])], metrics)
     assert [(data.threshold, data.success) for data in result.metrics_data] == [
         (None, None),
@@ -187,7 +181,7 @@ def test_a_metric_without_a_threshold_next_to_one_with(run: Callable[..., list[A
 
 
 def test_a_flaky_metric_decides_nothing(run: Callable[..., list[Any]]) -> None:
-    metrics = [IDBasedContextRecallMetric(flaky=True), IDBasedContextPrecisionMetric()]
+    metrics = [ours.IDBasedContextRecallMetric(flaky=True), ours.IDBasedContextPrecisionMetric()]
     (result,) = run([ids(["a"], ["a", "b", "c"])], metrics)
     assert [data.success for data in result.metrics_data] == [False, True]
     assert result.success is True
@@ -196,7 +190,7 @@ def test_a_flaky_metric_decides_nothing(run: Callable[..., list[Any]]) -> None:
 def test_aegis_80_passes_and_less_fails(run: Callable[..., list[Any]]) -> None:
     reference = [str(number) for number in range(1000)]
     cases = [ids(reference[:800], reference), ids(reference[:799], reference)]
-    results = run(cases, [IDBasedContextRecallMetric(convention="aegis")])
+    results = run(cases, [ours.IDBasedContextRecallMetric(convention="aegis")])
     assert [(only([result]).score, only([result]).success) for result in results] == [
         (80.0, True),
         (79.9, False),
@@ -208,10 +202,10 @@ def test_aegis_80_passes_and_less_fails(run: Callable[..., list[Any]]) -> None:
 
 
 def test_a_value_that_cannot_be_computed_does_not_end_the_run(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     cases = [make_case(), make_case(expected_output=""), make_case()]
-    results = run(cases, [ContextRecallMetric()])
+    results = run(cases, [ours.ContextRecallMetric()])
     scores = [only([result]) for result in results]
     assert [data.score for data in scores] == [0.5, None, 0.5]
     assert [data.success for data in scores] == [True, False, True]
@@ -220,15 +214,15 @@ def test_a_value_that_cannot_be_computed_does_not_end_the_run(
 
 
 def test_the_same_with_ignore_errors(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
-    data = only(run([make_case(expected_output="")], [ContextRecallMetric()], ignore_errors=True))
+    data = only(run([make_case(expected_output="")], [ours.ContextRecallMetric()], ignore_errors=True))
     assert (data.score, data.success) == (None, False)
     assert data.error.startswith("no_reference: ")
 
 
 def test_no_type_error_escapes(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     """At a TypeError DeepEval measures again and does not catch the second one, also with ignore_errors."""
     calls: list[str] = []
@@ -241,7 +235,7 @@ def test_no_type_error_escapes(
         calls.clear()
         results = run(
             [make_case(), ids(["a"], ["a"], context=["x"], retrieval_context=["x"])],
-            [NonLLMContextRecallMetric(similarity=similarity)],
+            [ours.NonLLMContextRecallMetric(similarity=similarity)],
             **errors,
         )
         assert [only([result]).error for result in results] == [
@@ -252,17 +246,20 @@ def test_no_type_error_escapes(
 
 def test_missing_params_raise_deepevals_own_error(run: Callable[..., list[Any]]) -> None:
     with pytest.raises(
-        MissingTestCaseParamsError, match="'expected_output' and 'retrieval_context' cannot be None"
+        deepeval.errors.MissingTestCaseParamsError,
+        match="'expected_output' and 'retrieval_context' cannot be None",
     ):
-        run([LLMTestCase(input="q", actual_output="a")], [ContextRecallMetric()])
+        run(
+            [deepeval.test_case.LLMTestCase(input="q", actual_output="a")], [ours.ContextRecallMetric()]
+        )
 
 
 def test_missing_params_are_recorded_with_ignore_errors(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     results = run(
         [make_case(), make_case(expected_output=None), make_case()],
-        [ContextRecallMetric()],
+        [ours.ContextRecallMetric()],
         ignore_errors=True,
     )
     scores = [only([result]) for result in results]
@@ -272,11 +269,13 @@ def test_missing_params_are_recorded_with_ignore_errors(
 
 
 def test_missing_params_are_skipped_when_asked(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     cases = [make_case(), make_case(expected_output=None), make_case()]
     results = run(
-        cases, [ContextRecallMetric(), IDBasedContextRecallMetric()], skip_on_missing_params=True
+        cases,
+        [ours.ContextRecallMetric(), ours.IDBasedContextRecallMetric()],
+        skip_on_missing_params=True,
     )
     assert [[data.name for data in result.metrics_data] for result in results] == [
         ["context_recall", "id_based_context_recall"],
@@ -290,8 +289,8 @@ def test_a_wrong_type_is_misuse_and_ends_the_run_unless_ignored(run: Callable[..
     with pytest.raises(
         SampleError, match="'retrieved_context_ids', item 2 must be a string or an integer"
     ):
-        run(cases, [IDBasedContextRecallMetric()])
-    results = run(cases, [IDBasedContextRecallMetric()], ignore_errors=True)
+        run(cases, [ours.IDBasedContextRecallMetric()])
+    results = run(cases, [ours.IDBasedContextRecallMetric()], ignore_errors=True)
     assert [only([result]).score for result in results] == [1.0, None]
 
 
@@ -300,10 +299,10 @@ def test_a_wrong_type_is_misuse_and_ends_the_run_unless_ignored(run: Callable[..
 
 @pytest.mark.usefixtures("short_timeouts")
 def test_a_timeout_reports_no_score_of_the_test_case_before(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     """The sync runner shares the object, and its handler skips a metric whose success is still set."""
-    metric = ContextRecallMetric(judge=WaitingJudge())
+    metric = ours.ContextRecallMetric(judge=WaitingJudge())
     results = run(
         [make_case(input="0"), make_case(input="5"), make_case(input="0")], [metric], ignore_errors=True
     )
@@ -315,21 +314,25 @@ def test_a_timeout_reports_no_score_of_the_test_case_before(
 
 @pytest.mark.usefixtures("short_timeouts")
 def test_timeout_of_another_metric_reports_no_earlier_score(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase]
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     """The metric's turn never comes in that test case: nothing it does itself could reset it."""
     hang = threading.Event()
 
-    class Hangs(BaseMetric):
+    class Hangs(deepeval.metrics.BaseMetric):
         threshold = 0.5
 
-        def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float:
+        def measure(
+            self, test_case: deepeval.test_case.LLMTestCase, *args: Any, **kwargs: Any
+        ) -> float:
             if test_case.input == "hang":
                 hang.wait(5)
             self.score = 1.0
             return 1.0
 
-        async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float:
+        async def a_measure(
+            self, test_case: deepeval.test_case.LLMTestCase, *args: Any, **kwargs: Any
+        ) -> float:
             if test_case.input == "hang":
                 await asyncio.sleep(5)
             self.score = 1.0
@@ -341,7 +344,7 @@ def test_timeout_of_another_metric_reports_no_earlier_score(
 
     results = run(
         [make_case(), make_case(input="hang")],
-        [Hangs(), IDBasedContextRecallMetric()],
+        [Hangs(), ours.IDBasedContextRecallMetric()],
         ignore_errors=True,
     )
     hang.set()
@@ -353,27 +356,30 @@ def test_timeout_of_another_metric_reports_no_earlier_score(
 
 @pytest.mark.parametrize("key", ["reference_facts", "expected_facts"])
 def test_facts_in_the_metadata_are_counted(
-    run: Callable[..., list[Any]], make_case: Callable[..., LLMTestCase], key: str
+    run: Callable[..., list[Any]], make_case: Callable[..., deepeval.test_case.LLMTestCase], key: str
 ) -> None:
     facts = ["The Eiffel Tower stands in Paris.", {"text": "It is red.", "id": "colour"}]
     case = make_case(expected_output=None, metadata={key: facts})
-    (result,) = run([case], [ContextRecallMetric(unit="fact", judge=LexicalJudge())])
+    (result,) = run([case], [ours.ContextRecallMetric(unit="fact", judge=LexicalJudge())])
     assert result.metrics_data[0].score == 0.5
     with pytest.raises(
-        MissingTestCaseParamsError, match=r"'expected_output' .* Count its facts with unit='fact'"
+        deepeval.errors.MissingTestCaseParamsError,
+        match=r"'expected_output' .* Count its facts with unit='fact'",
     ):
-        run([case], [ContextRecallMetric(judge=LexicalJudge())])
-    with pytest.raises(MissingTestCaseParamsError, match=r"'metadata\.reference_facts' cannot be None"):
-        run([make_case()], [ContextRecallMetric(unit="fact", judge=LexicalJudge())])
+        run([case], [ours.ContextRecallMetric(judge=LexicalJudge())])
+    with pytest.raises(
+        deepeval.errors.MissingTestCaseParamsError, match=r"'metadata\.reference_facts' cannot be None"
+    ):
+        run([make_case()], [ours.ContextRecallMetric(unit="fact", judge=LexicalJudge())])
 
 
 @pytest.mark.usefixtures("short_timeouts")
 def test_timed_out_thread_does_not_write_on_the_next_case(
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
 ) -> None:
     """It cannot be killed, holds the shared object, and finishes while the next test case is measured."""
     from deepeval import evaluate
-    from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
+    from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
 
     quick_began, slow_ended = threading.Event(), threading.Event()
 
@@ -390,11 +396,11 @@ def test_timed_out_thread_does_not_write_on_the_next_case(
     cases = [make_case(context=["x"], retrieval_context=[text]) for text in ("slow", "quick")]
     found = evaluate(
         cases,
-        [NonLLMContextRecallMetric(similarity=similarity)],
+        [ours.NonLLMContextRecallMetric(similarity=similarity)],
         async_config=AsyncConfig(run_async=False),
         cache_config=CacheConfig(write_cache=False),
         display_config=DisplayConfig(show_indicator=False, print_results=False),
-        error_config=ErrorConfig(ignore_errors=True),
+        error_config=configs.ErrorConfig(ignore_errors=True),
     )
     slow, quick = found.test_results
     # When it ends, DeepEval's own thread adds a row to whichever test case is on: it must hold no score of
@@ -404,10 +410,12 @@ def test_timed_out_thread_does_not_write_on_the_next_case(
     assert quick.metrics_data[-1].score == 1.0
 
 
-def test_the_judge_does_not_block_the_loop(make_case: Callable[..., LLMTestCase]) -> None:
+def test_the_judge_does_not_block_the_loop(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     """One blocking ``a_measure`` would hold up every test case of the async runner."""
     judge = WaitingJudge()
-    metric = ContextRecallMetric(judge=judge)
+    metric = ours.ContextRecallMetric(judge=judge)
 
     async def both() -> list[float | None]:
         return await asyncio.gather(*(metric.a_measure(make_case(input=wait)) for wait in ("0.2", "0")))
@@ -457,23 +465,25 @@ def test_evaluate_inside_a_running_loop(run_async: bool, python: Callable[..., s
 def test_eval_mode_in_environment_changes_no_judge(
     mode: str,
     run: Callable[..., list[Any]],
-    make_case: Callable[..., LLMTestCase],
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEPEVAL_EVAL_MODE", mode)
-    data = run([make_case()], [ContextRecallMetric(), ContextPrecisionMetric()])[0].metrics_data
+    data = run([make_case()], [ours.ContextRecallMetric(), ours.ContextPrecisionMetric()])[
+        0
+    ].metrics_data
     assert [item.score for item in data] == [0.5, 1.0]
 
 
 def test_a_chunk_with_console_markup_does_not_break_the_report(
-    make_case: Callable[..., LLMTestCase], capsys: pytest.CaptureFixture[str]
+    make_case: Callable[..., deepeval.test_case.LLMTestCase], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """DeepEval prints reasons as Rich markup, and a closing tag that nobody opened ends the report."""
     from deepeval import evaluate
     from deepeval.evaluate.configs import CacheConfig
 
     chunk = "The Eiffel Tower stands in Paris [/INST] [/bold]."
-    metrics = [ContextPrecisionMetric(), NonLLMContextRecallMetric(min_similarity=0.99)]
+    metrics = [ours.ContextPrecisionMetric(), ours.NonLLMContextRecallMetric(min_similarity=0.99)]
     case = make_case(
         retrieval_context=[chunk], expected_output="The Eiffel Tower stands in Paris.", context=["x"]
     )
@@ -485,10 +495,16 @@ def test_a_chunk_with_console_markup_does_not_break_the_report(
 
 
 @pytest.mark.parametrize("run_async", [True, False])
-def test_assert_test(run_async: bool, make_case: Callable[..., LLMTestCase]) -> None:
-    assert_test(make_case(), [ContextRecallMetric(), IDBasedContextRecallMetric()], run_async=run_async)
+def test_assert_test(run_async: bool, make_case: Callable[..., deepeval.test_case.LLMTestCase]) -> None:
+    deepeval.assert_test(
+        make_case(),
+        [ours.ContextRecallMetric(), ours.IDBasedContextRecallMetric()],
+        run_async=run_async,
+    )
     with pytest.raises(AssertionError) as caught:
-        assert_test(make_case(), [ContextRecallMetric(threshold=0.6)], run_async=run_async)
+        deepeval.assert_test(
+            make_case(), [ours.ContextRecallMetric(threshold=0.6)], run_async=run_async
+        )
     message = str(caught.value)
     assert (
         "context_recall (score: 0.5, threshold: 0.6, strict: False, error: None, reason: 1 of 2 sent"
@@ -498,35 +514,39 @@ def test_assert_test(run_async: bool, make_case: Callable[..., LLMTestCase]) -> 
 
 @pytest.mark.parametrize("run_async", [True, False])
 def test_assert_test_of_a_value_that_cannot_be_computed(
-    run_async: bool, make_case: Callable[..., LLMTestCase]
+    run_async: bool, make_case: Callable[..., deepeval.test_case.LLMTestCase]
 ) -> None:
     with pytest.raises(AssertionError, match=r"score: None, .* error: no_reference: "):
-        assert_test(make_case(expected_output=""), [ContextRecallMetric()], run_async=run_async)
+        deepeval.assert_test(
+            make_case(expected_output=""), [ours.ContextRecallMetric()], run_async=run_async
+        )
 
 
-def test_assert_test_of_a_flaky_test_case_warns(make_case: Callable[..., LLMTestCase]) -> None:
+def test_assert_test_of_a_flaky_test_case_warns(
+    make_case: Callable[..., deepeval.test_case.LLMTestCase],
+) -> None:
     with pytest.warns(UserWarning, match="Flaky test case failed"):
-        assert_test(make_case(flaky=True), [ContextRecallMetric(threshold=0.9)])
+        deepeval.assert_test(make_case(flaky=True), [ours.ContextRecallMetric(threshold=0.9)])
 
 
 def test_goldens_keep_ids_and_sources_through_json(
     run: Callable[..., list[Any]], tmp_path: Path
 ) -> None:
     """A golden has ``additional_metadata``, a test case ``metadata``."""
-    golden = Golden(
+    golden = deepeval.dataset.Golden(
         input="q",
         expected_output="The pump is primed.",
         context=["The pump was primed."],
         retrieval_context=["The pump is primed.", "Nothing."],
         additional_metadata={"retrieved_context_ids": ["a", "x"], "reference_context_ids": ["a", "b"]},
     )
-    dataset = EvaluationDataset(goldens=[golden])
+    dataset = deepeval.dataset.EvaluationDataset(goldens=[golden])
     dataset.save_as(file_type="json", directory=str(tmp_path), file_name="goldens")
-    loaded = EvaluationDataset()
+    loaded = deepeval.dataset.EvaluationDataset()
     loaded.add_goldens_from_json_file(str(tmp_path / "goldens.json"))
     for source in loaded.goldens:
         loaded.add_test_case(
-            LLMTestCase(
+            deepeval.test_case.LLMTestCase(
                 input=source.input,
                 actual_output="Prime it.",
                 expected_output=source.expected_output,
@@ -536,30 +556,30 @@ def test_goldens_keep_ids_and_sources_through_json(
             )
         )
     metrics = [
-        IDBasedContextRecallMetric(),
-        ContextRecallMetric(),
-        NonLLMContextRecallMetric(min_similarity=0.8),
+        ours.IDBasedContextRecallMetric(),
+        ours.ContextRecallMetric(),
+        ours.NonLLMContextRecallMetric(min_similarity=0.8),
     ]
     (result,) = run(loaded.test_cases, metrics)
     assert [data.score for data in result.metrics_data] == [0.5, 1.0, 1.0]
 
 
 def test_retrieved_context_data_through_json(run: Callable[..., list[Any]], tmp_path: Path) -> None:
-    items = [RetrievedContextData(context="The pump is primed.", source="a")]
-    golden = Golden(
+    items = [deepeval.test_case.RetrievedContextData(context="The pump is primed.", source="a")]
+    golden = deepeval.dataset.Golden(
         input="q", retrieval_context=items, additional_metadata={"reference_context_ids": ["a", "b"]}
     )
-    dataset = EvaluationDataset(goldens=[golden])
+    dataset = deepeval.dataset.EvaluationDataset(goldens=[golden])
     dataset.save_as(file_type="json", directory=str(tmp_path), file_name="goldens")
-    loaded = EvaluationDataset()
+    loaded = deepeval.dataset.EvaluationDataset()
     loaded.add_goldens_from_json_file(str(tmp_path / "goldens.json"))
     source = loaded.goldens[0]
-    case = LLMTestCase(
+    case = deepeval.test_case.LLMTestCase(
         input=source.input,
         retrieval_context=source.retrieval_context,
         metadata=source.additional_metadata,
     )
-    assert only(run([case], [IDBasedContextRecallMetric()])).score == 0.5
+    assert only(run([case], [ours.IDBasedContextRecallMetric()])).score == 0.5
     assert json.loads((tmp_path / "goldens.json").read_text())
 
 
@@ -569,7 +589,7 @@ def test_a_metric_on_a_span_of_a_trace(capsys: pytest.CaptureFixture[str]) -> No
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.tracing import observe, update_current_span
 
-    recall, by_id = ContextRecallMetric(), IDBasedContextRecallMetric()
+    recall, by_id = ours.ContextRecallMetric(), ours.IDBasedContextRecallMetric()
 
     @observe(type="retriever", metrics=[recall, by_id])
     def retrieve(question: str) -> list[str]:
@@ -579,12 +599,12 @@ def test_a_metric_on_a_span_of_a_trace(capsys: pytest.CaptureFixture[str]) -> No
         )
         return ["The pump is red."]
 
-    dataset = EvaluationDataset(goldens=[Golden(input="Which pump?")])
+    dataset = deepeval.dataset.EvaluationDataset(goldens=[deepeval.dataset.Golden(input="Which pump?")])
     for golden in dataset.evals_iterator(
         async_config=AsyncConfig(run_async=False),
         cache_config=CacheConfig(write_cache=False),
         display_config=DisplayConfig(show_indicator=False, print_results=False),
-        error_config=ErrorConfig(ignore_errors=True),
+        error_config=configs.ErrorConfig(ignore_errors=True),
     ):
         retrieve(golden.input)
     assert recall.score == 0.5
@@ -601,18 +621,20 @@ def test_a_metric_by_id_on_a_span_gets_the_ids_of_its_own_span(run_async: bool) 
     found = {"Which pump?": ["d1"], "Which hall?": ["d1", "d2"]}
     spans: dict[str, Any] = {}
 
-    @observe(type="retriever", metrics=[ContextRecallMetric(), IDBasedContextRecallMetric()])
+    @observe(type="retriever", metrics=[ours.ContextRecallMetric(), ours.IDBasedContextRecallMetric()])
     def retrieve(question: str) -> None:
         update_current_span(
             input=question,
             expected_output="The pump is red. It hums.",
             retrieval_context=["The pump is red."],
         )
-        update_current_span_ids(reference_context_ids=["d1", "d2"])
-        update_current_span_ids(retrieved_context_ids=found[question])
+        ours.update_current_span_ids(reference_context_ids=["d1", "d2"])
+        ours.update_current_span_ids(retrieved_context_ids=found[question])
         spans[question] = current_span_context.get()
 
-    dataset = EvaluationDataset(goldens=[Golden(input=question) for question in found])
+    dataset = deepeval.dataset.EvaluationDataset(
+        goldens=[deepeval.dataset.Golden(input=question) for question in found]
+    )
     for golden in dataset.evals_iterator(
         async_config=AsyncConfig(run_async=run_async),
         cache_config=CacheConfig(write_cache=False),
@@ -624,4 +646,4 @@ def test_a_metric_by_id_on_a_span_gets_the_ids_of_its_own_span(run_async: bool) 
 
 
 def test_ids_outside_a_span_change_nothing() -> None:
-    update_current_span_ids(retrieved_context_ids=["d1"])
+    ours.update_current_span_ids(retrieved_context_ids=["d1"])

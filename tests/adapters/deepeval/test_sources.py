@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from deepeval.metrics import ContextualPrecisionMetric
-from deepeval.models import DeepEvalBaseLLM
-from deepeval.test_case import LLMTestCase, RetrievedContextData
 
 from ctxmetrics import ScriptedJudge
-from ctxmetrics_deepeval import (
-    ContextPrecisionMetric,
-    ContextUtilizationMetric,
-    IDBasedContextRecallMetric,
-    NonLLMContextPrecisionMetric,
-)
+from support.later import later
+
+deepeval = later("deepeval")
+ours = later("ctxmetrics_deepeval")
+
 
 # What was retrieved: a source (None: a text by itself) and whether the text helps; and the score, by hand.
 CASES = [
@@ -43,41 +39,44 @@ def retrieved(items: list[tuple[str | None, int]]) -> list[Any]:
         for n, (_, good) in enumerate(items)
     ]
     return [
-        text if source is None else RetrievedContextData(context=text, source=source)
+        text if source is None else deepeval.test_case.RetrievedContextData(context=text, source=source)
         for text, (source, _) in zip(texts, items, strict=True)
     ]
 
 
-def case_of(items: list[tuple[str | None, int]], **more: Any) -> LLMTestCase:
-    return LLMTestCase(input="q", expected_output=REFERENCE, retrieval_context=retrieved(items), **more)
+def case_of(items: list[tuple[str | None, int]], **more: Any) -> deepeval.test_case.LLMTestCase:
+    return deepeval.test_case.LLMTestCase(
+        input="q", expected_output=REFERENCE, retrieval_context=retrieved(items), **more
+    )
 
 
-class Answering(DeepEvalBaseLLM):
-    """Says yes to each of DeepEval's own nodes that holds a text that helps."""
+def of_deepeval(test_case: deepeval.test_case.LLMTestCase) -> float:
+    class Answering(deepeval.models.DeepEvalBaseLLM):
+        """Says yes to each of DeepEval's own nodes that holds a text that helps."""
 
-    def __init__(self, nodes: list[str]) -> None:
-        self.nodes = nodes
-        super().__init__("scripted")
+        def __init__(self, nodes: list[str]) -> None:
+            self.nodes = nodes
+            super().__init__("scripted")
 
-    def load_model(self) -> None:
-        return None
+        def load_model(self) -> None:
+            return None
 
-    def get_model_name(self) -> str:
-        return "scripted"
+        def get_model_name(self) -> str:
+            return "scripted"
 
-    def generate(self, prompt: str, schema: Any = None) -> Any:
-        assert all(node in prompt or repr(node)[1:-1] in prompt for node in self.nodes)
-        verdicts = [
-            {"verdict": "yes" if REFERENCE in node else "no", "reason": ""} for node in self.nodes
-        ]
-        return schema(verdicts=verdicts)
+        def generate(self, prompt: str, schema: Any = None) -> Any:
+            assert all(node in prompt or repr(node)[1:-1] in prompt for node in self.nodes)
+            verdicts = [
+                {"verdict": "yes" if REFERENCE in node else "no", "reason": ""} for node in self.nodes
+            ]
+            return schema(verdicts=verdicts)
 
-    async def a_generate(self, prompt: str, schema: Any = None) -> Any:
-        return self.generate(prompt, schema)
+        async def a_generate(self, prompt: str, schema: Any = None) -> Any:
+            return self.generate(prompt, schema)
 
-
-def of_deepeval(test_case: LLMTestCase) -> float:
-    metric = ContextualPrecisionMetric(model=Answering([]), include_reason=False, async_mode=False)
+    metric = deepeval.metrics.ContextualPrecisionMetric(
+        model=Answering([]), include_reason=False, async_mode=False
+    )
     metric.model.nodes = metric._group_retrieval_contexts(test_case.retrieval_context)
     return metric.measure(test_case, _show_indicator=False)
 
@@ -100,18 +99,18 @@ def test_the_convention_gives_deepevals_own_number(
     items: list[tuple[str | None, int]], score: float
 ) -> None:
     test_case = case_of(items)
-    ours = ContextPrecisionMetric(judge=judge_of(items), convention="deepeval")
-    assert ours.measure(test_case) == score
+    metric = ours.ContextPrecisionMetric(judge=judge_of(items), convention="deepeval")
+    assert metric.measure(test_case) == score
     assert of_deepeval(test_case) == pytest.approx(score, abs=1e-12)
 
 
 def test_the_other_conventions_count_each_chunk_unless_asked() -> None:
     items: list[tuple[str | None, int]] = [("a", 0), ("a", 1)]
     judge = judge_of(items)
-    assert ContextPrecisionMetric(judge=judge).measure(case_of(items)) == 0.5
-    assert ContextPrecisionMetric(judge=judge, group="source").measure(case_of(items)) == 1.0
+    assert ours.ContextPrecisionMetric(judge=judge).measure(case_of(items)) == 0.5
+    assert ours.ContextPrecisionMetric(judge=judge, group="source").measure(case_of(items)) == 1.0
     assert (
-        ContextPrecisionMetric(judge=judge, convention="deepeval", group="context").measure(
+        ours.ContextPrecisionMetric(judge=judge, convention="deepeval", group="context").measure(
             case_of(items)
         )
         == 0.5
@@ -121,11 +120,14 @@ def test_the_other_conventions_count_each_chunk_unless_asked() -> None:
 def test_strings_and_responses_have_sources_beside_metadata_ids() -> None:
     items: list[tuple[str | None, int]] = [("a", 0), ("a", 1)]
     given = case_of(items, context=[f"{REFERENCE} Copy 1."])
-    assert NonLLMContextPrecisionMetric(convention="deepeval", min_similarity=0.9).measure(given) == 1.0
-    assert NonLLMContextPrecisionMetric(min_similarity=0.9).measure(given) == 0.5
+    assert (
+        ours.NonLLMContextPrecisionMetric(convention="deepeval", min_similarity=0.9).measure(given)
+        == 1.0
+    )
+    assert ours.NonLLMContextPrecisionMetric(min_similarity=0.9).measure(given) == 0.5
     answered = case_of(items, actual_output=REFERENCE)
     useful = {"c1": {"useful": False}, "c2": {"quote": REFERENCE, "useful": True}}
     judge = ScriptedJudge({"usefulness": [{"code": "$code", "useful": useful}]})
-    assert ContextUtilizationMetric(judge=judge, group="source").measure(answered) == 1.0
+    assert ours.ContextUtilizationMetric(judge=judge, group="source").measure(answered) == 1.0
     ids = {"retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["d2", "d3"]}
-    assert IDBasedContextRecallMetric().measure(case_of(items, metadata=ids)) == 0.5
+    assert ours.IDBasedContextRecallMetric().measure(case_of(items, metadata=ids)) == 0.5

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("langchain_core", reason="the langchain extra is not installed")
-
-from langchain_core.documents import Document
-from langsmith import Client
-from langsmith.schemas import Example
-
 from ctxmetrics import ScriptedJudge
+from support.later import later, skip_without
+
+skip_without("langchain_core")
+
+langchain_core = later("langchain_core")
+langsmith = later("langsmith")
+
 
 QUESTION = "Who built the tower, and when?"
 REFERENCE = "Gustave Eiffel's company built the tower. It opened in 1889."
@@ -43,33 +44,32 @@ JOINT = {
 """By hand: recall 1 of 2; the useful context stands second, so average precision is 1/2."""
 
 
-class OfflineClient(Client):
-    """Sends nothing. Some versions of `aevaluate(upload_results=False)` upload the target's run with an ordinary client."""
-
-    def __init__(self) -> None:
-        super().__init__(api_key="none", api_url="http://127.0.0.1:9", auto_batch_tracing=False)
-        self.traced: dict[str, dict[str, Any]] = {}
-        self.feedback: list[dict[str, Any]] = []
-
-    def create_run(self, name: str, inputs: dict[str, Any], run_type: str, **kwargs: Any) -> None:
-        self.traced[str(kwargs["id"])] = {
-            "name": name,
-            "inputs": inputs,
-            "run_type": run_type,
-            **kwargs,
-        }
-
-    def update_run(self, run_id: Any, **kwargs: Any) -> None:
-        self.traced.setdefault(str(run_id), {}).update(
-            {name: value for name, value in kwargs.items() if value is not None}
-        )
-
-    def create_feedback(self, run_id: Any, key: str, **kwargs: Any) -> None:
-        self.feedback.append({"run_id": run_id, "key": key, **kwargs})
-
-
 @pytest.fixture
-def client() -> OfflineClient:
+def client() -> langsmith.Client:
+    class OfflineClient(langsmith.Client):
+        """Sends nothing. Some versions of `aevaluate(upload_results=False)` upload the target's run with an ordinary client."""
+
+        def __init__(self) -> None:
+            super().__init__(api_key="none", api_url="http://127.0.0.1:9", auto_batch_tracing=False)
+            self.traced: dict[str, dict[str, Any]] = {}
+            self.feedback: list[dict[str, Any]] = []
+
+        def create_run(self, name: str, inputs: dict[str, Any], run_type: str, **kwargs: Any) -> None:
+            self.traced[str(kwargs["id"])] = {
+                "name": name,
+                "inputs": inputs,
+                "run_type": run_type,
+                **kwargs,
+            }
+
+        def update_run(self, run_id: Any, **kwargs: Any) -> None:
+            self.traced.setdefault(str(run_id), {}).update(
+                {name: value for name, value in kwargs.items() if value is not None}
+            )
+
+        def create_feedback(self, run_id: Any, key: str, **kwargs: Any) -> None:
+            self.feedback.append({"run_id": run_id, "key": key, **kwargs})
+
     return OfflineClient()
 
 
@@ -77,7 +77,9 @@ def client() -> OfflineClient:
 def case() -> SimpleNamespace:
     """One question with what a retriever found, as everybody's objects."""
     documents = [
-        Document(text, id=f"d{number}", metadata={"source": f"file{number}.md"})
+        langchain_core.documents.Document(
+            text, id=f"d{number}", metadata={"source": f"file{number}.md"}
+        )
         for number, text in enumerate(CONTEXTS, 1)
     ]
     expected = {
@@ -85,10 +87,12 @@ def case() -> SimpleNamespace:
         "reference_contexts": [CONTEXTS[1]],
         "reference_context_ids": ["d2", "d9"],
     }
-    example = Example(id=uuid.uuid4(), inputs={"question": QUESTION}, outputs=expected)
+    example = langsmith.schemas.Example(
+        id=uuid.uuid4(), inputs={"question": QUESTION}, outputs=expected
+    )
 
-    def example_with(**parts: Any) -> Example:
-        return Example(
+    def example_with(**parts: Any) -> langsmith.schemas.Example:
+        return langsmith.schemas.Example(
             **{"id": uuid.uuid4(), "inputs": example.inputs, "outputs": example.outputs, **parts}
         )
 

@@ -12,27 +12,17 @@ from unittest.mock import MagicMock
 
 import pytest
 
-pytest.importorskip("langchain_classic", reason="langchain-classic is not installed")
-
-from langchain_classic.evaluation import StringEvaluator
-from langchain_classic.smith import RunEvalConfig, arun_on_dataset, run_on_dataset
-from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEvaluatorChain
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableLambda
-from langsmith import Client
-from langsmith.schemas import Dataset, TracerSession
-
 from ctxmetrics import ContextPrecision, ContextRecall
 from ctxmetrics.errors import MissingFieldError, ParameterError
-from ctxmetrics_langchain import (
-    ContextRecallEvaluator,
-    ContextUtilizationEvaluator,
-    IDBasedContextRecallEvaluator,
-    NonLLMContextRecallEvaluator,
-    RetrievalEvaluator,
-)
+from support.later import later, skip_without
+
+skip_without("langchain_classic")
+
+langchain_classic = later("langchain_classic")
+langchain_core = later("langchain_core")
+langsmith = later("langsmith")
+ours = later("ctxmetrics_langchain")
+string_run_evaluator = later("langchain_classic.smith.evaluation.string_run_evaluator")
 
 
 def sync(evaluator: Any, **given: Any) -> Any:
@@ -49,8 +39,8 @@ BOTH = pytest.mark.parametrize("call", [sync, asynchronous])
 @BOTH
 @pytest.mark.parametrize("shape", ["documents", "mapping"])
 def test_scores_with_nothing_but_score_and_value(call, shape, case):
-    evaluator = ContextRecallEvaluator(judge=case.judge, threshold=0.5).as_string_evaluator()
-    assert isinstance(evaluator, StringEvaluator)
+    evaluator = ours.ContextRecallEvaluator(judge=case.judge, threshold=0.5).as_string_evaluator()
+    assert isinstance(evaluator, langchain_classic.evaluation.StringEvaluator)
     prediction = (
         case.documents if shape == "documents" else {"documents": case.documents, "answer": "x"}
     )
@@ -62,10 +52,10 @@ def test_scores_with_nothing_but_score_and_value(call, shape, case):
 
 def test_what_it_requires_and_is_called(case):
     recall, ids = (
-        ContextRecallEvaluator().as_string_evaluator(),
-        IDBasedContextRecallEvaluator(key="ids").as_string_evaluator(),
+        ours.ContextRecallEvaluator().as_string_evaluator(),
+        ours.IDBasedContextRecallEvaluator(key="ids").as_string_evaluator(),
     )
-    utilization = ContextUtilizationEvaluator().as_string_evaluator()
+    utilization = ours.ContextUtilizationEvaluator().as_string_evaluator()
     assert (recall.requires_input, recall.requires_reference, recall.evaluation_name) == (
         True,
         True,
@@ -79,13 +69,13 @@ def test_neither_warns_nor_demands_what_it_can_do_without(case):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (
-            ContextRecallEvaluator(judge=case.judge)
+            ours.ContextRecallEvaluator(judge=case.judge)
             .as_string_evaluator()
             .evaluate_strings(prediction=case.documents, reference=case.reference)["score"]
             == 0.5
         )
         assert (
-            IDBasedContextRecallEvaluator()
+            ours.IDBasedContextRecallEvaluator()
             .as_string_evaluator()
             .evaluate_strings(
                 prediction=case.documents,
@@ -97,12 +87,12 @@ def test_neither_warns_nor_demands_what_it_can_do_without(case):
 
 
 def test_all_fields_as_mappings_or_keywords(case):
-    strings = NonLLMContextRecallEvaluator().as_string_evaluator()
+    strings = ours.NonLLMContextRecallEvaluator().as_string_evaluator()
     assert (
         strings.evaluate_strings(prediction=case.documents, reference=[case.contexts[1]])["score"]
         == 1.0
     )
-    utilization = ContextUtilizationEvaluator().as_string_evaluator()
+    utilization = ours.ContextUtilizationEvaluator().as_string_evaluator()
     answer = "The tower was built by Gustave Eiffel."
     assert (
         utilization.evaluate_strings(prediction=answer, retrieved_contexts=case.documents)["score"]
@@ -118,14 +108,14 @@ def test_all_fields_as_mappings_or_keywords(case):
 
 def test_text_prediction_is_the_answer_not_the_retrieved_text(case):
     with pytest.raises(MissingFieldError, match="no retrieved_contexts"):
-        ContextRecallEvaluator().as_string_evaluator().evaluate_strings(
+        ours.ContextRecallEvaluator().as_string_evaluator().evaluate_strings(
             prediction="Eiffel built it.", reference=case.reference
         )
 
 
 def test_not_computable_is_none_and_says_why(case):
     grade = (
-        ContextRecallEvaluator()
+        ours.ContextRecallEvaluator()
         .as_string_evaluator()
         .evaluate_strings(prediction=case.documents, reference="?!")
     )
@@ -135,19 +125,21 @@ def test_not_computable_is_none_and_says_why(case):
 
 def test_several_metrics_are_no_string_evaluator():
     with pytest.raises(ParameterError, match="one score"):
-        RetrievalEvaluator([ContextRecall(), ContextPrecision()]).as_string_evaluator()
+        ours.RetrievalEvaluator([ContextRecall(), ContextPrecision()]).as_string_evaluator()
 
 
 @BOTH
 def test_callbacks_reach_the_judge_s_model_call(call, case):
-    class Recorder(BaseCallbackHandler):
+    class Recorder(langchain_core.callbacks.BaseCallbackHandler):
         seen = 0
 
         def on_chat_model_start(self, *args, **kwargs):
             Recorder.seen += 1
 
-    model = GenericFakeChatModel(messages=iter([AIMessage(json.dumps(case.joint))]))
-    evaluator = ContextRecallEvaluator(judge=model).as_string_evaluator()
+    model = langchain_core.language_models.GenericFakeChatModel(
+        messages=iter([langchain_core.messages.AIMessage(json.dumps(case.joint))])
+    )
+    evaluator = ours.ContextRecallEvaluator(judge=model).as_string_evaluator()
     grade = call(evaluator, prediction=case.documents, reference=case.reference, callbacks=[Recorder()])
     assert (grade["score"], Recorder.seen) == (0.5, 1)
 
@@ -155,22 +147,25 @@ def test_callbacks_reach_the_judge_s_model_call(call, case):
 def test_trap_reasoning_costs_langchain_classic_the_score(case, make_run):
     """EvaluationResult(key=, comment=reasoning, **output): `reasoning` in the output is one key too many."""
 
-    class Documented(StringEvaluator):
+    class Documented(langchain_classic.evaluation.StringEvaluator):
         def _evaluate_strings(self, **kwargs):
             return {"score": 0.5, "reasoning": "half of it"}
 
     run = make_run({"output": case.documents})
     run.inputs = {"input": case.question}
     results = []
-    for evaluator in (Documented(), ContextRecallEvaluator(judge=case.judge).as_string_evaluator()):
-        chain = StringRunEvaluatorChain.from_run_and_data_type(
+    for evaluator in (
+        Documented(),
+        ours.ContextRecallEvaluator(judge=case.judge).as_string_evaluator(),
+    ):
+        chain = string_run_evaluator.StringRunEvaluatorChain.from_run_and_data_type(
             evaluator, "chain", "kv", reference_key="answer", input_key="input", prediction_key="output"
         )
         results.append(chain.evaluate_run(run, case.example))
-    broken, ours = results
+    broken, whole = results
     assert broken.score is None, "langchain-classic mended it: Grade may hold its reasoning as an item"
     assert "Extra inputs are not permitted" in broken.comment
-    assert (ours.key, ours.score) == ("context_recall", 0.5)
+    assert (whole.key, whole.score) == ("context_recall", 0.5)
 
 
 # ---- run_on_dataset ----
@@ -179,15 +174,15 @@ def test_trap_reasoning_costs_langchain_classic_the_score(case, make_run):
 @pytest.fixture
 def stub(case):
     """A client that knows one data set and sends nothing."""
-    client = MagicMock(spec=Client)
+    client = MagicMock(spec=langsmith.Client)
     client.tracing_queue = None
     client._host_url = client.api_url = "http://127.0.0.1:9"
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    client.read_dataset.return_value = Dataset(
+    client.read_dataset.return_value = langsmith.schemas.Dataset(
         id=uuid.uuid4(), name="tower", data_type="kv", created_at=now, _host_url="http://127.0.0.1:9"
     )
     client.list_examples.return_value = iter([case.example])
-    client.create_project.return_value = TracerSession(
+    client.create_project.return_value = langsmith.schemas.TracerSession(
         id=uuid.uuid4(),
         name="p",
         start_time=now,
@@ -199,26 +194,32 @@ def stub(case):
     return client
 
 
-def run_sync(client: Any, chain: Any, config: RunEvalConfig) -> Any:
-    return run_on_dataset(client, "tower", lambda: chain, evaluation=config, project_name="p")
+def run_sync(client: Any, chain: Any, config: langchain_classic.smith.RunEvalConfig) -> Any:
+    return langchain_classic.smith.run_on_dataset(
+        client, "tower", lambda: chain, evaluation=config, project_name="p"
+    )
 
 
-def run_async(client: Any, chain: Any, config: RunEvalConfig) -> Any:
+def run_async(client: Any, chain: Any, config: langchain_classic.smith.RunEvalConfig) -> Any:
     return asyncio.run(
-        arun_on_dataset(client, "tower", lambda: chain, evaluation=config, project_name="p")
+        langchain_classic.smith.arun_on_dataset(
+            client, "tower", lambda: chain, evaluation=config, project_name="p"
+        )
     )
 
 
 @pytest.mark.parametrize("runner", [run_sync, run_async])
 def test_run_on_dataset_keeps_the_scores_of_both_kinds(runner, case, stub):
-    chain = RunnableLambda(lambda given: {"answer": "Eiffel.", "documents": case.documents})
-    config = RunEvalConfig(
+    chain = langchain_core.runnables.RunnableLambda(
+        lambda given: {"answer": "Eiffel.", "documents": case.documents}
+    )
+    config = langchain_classic.smith.RunEvalConfig(
         custom_evaluators=[
-            ContextRecallEvaluator(judge=case.judge, key="as_string").as_string_evaluator(),
-            RetrievalEvaluator(
+            ours.ContextRecallEvaluator(judge=case.judge, key="as_string").as_string_evaluator(),
+            ours.RetrievalEvaluator(
                 {"as_run": ContextRecall(), "precision": ContextPrecision()}, judge=case.judge
             ),
-            IDBasedContextRecallEvaluator(),
+            ours.IDBasedContextRecallEvaluator(),
         ],
         input_key="question",
         prediction_key="documents",

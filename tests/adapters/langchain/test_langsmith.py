@@ -16,10 +16,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda
-from langsmith import EvaluationResult, aevaluate, evaluate, evaluate_existing, traceable
-from langsmith.schemas import Example
 from packaging.version import Version
 
 from ctxmetrics import (
@@ -32,25 +28,21 @@ from ctxmetrics import (
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics_langchain import (
-    ContextPrecisionEvaluator,
-    ContextRecallEvaluator,
-    ContextUtilizationEvaluator,
-    IDBasedContextPrecisionEvaluator,
-    IDBasedContextRecallEvaluator,
-    NonLLMContextPrecisionEvaluator,
-    NonLLMContextRecallEvaluator,
-    RetrievalEvaluator,
-)
+from support.later import later
 
-EVALUATORS = (
-    ContextRecallEvaluator,
-    ContextPrecisionEvaluator,
-    ContextUtilizationEvaluator,
-    NonLLMContextRecallEvaluator,
-    NonLLMContextPrecisionEvaluator,
-    IDBasedContextRecallEvaluator,
-    IDBasedContextPrecisionEvaluator,
+langchain_core = later("langchain_core")
+langsmith = later("langsmith")
+ours = later("ctxmetrics_langchain")
+
+
+NAMES = (
+    "ContextRecallEvaluator",
+    "ContextPrecisionEvaluator",
+    "ContextUtilizationEvaluator",
+    "NonLLMContextRecallEvaluator",
+    "NonLLMContextPrecisionEvaluator",
+    "IDBasedContextRecallEvaluator",
+    "IDBasedContextPrecisionEvaluator",
 )
 JUDGED = {"context_recall", "context_precision"}
 BY_HAND = {
@@ -65,7 +57,7 @@ BY_HAND = {
 
 
 def run_sync(evaluators: Any, examples: Any, target: Any, client: Any, **options: Any) -> Any:
-    return evaluate(
+    return langsmith.evaluate(
         target, data=examples, evaluators=evaluators, upload_results=False, client=client, **options
     )
 
@@ -77,7 +69,7 @@ def run_async(evaluators: Any, examples: Any, target: Any, client: Any, **option
         return target(inputs)
 
     async def go() -> Any:
-        results = await aevaluate(
+        results = await langsmith.aevaluate(
             atarget,
             data=examples,
             evaluators=evaluators,
@@ -94,7 +86,7 @@ def run_async(evaluators: Any, examples: Any, target: Any, client: Any, **option
 RUNNERS = pytest.mark.parametrize("runner", [run_sync, run_async])
 
 
-def feedback(results: Any, row: int = 0) -> dict[str, EvaluationResult]:
+def feedback(results: Any, row: int = 0) -> dict[str, langsmith.EvaluationResult]:
     return {result.key: result for result in results._results[row]["evaluation_results"]["results"]}
 
 
@@ -124,9 +116,9 @@ def make(evaluator: Any, case: SimpleNamespace, **options: Any) -> Any:
 
 @RUNNERS
 def test_all_seven_give_the_core_s_numbers(runner, case, client):
-    evaluators = [make(kind, case) for kind in EVALUATORS]
+    evaluators = [make(getattr(ours, name), case) for name in NAMES]
     assert [evaluator.feedback_keys for evaluator in evaluators] == [
-        [kind.core_class.base_name] for kind in EVALUATORS
+        [evaluator.core_class.base_name] for evaluator in evaluators
     ]
     found = feedback(runner(evaluators, [case.example], lambda inputs: case.outputs, client))
     assert set(found) == set(METRICS)
@@ -137,7 +129,7 @@ def test_all_seven_give_the_core_s_numbers(runner, case, client):
 
 @RUNNERS
 def test_several_metrics_in_one_evaluator(runner, case, client):
-    several = RetrievalEvaluator(
+    several = ours.RetrievalEvaluator(
         [ContextRecall(), ContextPrecision(), IDBasedContextRecall()], judge=case.judge
     )
     assert several.feedback_keys == ["context_recall", "context_precision", "id_based_context_recall"]
@@ -172,13 +164,13 @@ def test_several_metrics_are_judged_at_the_same_time(case, client):
             await asyncio.wait_for(both.wait(), 60)
             return await judge(request)
 
-    several = RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=Slow())
+    several = ours.RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=Slow())
     found = feedback(run_sync([several], [case.example], lambda inputs: case.outputs, client))
     assert [found[key].score for key in ("context_recall", "context_precision")] == [0.5, 0.5]
 
 
 def test_contexts_from_a_langchain_retriever_in_the_target(case, client):
-    class Store(BaseRetriever):
+    class Store(langchain_core.retrievers.BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
             return case.documents
 
@@ -187,16 +179,16 @@ def test_contexts_from_a_langchain_retriever_in_the_target(case, client):
         return {"answer": "x"}
 
     assert (
-        feedback(run_sync([ContextRecallEvaluator(judge=case.judge)], [case.example], target, client))[
-            "context_recall"
-        ].score
+        feedback(
+            run_sync([ours.ContextRecallEvaluator(judge=case.judge)], [case.example], target, client)
+        )["context_recall"].score
         == 0.5
     )
 
 
 @RUNNERS
 def test_contexts_from_a_traceable_retriever_in_the_target(runner, case, client):
-    @traceable(run_type="retriever")
+    @langsmith.traceable(run_type="retriever")
     def retrieve(question: str) -> list[dict]:
         return [
             {"page_content": text, "type": "Document", "metadata": {"source": f"d{n}"}}
@@ -207,21 +199,21 @@ def test_contexts_from_a_traceable_retriever_in_the_target(runner, case, client)
         return {"answer": str(len(retrieve(inputs["question"])))}
 
     evaluators = [
-        ContextRecallEvaluator(judge=case.judge),
-        IDBasedContextRecallEvaluator(id_key="source"),
+        ours.ContextRecallEvaluator(judge=case.judge),
+        ours.IDBasedContextRecallEvaluator(id_key="source"),
     ]
     found = feedback(runner(evaluators, [case.example], target, client))
     assert (found["context_recall"].score, found["id_based_context_recall"].score) == (0.5, 0.5)
 
 
 def test_a_retriever_as_the_target(case, client):
-    class Store(BaseRetriever):
+    class Store(langchain_core.retrievers.BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
             return case.documents
 
-    target = RunnableLambda(lambda inputs: inputs["question"]) | Store()
+    target = langchain_core.runnables.RunnableLambda(lambda inputs: inputs["question"]) | Store()
     found = feedback(
-        run_sync([ContextRecallEvaluator(judge=case.judge)], [case.example], target, client)
+        run_sync([ours.ContextRecallEvaluator(judge=case.judge)], [case.example], target, client)
     )
     assert found["context_recall"].score == 0.5
 
@@ -230,7 +222,7 @@ def test_a_retriever_as_the_target(case, client):
 
 
 def test_trap_third_argument_is_passed_by_langsmith_only(case, make_run):
-    evaluator, run = ContextRecallEvaluator(judge=case.judge), make_run(case.outputs)
+    evaluator, run = ours.ContextRecallEvaluator(judge=case.judge), make_run(case.outputs)
     assert evaluator.evaluate_run(run, case.example).score == 0.5
     assert evaluator.evaluate_run(run, example=case.example).score == 0.5
     own = uuid.uuid4()
@@ -243,10 +235,10 @@ def test_trap_third_argument_is_passed_by_langsmith_only(case, make_run):
 @RUNNERS
 def test_trap_a_missing_score_shows_as_a_row_a_key(runner, case, client, caplog):
     """An evaluator that raises without feedback_keys leaves no row at all."""
-    several = RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=case.judge)
+    several = ours.RetrievalEvaluator([ContextRecall(), ContextPrecision()], judge=case.judge)
     with caplog.at_level(logging.CRITICAL):
         results = runner(
-            [several, IDBasedContextRecallEvaluator()],
+            [several, ours.IDBasedContextRecallEvaluator()],
             [case.example],
             lambda inputs: {"answer": "x"},
             client,
@@ -261,7 +253,7 @@ def test_trap_a_missing_score_shows_as_a_row_a_key(runner, case, client, caplog)
 
 def test_trap_one_metric_without_data_does_not_cost_the_others(case, client):
     """When evaluate_run raises, every key of the evaluator is lost."""
-    several = RetrievalEvaluator([ContextRecall(), IDBasedContextRecall()], judge=case.judge)
+    several = ours.RetrievalEvaluator([ContextRecall(), IDBasedContextRecall()], judge=case.judge)
     outputs = {"documents": case.contexts}
     found = feedback(run_sync([several], [case.example], lambda inputs: outputs, client))
     assert found["context_recall"].score == 0.5
@@ -273,7 +265,7 @@ def test_trap_one_metric_without_data_does_not_cost_the_others(case, client):
 
 
 def test_a_missing_reference_of_one_metric_is_a_missing_field(case, make_run):
-    several = RetrievalEvaluator([ContextRecall(), NonLLMContextRecall()], judge=case.judge)
+    several = ours.RetrievalEvaluator([ContextRecall(), NonLLMContextRecall()], judge=case.judge)
     example = case.example_with(outputs={"reference_contexts": [case.contexts[0]]})
     rows = {row.key: row for row in several.evaluate_run(make_run(case.outputs), example)["results"]}
     assert rows["non_llm_context_recall"].score == 1.0
@@ -302,7 +294,7 @@ def test_trap_uncomputable_is_none_with_comment_never_zero(runner, case, client)
         }
     )
     example = case.example_with(outputs={"answer": "?!", "reference_context_ids": []})
-    evaluators = [ContextRecallEvaluator(judge=refusing), IDBasedContextRecallEvaluator()]
+    evaluators = [ours.ContextRecallEvaluator(judge=refusing), ours.IDBasedContextRecallEvaluator()]
     found = feedback(runner(evaluators, [example], lambda inputs: case.outputs, client))
     for key in ("context_recall", "id_based_context_recall"):
         assert found[key].score is None
@@ -312,7 +304,7 @@ def test_trap_uncomputable_is_none_with_comment_never_zero(runner, case, client)
         assert found[key].extra is None, "nobody's error"
     half = feedback(
         runner(
-            [ContextRecallEvaluator(judge=refusing)],
+            [ours.ContextRecallEvaluator(judge=refusing)],
             [case.example],
             lambda inputs: case.outputs,
             client,
@@ -327,7 +319,9 @@ def test_trap_uncomputable_is_none_with_comment_never_zero(runner, case, client)
 @RUNNERS
 def test_nothing_retrieved_is_zero(runner, case, client):
     found = feedback(
-        runner([ContextRecallEvaluator()], [case.example], lambda inputs: {"documents": []}, client)
+        runner(
+            [ours.ContextRecallEvaluator()], [case.example], lambda inputs: {"documents": []}, client
+        )
     )
     assert found["context_recall"].score == 0.0
 
@@ -337,7 +331,7 @@ def test_trap_a_sync_path_inside_a_running_loop(case, make_run):
 
     async def notebook() -> float:
         return (
-            ContextRecallEvaluator(judge=case.judge)
+            ours.ContextRecallEvaluator(judge=case.judge)
             .evaluate_run(make_run(case.outputs), case.example)
             .score
         )
@@ -358,7 +352,7 @@ def test_async_runs_judge_in_callers_loop_without_blocking(case, make_run):
         rate = attribute
 
     async def go() -> None:
-        evaluator, run = ContextRecallEvaluator(judge=Located()), make_run(case.outputs)
+        evaluator, run = ours.ContextRecallEvaluator(judge=Located()), make_run(case.outputs)
         await evaluator.aevaluate_run(run, case.example)
         await evaluator.as_runnable().ainvoke({**case.outputs, "reference": case.reference})
         assert loops == [asyncio.get_running_loop()] * 2
@@ -367,7 +361,7 @@ def test_async_runs_judge_in_callers_loop_without_blocking(case, make_run):
 
 
 def test_trap_metadata_is_not_uploaded_but_evaluator_info_is(case, client, make_run):
-    result = ContextRecallEvaluator(judge=case.judge, threshold=0.75).evaluate_run(
+    result = ours.ContextRecallEvaluator(judge=case.judge, threshold=0.75).evaluate_run(
         make_run(case.outputs), case.example
     )
     client._log_evaluation_feedback(
@@ -388,11 +382,11 @@ def test_trap_metadata_is_not_uploaded_but_evaluator_info_is(case, client, make_
 
 def test_trap_evaluation_result_forbids_unknown_keys(case, make_run):
     row = (
-        ContextRecallEvaluator(judge=case.judge)
+        ours.ContextRecallEvaluator(judge=case.judge)
         .as_runnable()
         .invoke({**case.outputs, "reference": case.reference, "question": "?"})
     )
-    assert EvaluationResult(**row).score == 0.5
+    assert langsmith.EvaluationResult(**row).score == 0.5
     assert "reasoning" not in row
 
 
@@ -414,7 +408,10 @@ def test_trap_a_trace_of_its_own_with_source_run_id(runner, case, client):
 
     found = feedback(
         runner(
-            [ContextRecallEvaluator(judge=Nosy())], [case.example], lambda inputs: case.outputs, client
+            [ours.ContextRecallEvaluator(judge=Nosy())],
+            [case.example],
+            lambda inputs: case.outputs,
+            client,
         )
     )
     (own,) = seen
@@ -431,16 +428,20 @@ def test_trap_trace_of_a_failed_evaluator_ends_with_error(client, make_run, case
     from langsmith.run_helpers import tracing_context
 
     with tracing_context(enabled=True, client=client), pytest.raises(MissingFieldError):
-        ContextRecallEvaluator().evaluate_run(make_run({}), case.example)
+        ours.ContextRecallEvaluator().evaluate_run(make_run({}), case.example)
     (run,) = client.traced.values()
     assert "no retrieved_contexts" in run["error"]
 
 
 def test_trap_aevaluate_uploads_the_target_run_regardless(case, client):
     """Why the tests and the docs hand aevaluate a client that sends nothing: up to langsmith 0.15.0."""
-    run_sync([IDBasedContextRecallEvaluator()], [case.example], lambda inputs: case.outputs, client)
+    run_sync(
+        [ours.IDBasedContextRecallEvaluator()], [case.example], lambda inputs: case.outputs, client
+    )
     assert client.traced == {}
-    run_async([IDBasedContextRecallEvaluator()], [case.example], lambda inputs: case.outputs, client)
+    run_async(
+        [ours.IDBasedContextRecallEvaluator()], [case.example], lambda inputs: case.outputs, client
+    )
     if Version(version("langsmith")) > Version("0.15.0"):
         assert client.traced == {}
     else:
@@ -449,7 +450,7 @@ def test_trap_aevaluate_uploads_the_target_run_regardless(case, client):
 
 
 def test_trap_a_raw_thread_in_the_target_loses_the_retriever_run(case, client, caplog):
-    @traceable(run_type="retriever")
+    @langsmith.traceable(run_type="retriever")
     def retrieve(question: str) -> list:
         return case.documents
 
@@ -460,7 +461,7 @@ def test_trap_a_raw_thread_in_the_target_loses_the_retriever_run(case, client, c
         return {"answer": "x"}
 
     with caplog.at_level(logging.CRITICAL):
-        found = feedback(run_sync([ContextRecallEvaluator()], [case.example], target, client))
+        found = feedback(run_sync([ours.ContextRecallEvaluator()], [case.example], target, client))
     assert found["context_recall"].score is None
     assert "no retriever run below it" in found["context_recall"].comment
 
@@ -470,7 +471,7 @@ def test_trap_evaluators_of_a_failed_target_say_so(case, client, caplog):
         raise RuntimeError("the index is gone")
 
     with caplog.at_level(logging.CRITICAL):
-        found = feedback(run_sync([ContextRecallEvaluator()], [case.example], target, client))
+        found = feedback(run_sync([ours.ContextRecallEvaluator()], [case.example], target, client))
     assert found["context_recall"].score is None
     assert "the run failed" in found["context_recall"].comment
     assert "the index is gone" in found["context_recall"].comment
@@ -516,9 +517,12 @@ def test_trap_evaluate_existing_loads_no_child_runs_unless_told(load_nested, cas
     client.list_examples = lambda **query: [case.example]
     client._info = SimpleNamespace(instance_flags={}, batch_ingest_config=None)
     with caplog.at_level(logging.CRITICAL):
-        results = evaluate_existing(
+        results = langsmith.evaluate_existing(
             project,
-            evaluators=[ContextRecallEvaluator(judge=case.judge), IDBasedContextRecallEvaluator()],
+            evaluators=[
+                ours.ContextRecallEvaluator(judge=case.judge),
+                ours.IDBasedContextRecallEvaluator(),
+            ],
             client=client,
             load_nested=load_nested,
         )
@@ -555,11 +559,11 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
     ids = [str(number) for number in range(1000)]
     example = case.example_with(outputs={"answer": reference, "reference_context_ids": ids})
     evaluators = [
-        ContextRecallEvaluator(
+        ours.ContextRecallEvaluator(
             judge=ScriptedJudge({"joint": [reply]}), convention="aegis", key="aegis"
         ),
-        IDBasedContextRecallEvaluator(convention="aegis"),
-        IDBasedContextRecallEvaluator(convention="aegis", threshold=79.9, key="lower"),
+        ours.IDBasedContextRecallEvaluator(convention="aegis"),
+        ours.IDBasedContextRecallEvaluator(convention="aegis", threshold=79.9, key="lower"),
     ]
     outputs = {**case.outputs, "retrieved_context_ids": ids[:799]}
     found = feedback(runner(evaluators, [example], lambda inputs: outputs, client))
@@ -574,7 +578,7 @@ def test_under_aegis_80_passes_and_79_9_fails(runner, case, client):
 
 
 def test_without_a_pass_mark_there_is_no_value(case, make_run):
-    result = IDBasedContextRecallEvaluator().evaluate_run(make_run(case.outputs), case.example)
+    result = ours.IDBasedContextRecallEvaluator().evaluate_run(make_run(case.outputs), case.example)
     assert (result.score, result.value, result.evaluator_info["passed"]) == (0.5, None, None)
 
 
@@ -582,7 +586,7 @@ def test_without_a_pass_mark_there_is_no_value(case, make_run):
 
 
 def test_parameters_that_change_the_number_keep_keys_apart(case, make_run):
-    several = RetrievalEvaluator([IDBasedContextRecall(), IDBasedContextRecall(top_k=1)])
+    several = ours.RetrievalEvaluator([IDBasedContextRecall(), IDBasedContextRecall(top_k=1)])
     rows = {
         row.key: row.score
         for row in several.evaluate_run(make_run(case.outputs), case.example)["results"]
@@ -591,7 +595,7 @@ def test_parameters_that_change_the_number_keep_keys_apart(case, make_run):
 
 
 def test_a_mapping_names_the_keys_and_compares_judges(case, make_run):
-    several = RetrievalEvaluator(
+    several = ours.RetrievalEvaluator(
         {"scripted": ContextRecall(judge=case.judge), "embedded": ContextRecall()}
     )
     rows = {
@@ -604,9 +608,9 @@ def test_a_mapping_names_the_keys_and_compares_judges(case, make_run):
 
 def test_two_metrics_of_one_name_are_refused():
     with pytest.raises(ParameterError, match="different names"):
-        RetrievalEvaluator([ContextRecall(), ContextRecall(threshold=0.5)])
+        ours.RetrievalEvaluator([ContextRecall(), ContextRecall(threshold=0.5)])
     with pytest.raises(ParameterError, match="different names"):
-        RetrievalEvaluator([])
+        ours.RetrievalEvaluator([])
 
 
 @pytest.mark.parametrize(
@@ -623,24 +627,24 @@ def test_two_metrics_of_one_name_are_refused():
 )
 def test_wrong_parameters_raise_at_once(params, message):
     with pytest.raises(ParameterError, match=message):
-        ContextRecallEvaluator(**params)
+        ours.ContextRecallEvaluator(**params)
 
 
 def test_a_judge_for_a_metric_without_judge_is_refused(case):
     with pytest.raises(ParameterError, match="judge"):
-        IDBasedContextRecallEvaluator(judge=case.judge)
+        ours.IDBasedContextRecallEvaluator(judge=case.judge)
 
 
 def test_evaluators_compare_by_metric_and_keys_and_pickle(case, make_run):
-    one, other = ContextRecallEvaluator(top_k=2), ContextRecallEvaluator(top_k=2)
+    one, other = ours.ContextRecallEvaluator(top_k=2), ours.ContextRecallEvaluator(top_k=2)
     assert one == other
     assert hash(one) == hash(other)
-    assert one != ContextRecallEvaluator(top_k=3)
-    assert one != ContextRecallEvaluator(top_k=2, contexts_key="hits")
-    assert one != RetrievalEvaluator([ContextRecall(top_k=2)])
+    assert one != ours.ContextRecallEvaluator(top_k=3)
+    assert one != ours.ContextRecallEvaluator(top_k=2, contexts_key="hits")
+    assert one != ours.RetrievalEvaluator([ContextRecall(top_k=2)])
     unpickled = pickle.loads(pickle.dumps(one))  # noqa: S301 - our own
     for twin in (unpickled, copy.deepcopy(one), copy.copy(one)):
-        assert type(twin) is ContextRecallEvaluator
+        assert type(twin) is ours.ContextRecallEvaluator
         assert twin == one
         assert (
             twin.evaluate_run(make_run(case.outputs), case.example).score
@@ -652,7 +656,7 @@ def test_evaluators_compare_by_metric_and_keys_and_pickle(case, make_run):
 @RUNNERS
 def test_many_rows_keep_their_own_scores_under_concurrency(runner, case, client):
     examples = [
-        Example(
+        langsmith.schemas.Example(
             id=uuid.uuid4(),
             inputs={"n": n},
             outputs={"reference_context_ids": [str(i) for i in range(n)]},
@@ -660,7 +664,7 @@ def test_many_rows_keep_their_own_scores_under_concurrency(runner, case, client)
         for n in range(1, 21)
     ]
     results = runner(
-        [IDBasedContextRecallEvaluator()],
+        [ours.IDBasedContextRecallEvaluator()],
         examples,
         lambda inputs: {"retrieved_ids": ["0"]},
         client,
@@ -682,15 +686,17 @@ def test_summary_evaluators_give_the_mean_with_its_interval(runner, case, client
 
     values = [1.0, 0.5, 0.5, 0.25]
     examples = [
-        Example(
+        langsmith.schemas.Example(
             id=uuid.uuid4(),
             inputs={},
             outputs={"reference_context_ids": ["0", *(f"{n}-{i}" for i in range(1, round(1 / value)))]},
         )
         for n, value in enumerate(values)
     ]
-    examples.append(Example(id=uuid.uuid4(), inputs={}, outputs={"reference_context_ids": []}))
-    evaluator = IDBasedContextRecallEvaluator()
+    examples.append(
+        langsmith.schemas.Example(id=uuid.uuid4(), inputs={}, outputs={"reference_context_ids": []})
+    )
+    evaluator = ours.IDBasedContextRecallEvaluator()
     results = runner(
         [evaluator],
         examples,
@@ -709,7 +715,7 @@ def test_summary_evaluators_give_the_mean_with_its_interval(runner, case, client
 
 
 def test_a_record_that_cannot_be_read_does_not_cost_the_summary(case, make_run):
-    summary = RetrievalEvaluator(
+    summary = ours.RetrievalEvaluator(
         [IDBasedContextRecall(), ContextRecall()], judge=case.judge
     ).as_summary_evaluator()
     runs = [make_run(case.outputs), make_run({"documents": ["no id", {"no": "text"}]})]
@@ -725,15 +731,15 @@ def test_a_record_that_cannot_be_read_does_not_cost_the_summary(case, make_run):
 @RUNNERS
 def test_as_function_in_the_runner(runner, case, client):
     functions = [
-        ContextRecallEvaluator(judge=case.judge).as_function(),
-        IDBasedContextRecallEvaluator(key="ids").as_function(),
+        ours.ContextRecallEvaluator(judge=case.judge).as_function(),
+        ours.IDBasedContextRecallEvaluator(key="ids").as_function(),
     ]
     found = feedback(runner(functions, [case.example], lambda inputs: case.outputs, client))
     assert {key: result.score for key, result in found.items()} == {"context_recall": 0.5, "ids": 0.5}
 
 
 def test_as_function_with_plain_arguments(case):
-    recall = ContextRecallEvaluator(judge=case.judge).as_function()
+    recall = ours.ContextRecallEvaluator(judge=case.judge).as_function()
     assert recall.__name__ == "context_recall"
     row = recall(
         inputs=case.question,
@@ -751,7 +757,7 @@ def test_as_function_with_plain_arguments(case):
 
 
 def test_an_evaluator_is_called_with_plain_arguments(case):
-    evaluator = ContextRecallEvaluator(judge=case.judge)
+    evaluator = ours.ContextRecallEvaluator(judge=case.judge)
     given = {"inputs": case.question, "outputs": case.documents}
     row = evaluator(**given, reference_outputs={"answer": case.reference})
     assert (row["key"], row["score"]) == ("context_recall", 0.5)
@@ -761,7 +767,7 @@ def test_an_evaluator_is_called_with_plain_arguments(case):
 
 
 def test_trap_runnable_is_no_langsmith_evaluator(case, client):
-    evaluator = ContextRecallEvaluator(judge=case.judge)
+    evaluator = ours.ContextRecallEvaluator(judge=case.judge)
     with pytest.raises(TypeError, match="not a callable object"):
         run_sync([evaluator.as_runnable()], [case.example], lambda inputs: case.outputs, client)
     assert (
@@ -772,12 +778,11 @@ def test_trap_runnable_is_no_langsmith_evaluator(case, client):
     )
 
 
-@pytest.mark.skipif(
-    "disable_evaluator_tracing" not in signature(evaluate).parameters, reason="an older langsmith"
-)
 def test_no_dangling_source_run_without_evaluator_tracing(case, client):
+    if "disable_evaluator_tracing" not in signature(langsmith.evaluate).parameters:
+        pytest.skip("an older langsmith")
     results = run_sync(
-        [ContextRecallEvaluator(judge=case.judge)],
+        [ours.ContextRecallEvaluator(judge=case.judge)],
         [case.example],
         lambda inputs: case.outputs,
         client,
@@ -796,7 +801,7 @@ def test_no_dangling_source_run_without_evaluator_tracing(case, client):
 def test_trap_function_that_raises_leaves_no_row(runner, case, client):
     found = feedback(
         runner(
-            [ContextRecallEvaluator().as_function()],
+            [ours.ContextRecallEvaluator().as_function()],
             [case.example],
             lambda inputs: {"answer": "x"},
             client,
@@ -804,7 +809,7 @@ def test_trap_function_that_raises_leaves_no_row(runner, case, client):
     )
     assert found["context_recall"].score is None
     assert "no retrieved_contexts" in found["context_recall"].comment
-    several = RetrievalEvaluator([ContextRecall(), IDBasedContextRecall()]).as_function()
+    several = ours.RetrievalEvaluator([ContextRecall(), IDBasedContextRecall()]).as_function()
     assert set(feedback(runner([several], [case.example], lambda inputs: {"answer": "x"}, client))) == {
         "context_recall",
         "id_based_context_recall",

@@ -7,20 +7,14 @@ import uuid
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
-from langchain_core.tracers.evaluation import EvaluatorCallbackHandler
 
 from ctxmetrics import ContextPrecision, ContextRecall, IDBasedContextRecall
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError
-from ctxmetrics_langchain import (
-    ContextRecallEvaluator,
-    IDBasedContextRecallEvaluator,
-    RetrievalEvaluator,
-)
+from support.later import later
+
+evaluation = later("langchain_core.tracers.evaluation")
+langchain_core = later("langchain_core")
+ours = later("ctxmetrics_langchain")
 
 
 def invoked(runnable: Any, fields: Any, **options: Any) -> Any:
@@ -46,33 +40,37 @@ def fields(case):
 
 @pytest.fixture
 def retriever(case):
-    class Store(BaseRetriever):
+    class Store(langchain_core.retrievers.BaseRetriever):
         def _get_relevant_documents(self, query, *, run_manager):
             return case.documents
 
     return Store()
 
 
-class Recorder(BaseCallbackHandler):
-    """What callbacks are told about chains and chat models."""
+@pytest.fixture
+def Recorder() -> type:
+    class Recorder(langchain_core.callbacks.BaseCallbackHandler):
+        """What callbacks are told about chains and chat models."""
 
-    def __init__(self) -> None:
-        self.models: list[dict[str, Any]] = []
-        self.chains: dict[Any, str] = {}
+        def __init__(self) -> None:
+            self.models: list[dict[str, Any]] = []
+            self.chains: dict[Any, str] = {}
 
-    def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
-        self.chains[run_id] = kwargs.get("name")
+        def on_chain_start(self, serialized, inputs, *, run_id, **kwargs):
+            self.chains[run_id] = kwargs.get("name")
 
-    def on_chat_model_start(self, serialized, messages, *, parent_run_id, tags, metadata, **kwargs):
-        self.models.append(
-            {"parent": self.chains.get(parent_run_id), "tags": tags, "metadata": metadata}
-        )
+        def on_chat_model_start(self, serialized, messages, *, parent_run_id, tags, metadata, **kwargs):
+            self.models.append(
+                {"parent": self.chains.get(parent_run_id), "tags": tags, "metadata": metadata}
+            )
+
+    return Recorder
 
 
 @BOTH
 def test_one_metric_gives_its_row(call, case, fields):
-    runnable = ContextRecallEvaluator(judge=case.judge, threshold=0.5).as_runnable()
-    assert isinstance(runnable, Runnable)
+    runnable = ours.ContextRecallEvaluator(judge=case.judge, threshold=0.5).as_runnable()
+    assert isinstance(runnable, langchain_core.runnables.Runnable)
     row = call(runnable, fields)
     assert (row["key"], row["score"], row["value"]) == ("context_recall", 0.5, "passed")
     assert "no context gives the year" in row["comment"]
@@ -81,7 +79,7 @@ def test_one_metric_gives_its_row(call, case, fields):
 
 @BOTH
 def test_several_metrics_give_their_rows(call, case, fields):
-    several = RetrievalEvaluator(
+    several = ours.RetrievalEvaluator(
         [ContextRecall(), ContextPrecision(), IDBasedContextRecall()], judge=case.judge
     )
     assert [row["score"] for row in call(several.as_runnable(), fields)["results"]] == [0.5, 0.5, 0.5]
@@ -89,17 +87,18 @@ def test_several_metrics_give_their_rows(call, case, fields):
 
 @BOTH
 def test_in_a_chain_behind_a_retriever(call, case, retriever, fields):
-    evaluator = ContextRecallEvaluator(judge=case.judge).as_runnable()
+    evaluator = ours.ContextRecallEvaluator(judge=case.judge).as_runnable()
     joined = (
-        RunnableParallel(
-            documents=RunnableLambda(lambda given: given["question"]) | retriever,
+        langchain_core.runnables.RunnableParallel(
+            documents=langchain_core.runnables.RunnableLambda(lambda given: given["question"])
+            | retriever,
             reference=lambda given: given["reference"],
         )
         | evaluator
     )
     assert call(joined, fields)["score"] == 0.5
-    kept = RunnablePassthrough.assign(
-        context=RunnableLambda(lambda given: given["question"]) | retriever
+    kept = langchain_core.runnables.RunnablePassthrough.assign(
+        context=langchain_core.runnables.RunnableLambda(lambda given: given["question"]) | retriever
     ).assign(evaluation=evaluator)
     given = {"question": case.question, "reference": case.reference}
     answer = call(kept, given)
@@ -114,7 +113,7 @@ def test_in_a_chain_behind_a_retriever(call, case, retriever, fields):
 
 
 def test_batch_and_abatch_keep_order_and_exceptions(case, fields):
-    runnable = IDBasedContextRecallEvaluator().as_runnable()
+    runnable = ours.IDBasedContextRecallEvaluator().as_runnable()
     given = [fields, {"question": "?"}, {**fields, "reference_context_ids": ["d1"]}]
     for rows in (
         runnable.batch(given, return_exceptions=True),
@@ -128,14 +127,15 @@ def test_batch_and_abatch_keep_order_and_exceptions(case, fields):
 @BOTH
 def test_missing_data_raises_here(call):
     with pytest.raises(CtxMetricsError, match="no retrieved_contexts"):
-        call(ContextRecallEvaluator().as_runnable(), {"reference": "x"})
+        call(ours.ContextRecallEvaluator().as_runnable(), {"reference": "x"})
 
 
 def test_trap_callable_on_the_wrong_thing_is_no_fallback(fields):
     """with_fallbacks and with_retry see real exceptions."""
-    runnable = ContextRecallEvaluator().as_runnable()
+    runnable = ours.ContextRecallEvaluator().as_runnable()
     safe = runnable.with_fallbacks(
-        [RunnableLambda(lambda given: {"score": None})], exceptions_to_handle=(CtxMetricsError,)
+        [langchain_core.runnables.RunnableLambda(lambda given: {"score": None})],
+        exceptions_to_handle=(CtxMetricsError,),
     )
     assert safe.invoke({"reference": "x"}) == {"score": None}
     tries: list[int] = []
@@ -147,7 +147,7 @@ def test_trap_callable_on_the_wrong_thing_is_no_fallback(fields):
         return record["documents"]
 
     retried = (
-        IDBasedContextRecallEvaluator(contexts_key=flaky)
+        ours.IDBasedContextRecallEvaluator(contexts_key=flaky)
         .as_runnable()
         .with_retry(stop_after_attempt=2, wait_exponential_jitter=False)
     )
@@ -155,17 +155,19 @@ def test_trap_callable_on_the_wrong_thing_is_no_fallback(fields):
     assert len(tries) == 2
 
 
-def chat_model(case: Any) -> GenericFakeChatModel:
+def chat_model(case: Any) -> langchain_core.language_models.GenericFakeChatModel:
     import json
 
-    return GenericFakeChatModel(messages=iter([AIMessage(json.dumps(case.joint))]))
+    return langchain_core.language_models.GenericFakeChatModel(
+        messages=iter([langchain_core.messages.AIMessage(json.dumps(case.joint))])
+    )
 
 
 @BOTH
-def test_callbacks_tags_and_metadata_reach_the_model_call(call, case, fields):
+def test_callbacks_tags_and_metadata_reach_the_model_call(call, case, fields, Recorder: Any):
     recorder = Recorder()
     runnable = (
-        ContextRecallEvaluator(judge=chat_model(case))
+        ours.ContextRecallEvaluator(judge=chat_model(case))
         .as_runnable()
         .with_config(tags=["nightly"], metadata={"who": "me"})
     )
@@ -177,7 +179,7 @@ def test_callbacks_tags_and_metadata_reach_the_model_call(call, case, fields):
 
 
 def test_the_run_has_the_metric_s_name_and_a_schema(fields):
-    runnable = IDBasedContextRecallEvaluator().as_runnable()
+    runnable = ours.IDBasedContextRecallEvaluator().as_runnable()
     assert runnable.get_name() == "id_based_context_recall"
     assert runnable.get_input_jsonschema()["type"] == "object"
 
@@ -193,14 +195,14 @@ def test_the_run_has_the_metric_s_name_and_a_schema(fields):
 def test_trap_callback_handler_calls_with_two_arguments(case, client, retriever):
     """Every finished root run is scored, its retriever's documents are found below it, and feedback is sent."""
     client.read_example = lambda example_id: case.example
-    handler = EvaluatorCallbackHandler(
-        [RetrievalEvaluator([ContextRecall(), IDBasedContextRecall()], judge=case.judge)],
+    handler = evaluation.EvaluatorCallbackHandler(
+        [ours.RetrievalEvaluator([ContextRecall(), IDBasedContextRecall()], judge=case.judge)],
         client=client,
         example_id=case.example.id,
         max_concurrency=0,
     )
     chain = (
-        RunnableLambda(lambda given: given["question"])
+        langchain_core.runnables.RunnableLambda(lambda given: given["question"])
         | retriever
         | (lambda documents: {"answer": str(len(documents))})
     )
@@ -225,10 +227,10 @@ def test_evaluator_callback_handler_without_an_example(case, client):
     """What needs no reference works on live traffic; the question is the run's own."""
     from ctxmetrics_langchain import ContextUtilizationEvaluator
 
-    handler = EvaluatorCallbackHandler(
+    handler = evaluation.EvaluatorCallbackHandler(
         [ContextUtilizationEvaluator()], client=client, max_concurrency=0
     )
-    chain = RunnableLambda(
+    chain = langchain_core.runnables.RunnableLambda(
         lambda given: {"answer": "The tower was built by Gustave Eiffel.", "documents": case.documents}
     )
     chain.invoke({"question": case.question}, config={"callbacks": [handler]})

@@ -7,27 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("langchain_core", reason="the langchain extra is not installed")
-
-from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
-from langsmith import EvaluationResult, aevaluate, evaluate
-from langsmith.evaluation import RunEvaluator, run_evaluator
-from langsmith.schemas import Example, Run
-
 import ctxmetrics
 from ctxmetrics.errors import MissingFieldError
-from ctxmetrics_langchain import (
-    ContextPrecisionEvaluator,
-    ContextRecallEvaluator,
-    ContextUtilizationEvaluator,
-    IDBasedHitRateEvaluator,
-)
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+langchain_core = later("langchain_core")
+langsmith = later("langsmith")
+ours = later("ctxmetrics_langchain")
 
 
 @pytest.fixture
@@ -59,18 +48,21 @@ def test_graph_state_in_a_data_frame(case: Any, client: Any, core_value: Any) ->
     pandas = pytest.importorskip("pandas")
 
     async def run_graph(inputs: dict[str, Any]) -> dict[str, Any]:
-        messages = [HumanMessage(inputs["question"]), AIMessage(case.outputs["answer"])]
+        messages = [
+            langchain_core.messages.HumanMessage(inputs["question"]),
+            langchain_core.messages.AIMessage(case.outputs["answer"]),
+        ]
         return {"messages": messages, "documents": case.documents}
 
     expected = {"answer": case.reference, "sources": ["file2.md", "file9.md"]}
 
     async def run() -> Any:
-        results = await aevaluate(
+        results = await langsmith.aevaluate(
             run_graph,
             data=[case.example_with(outputs=expected)],
             evaluators=[
-                ContextRecallEvaluator(judge=case.judge),
-                IDBasedHitRateEvaluator(id_key="source", reference_ids_key="sources"),
+                ours.ContextRecallEvaluator(judge=case.judge),
+                ours.IDBasedHitRateEvaluator(id_key="source", reference_ids_key="sources"),
             ],
             experiment_prefix="ci",
             metadata={"judge_model_name": "scripted"},
@@ -89,10 +81,10 @@ def test_graph_state_in_a_data_frame(case: Any, client: Any, core_value: Any) ->
 
 
 def test_contexts_as_texts_repeated(case: Any, client: Any, core_value: Any) -> None:
-    results = evaluate(
+    results = langsmith.evaluate(
         lambda _: {"answer": case.outputs["answer"], "contexts": case.contexts},
         data=[case.example_with(outputs={"answer": case.reference})],
-        evaluators=[ContextPrecisionEvaluator(judge=case.judge)],
+        evaluators=[ours.ContextPrecisionEvaluator(judge=case.judge)],
         experiment_prefix="rag",
         num_repetitions=2,
         max_concurrency=4,
@@ -104,13 +96,15 @@ def test_contexts_as_texts_repeated(case: Any, client: Any, core_value: Any) -> 
 
 
 def test_evaluator_called_inside_a_function(case: Any, client: Any, core_value: Any) -> None:
-    judge = ContextRecallEvaluator(judge=case.judge)
+    judge = ours.ContextRecallEvaluator(judge=case.judge)
 
-    def context_recall(run: Run, example: Example) -> dict[str, Any]:
+    def context_recall(
+        run: langsmith.schemas.Run, example: langsmith.schemas.Example
+    ) -> dict[str, Any]:
         row = judge(inputs=example.inputs, outputs=run.outputs, reference_outputs=example.outputs)
         return {"key": "context_recall", "score": row["score"], "comment": row["comment"]}
 
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         lambda _: {"answer": "x", "contexts": case.contexts},
         data=[case.example_with(outputs={"answer": case.reference, "expected_keyword": "tower"})],
         evaluators=[context_recall],
@@ -121,21 +115,25 @@ def test_evaluator_called_inside_a_function(case: Any, client: Any, core_value: 
 
 
 def test_decorated_evaluator_over_an_agent(case: Any, client: Any, core_value: Any) -> None:
-    own = ContextRecallEvaluator(judge=case.judge)
+    own = ours.ContextRecallEvaluator(judge=case.judge)
 
-    @run_evaluator
-    def recall(run: Run, example: Example | None = None) -> EvaluationResult:
+    @langsmith.evaluation.run_evaluator
+    def recall(
+        run: langsmith.schemas.Run, example: langsmith.schemas.Example | None = None
+    ) -> langsmith.EvaluationResult:
         result = own.evaluate_run(run, example)
-        return EvaluationResult(key="recall", score=result.score, comment=result.comment)
+        return langsmith.EvaluationResult(key="recall", score=result.score, comment=result.comment)
 
     call = {"name": "search_docs", "args": {"query": "tower"}, "id": "1"}
     messages = [
-        HumanMessage(case.question),
-        AIMessage("", tool_calls=[call]),
-        ToolMessage("3 hits", tool_call_id="1", name="search_docs", artifact=case.documents),
-        AIMessage(case.outputs["answer"]),
+        langchain_core.messages.HumanMessage(case.question),
+        langchain_core.messages.AIMessage("", tool_calls=[call]),
+        langchain_core.messages.ToolMessage(
+            "3 hits", tool_call_id="1", name="search_docs", artifact=case.documents
+        ),
+        langchain_core.messages.AIMessage(case.outputs["answer"]),
     ]
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         lambda _: {"messages": messages},
         data=[case.example_with(outputs={"answer": case.reference})],
         evaluators=[recall],
@@ -149,13 +147,16 @@ def test_question_in_a_list_of_messages(case: Any, client: Any, core_value: Any)
     async def run_target(inputs: dict[str, Any]) -> dict[str, Any]:
         question = inputs["messages"][-1]["content"]
         call = {"name": "retriever", "args": {"query": question}, "id": "1"}
-        found = [ToolMessage(text, tool_call_id="1", name="retriever") for text in case.contexts]
+        found = [
+            langchain_core.messages.ToolMessage(text, tool_call_id="1", name="retriever")
+            for text in case.contexts
+        ]
         return {
             "messages": [
-                HumanMessage(question),
-                AIMessage("", tool_calls=[call]),
+                langchain_core.messages.HumanMessage(question),
+                langchain_core.messages.AIMessage("", tool_calls=[call]),
                 *found,
-                AIMessage(case.outputs["answer"]),
+                langchain_core.messages.AIMessage(case.outputs["answer"]),
             ]
         }
 
@@ -165,10 +166,10 @@ def test_question_in_a_list_of_messages(case: Any, client: Any, core_value: Any)
     )
 
     async def run() -> Any:
-        results = await aevaluate(
+        results = await langsmith.aevaluate(
             run_target,
             data=[example],
-            evaluators=[ContextRecallEvaluator(judge=case.judge)],
+            evaluators=[ours.ContextRecallEvaluator(judge=case.judge)],
             upload_results=False,
             client=client,
         )
@@ -182,25 +183,25 @@ def test_question_in_a_list_of_messages(case: Any, client: Any, core_value: Any)
 def test_string_evaluator_in_a_run_evaluator(case: Any, client: Any, core_value: Any) -> None:
     pytest.importorskip("langchain_classic", reason="langchain-classic is not installed")
 
-    class StringRunEvaluator(RunEvaluator):
+    class StringRunEvaluator(langsmith.evaluation.RunEvaluator):
         def __init__(self, evaluator: Any, prepare_data: Any) -> None:
             self.evaluator, self.prepare_data = evaluator, prepare_data
 
-        def evaluate_run(self, run: Any, example: Any = None, **_: Any) -> EvaluationResult:
+        def evaluate_run(self, run: Any, example: Any = None, **_: Any) -> langsmith.EvaluationResult:
             data = self.prepare_data(run, example)
             result = self.evaluator.evaluate_strings(**data)
             comment = result.get("reasoning")
-            return EvaluationResult(key="recall", score=result.get("score"), comment=comment)
+            return langsmith.EvaluationResult(key="recall", score=result.get("score"), comment=comment)
 
     evaluator = StringRunEvaluator(
-        ContextRecallEvaluator(judge=case.judge).as_string_evaluator(),
+        ours.ContextRecallEvaluator(judge=case.judge).as_string_evaluator(),
         prepare_data=lambda run, example: {
             "prediction": run.outputs["source_documents"],
             "reference": example.outputs["answer"],
             "input": example.inputs["question"],
         },
     )
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         lambda _: {"answer": case.outputs["answer"], "source_documents": case.contexts},
         data=[case.example],
         evaluators=[evaluator],
@@ -211,14 +212,14 @@ def test_string_evaluator_in_a_run_evaluator(case: Any, client: Any, core_value:
 
 
 def test_openevals_sides_as_texts(case: Any, core_value: Any) -> None:
-    evaluator = ContextUtilizationEvaluator(judge=case.judge)
+    evaluator = ours.ContextUtilizationEvaluator(judge=case.judge)
     row = evaluator(inputs=case.question, outputs=case.outputs["answer"], context=case.contexts)
     assert row["key"] == "context_utilization"
     assert row["score"] == core_value("ContextUtilization")
 
 
 def test_openevals_context_as_a_mapping(case: Any, core_value: Any) -> None:
-    evaluator = ContextRecallEvaluator(judge=case.judge)
+    evaluator = ours.ContextRecallEvaluator(judge=case.judge)
     row = evaluator(
         inputs={"question": case.question},
         context={"documents": case.contexts},
@@ -232,25 +233,29 @@ def test_run_without_an_example(case: Any, client: Any, make_run: Any, core_valu
         {"answer": case.outputs["answer"], "context": case.contexts},
         inputs={"query": case.question},
     )
-    result = ContextUtilizationEvaluator(judge=case.judge).evaluate_run(run)
+    result = ours.ContextUtilizationEvaluator(judge=case.judge).evaluate_run(run)
     client.create_feedback(run.id, key=result.key, score=result.score, comment=result.comment)
     (feedback,) = client.feedback
     assert feedback["score"] == core_value("ContextUtilization")
 
 
 def test_chain_with_a_traced_retriever(case: Any, client: Any, core_value: Any) -> None:
-    class Store(BaseRetriever):
-        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+    class Store(langchain_core.retrievers.BaseRetriever):
+        def _get_relevant_documents(
+            self, query: str, *, run_manager: Any
+        ) -> list[langchain_core.documents.Document]:
             return case.documents
 
-    retrieve = RunnableLambda(lambda inputs: inputs["query"]) | Store()
-    chain = RunnablePassthrough.assign(documents=retrieve) | RunnableLambda(
+    retrieve = langchain_core.runnables.RunnableLambda(lambda inputs: inputs["query"]) | Store()
+    chain = langchain_core.runnables.RunnablePassthrough.assign(
+        documents=retrieve
+    ) | langchain_core.runnables.RunnableLambda(
         lambda state: {"query": state["query"], "result": f"{len(state['documents'])} documents"}
     )
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         chain.invoke,
         data=[case.example_with(inputs={"query": case.question}, outputs={"answer": case.reference})],
-        evaluators=[ContextRecallEvaluator(judge=case.judge)],
+        evaluators=[ours.ContextRecallEvaluator(judge=case.judge)],
         upload_results=False,
         client=client,
     )
@@ -259,10 +264,10 @@ def test_chain_with_a_traced_retriever(case: Any, client: Any, core_value: Any) 
 
 def test_reference_under_another_key(case: Any, client: Any, core_value: Any) -> None:
     for key in ("ground_truth", "reference_answer", "expected_answer", "expected", "expected_output"):
-        (row,) = evaluate(
+        (row,) = langsmith.evaluate(
             lambda _: {"retrieved_contexts": case.contexts},
             data=[case.example_with(outputs={key: case.reference})],
-            evaluators=[ContextRecallEvaluator(judge=case.judge)],
+            evaluators=[ours.ContextRecallEvaluator(judge=case.judge)],
             upload_results=False,
             client=client,
         )
@@ -272,10 +277,10 @@ def test_reference_under_another_key(case: Any, client: Any, core_value: Any) ->
 
 def test_retrieved_context_in_the_singular(case: Any, client: Any, core_value: Any) -> None:
     outputs = {"answer": case.outputs["answer"], "retrieved_context": case.contexts}
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         lambda _: outputs,
         data=[case.example_with(outputs={"expected_output": case.reference})],
-        evaluators=[ContextRecallEvaluator(judge=case.judge)],
+        evaluators=[ours.ContextRecallEvaluator(judge=case.judge)],
         upload_results=False,
         client=client,
     )
@@ -284,10 +289,10 @@ def test_retrieved_context_in_the_singular(case: Any, client: Any, core_value: A
 
 
 def test_reference_answers_in_a_list(case: Any, client: Any, refusal: str) -> None:
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         lambda _: case.outputs,
         data=[case.example_with(outputs={"answer": [case.reference]})],
-        evaluators=[ContextRecallEvaluator(judge=case.judge)],
+        evaluators=[ours.ContextRecallEvaluator(judge=case.judge)],
         upload_results=False,
         client=client,
     )
@@ -297,10 +302,10 @@ def test_reference_answers_in_a_list(case: Any, client: Any, refusal: str) -> No
 
 
 def test_target_that_hides_what_it_retrieved(case: Any, client: Any, refusal: str) -> None:
-    (row,) = evaluate(
+    (row,) = langsmith.evaluate(
         lambda _: {"answer": case.outputs["answer"], "latency_seconds": 0.25},
         data=[case.example_with(outputs={"answer": case.reference, "ground_truth_context": "x"})],
-        evaluators=[ContextRecallEvaluator(judge=case.judge)],
+        evaluators=[ours.ContextRecallEvaluator(judge=case.judge)],
         upload_results=False,
         client=client,
     )
@@ -311,7 +316,7 @@ def test_target_that_hides_what_it_retrieved(case: Any, client: Any, refusal: st
 
 def test_documents_joined_to_one_prediction(case: Any, refusal: str) -> None:
     pytest.importorskip("langchain_classic", reason="langchain-classic is not installed")
-    evaluator = ContextRecallEvaluator(judge=case.judge).as_string_evaluator()
+    evaluator = ours.ContextRecallEvaluator(judge=case.judge).as_string_evaluator()
     with pytest.raises(MissingFieldError) as caught:
         evaluator.evaluate_strings(
             prediction="\n---\n".join(case.contexts), reference=case.reference, input=case.question

@@ -10,7 +10,15 @@ from ctxmetrics import ContextPrecision, ContextRecall
 from ctxmetrics.evaluation.frameworks.parity import CORE
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics_langchain.runners import RUNNERS
+from support.later import later
+from support.runners import runner_of
+
+ours = later("ctxmetrics_langchain")
+
+
+@pytest.fixture(params=["langsmith.evaluate", "langchain.lcel", "langchain.StringEvaluator"])
+def runner(request):
+    return runner_of(request.param)
 
 
 @pytest.fixture
@@ -37,10 +45,13 @@ def samples(case):
 
 def test_there_are_three_and_without_langchain_classic_two():
     classic = ["langchain.StringEvaluator"] if find_spec("langchain_classic") else []
-    assert [runner.name for runner in RUNNERS] == ["langsmith.evaluate", "langchain.lcel", *classic]
+    assert [runner.name for runner in ours.runners.RUNNERS] == [
+        "langsmith.evaluate",
+        "langchain.lcel",
+        *classic,
+    ]
 
 
-@pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 @pytest.mark.parametrize("name", METRICS)
 def test_each_gives_the_numbers_of_the_core_or_none(runner, name, samples, capsys):
     metric = METRICS[name]()
@@ -51,7 +62,6 @@ def test_each_gives_the_numbers_of_the_core_or_none(runner, name, samples, capsy
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
 def test_each_judges_with_the_metric_s_judge(runner, case, samples):
     assert runner.score(ContextRecall(judge=case.judge), samples[:1]) == [0.5]
     assert runner.score(ContextPrecision(judge=case.judge, convention="aegis"), samples[:1]) == [50.0]

@@ -7,21 +7,16 @@ from typing import Any
 
 import pytest
 
-from support import missing
-
-if names := missing("langchain_core", "langchain_text_splitters", "langsmith"):
-    pytest.skip(f"not installed: {names}", allow_module_level=True)
-
-
-from langchain_core.documents import Document
-from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.runnables import RunnableLambda
-from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
-
 from ctxmetrics import Sample, SpanBasedContextPrecision, SpanBasedContextRecall
-from ctxmetrics_langchain import SpanBasedContextPrecisionEvaluator, SpanBasedContextRecallEvaluator
+from support.later import later, skip_without
 from support.runners import runner_of
+
+skip_without("langchain_core", "langchain_text_splitters", "langsmith")
+
+langchain_core = later("langchain_core")
+langchain_text_splitters = later("langchain_text_splitters")
+ours = later("ctxmetrics_langchain")
+
 
 TEXT = (Path(__file__).parents[3] / "docs" / "conventions.md").read_text(encoding="utf-8")
 SOURCE = "docs/conventions.md"
@@ -33,26 +28,28 @@ def label(quote: str) -> str:
 
 
 LABELS = [label(TEXT[200:520]), label(TEXT[2_000:2_300])]
-SPLITTERS = {
-    "200": RecursiveCharacterTextSplitter(chunk_size=200, chunk_overlap=0, add_start_index=True),
-    "500": RecursiveCharacterTextSplitter(chunk_size=500, chunk_overlap=0, add_start_index=True),
-    "1000": RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=0, add_start_index=True),
-    "overlap": RecursiveCharacterTextSplitter(chunk_size=500, chunk_overlap=200, add_start_index=True),
-    "sentences": CharacterTextSplitter(
-        separator=". ", chunk_size=120, chunk_overlap=0, add_start_index=True
+SPLITTERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "200": ("RecursiveCharacterTextSplitter", {"chunk_size": 200, "chunk_overlap": 0}),
+    "500": ("RecursiveCharacterTextSplitter", {"chunk_size": 500, "chunk_overlap": 0}),
+    "1000": ("RecursiveCharacterTextSplitter", {"chunk_size": 1000, "chunk_overlap": 0}),
+    "overlap": ("RecursiveCharacterTextSplitter", {"chunk_size": 500, "chunk_overlap": 200}),
+    "sentences": (
+        "CharacterTextSplitter",
+        {"separator": ". ", "chunk_size": 120, "chunk_overlap": 0},
     ),
-    "whole": CharacterTextSplitter(
-        separator="\0", chunk_size=10**9, chunk_overlap=0, add_start_index=True
-    ),
+    "whole": ("CharacterTextSplitter", {"separator": "\0", "chunk_size": 10**9, "chunk_overlap": 0}),
 }
+"""A class of LangChain and its options, by a name of our own."""
 
 
-def chunks(splitter: str) -> list[Document]:
-    document = Document(TEXT, metadata={"source": SOURCE})
-    return SPLITTERS[splitter].split_documents([document])
+def chunks(splitter: str) -> list[langchain_core.documents.Document]:
+    document = langchain_core.documents.Document(TEXT, metadata={"source": SOURCE})
+    kind, options = SPLITTERS[splitter]
+    made = getattr(langchain_text_splitters, kind)(add_start_index=True, **options)
+    return made.split_documents([document])
 
 
-def touching(splitter: str) -> list[Document]:
+def touching(splitter: str) -> list[langchain_core.documents.Document]:
     """The chunks that hold a part of a label: what a perfect retriever returns."""
     bounds = [tuple(map(int, one.rsplit("=", 1)[1].split(","))) for one in LABELS]
     spans = [(one, one.metadata["start_index"]) for one in chunks(splitter)]
@@ -96,13 +93,15 @@ def test_the_runners_agree_with_the_core(name: str) -> None:
         assert runner.score(metric, samples) == [metric.score(one).value for one in samples]
 
 
-def store() -> InMemoryVectorStore:
-    found = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+def store() -> langchain_core.vectorstores.InMemoryVectorStore:
+    found = langchain_core.vectorstores.InMemoryVectorStore(
+        langchain_core.embeddings.DeterministicFakeEmbedding(size=8)
+    )
     found.add_documents(chunks("500"))
     return found
 
 
-def expected(documents: list[Document]) -> float | None:
+def expected(documents: list[langchain_core.documents.Document]) -> float | None:
     ids = [
         f"{SOURCE}#char={one.metadata['start_index']},{one.metadata['start_index'] + len(one.page_content)}"
         for one in documents
@@ -132,7 +131,7 @@ def test_langsmith_evaluates_a_retriever_without_glue_code(client: Any) -> None:
     results: Any = evaluate(
         lambda inputs: {"documents": retriever.invoke(inputs["question"])},
         data=[example],
-        evaluators=[SpanBasedContextRecallEvaluator(), SpanBasedContextPrecisionEvaluator()],
+        evaluators=[ours.SpanBasedContextRecallEvaluator(), ours.SpanBasedContextPrecisionEvaluator()],
         upload_results=False,
         client=client,
     )
@@ -146,13 +145,13 @@ def test_langsmith_evaluates_a_retriever_without_glue_code(client: Any) -> None:
 
 def test_lcel_scores_what_a_retriever_found_without_glue_code() -> None:
     retriever = store().as_retriever(search_kwargs={"k": 30})
-    found = RunnableLambda(
+    found = langchain_core.runnables.RunnableLambda(
         lambda question: {
             "inputs": {"question": question},
             "outputs": {"documents": retriever.invoke(question)},
             "reference_outputs": {"reference_context_ids": LABELS},
         }
     )
-    chain = found | SpanBasedContextRecallEvaluator().as_runnable()
+    chain = found | ours.SpanBasedContextRecallEvaluator().as_runnable()
     result: Any = chain.invoke("q")
     assert result["score"] == expected(retriever.invoke("q"))

@@ -12,24 +12,18 @@ from typing import Any
 
 import pytest
 
-from support import missing
-
-if names := missing("langchain_core", "langchain_openai", "langsmith", "cryptography"):
-    pytest.skip(f"not installed: {names}", allow_module_level=True)
-
-from langchain_core.callbacks import CallbackManager
-from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.tracers import LangChainTracer
-from langchain_core.tracers.context import tracing_v2_enabled
-from langchain_openai import ChatOpenAI
-from langsmith import Client, aevaluate, evaluate, get_tracing_context, tracing_context
-from langsmith.utils import tracing_is_enabled
-
 from ctxmetrics import ContextRecall, LexicalJudge, LLMJudge, OpenAIModel, Reply, Sample
-from ctxmetrics_langchain import ChatModel, ContextRecallEvaluator
 from support.departures import Recorder
+from support.later import later, skip_without
 from support.wire import WireServer
+
+skip_without("langchain_core", "langchain_openai", "langsmith", "cryptography")
+
+langchain_core = later("langchain_core")
+langchain_openai = later("langchain_openai")
+langsmith = later("langsmith")
+ours = later("ctxmetrics_langchain")
+
 
 SESSION = {
     "id": str(uuid.UUID(int=1)),
@@ -59,11 +53,11 @@ def recorder() -> Iterator[Recorder]:
 
 
 @pytest.fixture
-def langsmith(recorder, monkeypatch) -> Client:
+def client(recorder, monkeypatch) -> langsmith.Client:
     """A client that sends at once, also where LangChain makes its own from the environment."""
     monkeypatch.setenv("LANGSMITH_ENDPOINT", recorder.url)
     monkeypatch.setenv("LANGSMITH_API_KEY", "lsv2_key")
-    return Client(api_url=recorder.url, api_key="lsv2_key", auto_batch_tracing=False)
+    return langsmith.Client(api_url=recorder.url, api_key="lsv2_key", auto_batch_tracing=False)
 
 
 @pytest.fixture
@@ -87,9 +81,9 @@ class CallsLangChain:
         return Reply(content=message.content)
 
 
-def chat_openai(server: WireServer, **options: Any) -> ChatOpenAI:
+def chat_openai(server: WireServer, **options: Any) -> langchain_openai.ChatOpenAI:
     url = f"{server.url}/v1"
-    return ChatOpenAI(model="gpt", base_url=url, api_key="k", max_retries=0, **options)
+    return langchain_openai.ChatOpenAI(model="gpt", base_url=url, api_key="k", max_retries=0, **options)
 
 
 def ragas_llm(server: WireServer) -> Any:
@@ -127,8 +121,8 @@ JUDGES: dict[str, Callable[[WireServer], Any]] = {
         "gpt", base_url=f"{server.url}/v1", api_key="sk-key-of-the-test"
     ),
     "chat model": chat_openai,
-    "chat model, tool": lambda server: LLMJudge(ChatModel(chat_openai(server), tools=True)),
-    "chat model, text": lambda server: LLMJudge(ChatModel(chat_openai(server), tools=False)),
+    "chat model, tool": lambda server: LLMJudge(ours.ChatModel(chat_openai(server), tools=True)),
+    "chat model, text": lambda server: LLMJudge(ours.ChatModel(chat_openai(server), tools=False)),
     "own model": lambda server: LLMJudge(CallsLangChain(chat_openai(server))),
 }
 if find_spec("ragas"):
@@ -145,8 +139,10 @@ def judge(request: pytest.FixtureRequest, server: WireServer) -> Any:
 # ---- forms of the evaluator ----
 
 
-def run(evaluators: Any, case: Any, client: Client, *, upload: bool = False, **options: Any) -> Any:
-    return evaluate(
+def run(
+    evaluators: Any, case: Any, client: langsmith.Client, *, upload: bool = False, **options: Any
+) -> Any:
+    return langsmith.evaluate(
         lambda inputs: case.outputs,
         data=[case.example],
         evaluators=evaluators,
@@ -156,12 +152,12 @@ def run(evaluators: Any, case: Any, client: Client, *, upload: bool = False, **o
     )
 
 
-def arun(evaluators: Any, case: Any, client: Client, *, upload: bool = False) -> Any:
+def arun(evaluators: Any, case: Any, client: langsmith.Client, *, upload: bool = False) -> Any:
     async def target(inputs: dict) -> dict:
         return case.outputs
 
     async def go() -> Any:
-        results = await aevaluate(
+        results = await langsmith.aevaluate(
             target,
             data=[case.example],
             evaluators=evaluators,
@@ -191,35 +187,35 @@ def in_function(form: Callable[[Any, Any], Any]) -> Callable[[Any, Any], list[An
 
 
 def invoke(judge: Any, case: Any) -> Any:
-    return ContextRecallEvaluator(judge=judge).as_runnable().invoke(fields_of(case))["score"]
+    return ours.ContextRecallEvaluator(judge=judge).as_runnable().invoke(fields_of(case))["score"]
 
 
 def ainvoke(judge: Any, case: Any) -> Any:
-    runnable = ContextRecallEvaluator(judge=judge).as_runnable()
+    runnable = ours.ContextRecallEvaluator(judge=judge).as_runnable()
     return asyncio.run(runnable.ainvoke(fields_of(case)))["score"]
 
 
 def batch(judge: Any, case: Any) -> Any:
-    return ContextRecallEvaluator(judge=judge).as_runnable().batch([fields_of(case)])[0]["score"]
+    return ours.ContextRecallEvaluator(judge=judge).as_runnable().batch([fields_of(case)])[0]["score"]
 
 
 def stream(judge: Any, case: Any) -> Any:
-    (row,) = ContextRecallEvaluator(judge=judge).as_runnable().stream(fields_of(case))
+    (row,) = ours.ContextRecallEvaluator(judge=judge).as_runnable().stream(fields_of(case))
     return row["score"]
 
 
 def bound(judge: Any, case: Any) -> Any:
-    runnable = ContextRecallEvaluator(judge=judge).as_runnable().with_config(tags=["judge"])
+    runnable = ours.ContextRecallEvaluator(judge=judge).as_runnable().with_config(tags=["judge"])
     return runnable.invoke(fields_of(case))["score"]
 
 
 def string_evaluator(judge: Any, case: Any) -> Any:
-    evaluator = ContextRecallEvaluator(judge=judge).as_string_evaluator()
+    evaluator = ours.ContextRecallEvaluator(judge=judge).as_string_evaluator()
     return evaluator.evaluate_strings(prediction=case.documents, reference=case.reference)["score"]
 
 
 def plain_arguments(judge: Any, case: Any) -> Any:
-    evaluator = ContextRecallEvaluator(judge=judge)
+    evaluator = ours.ContextRecallEvaluator(judge=judge)
     row = evaluator(outputs=case.documents, reference_outputs={"answer": case.reference})
     return row["score"]
 
@@ -230,8 +226,8 @@ def core_metric(judge: Any, case: Any) -> Any:
 
 
 FORMS: dict[str, Callable[[Any, Any], list[Any]]] = {
-    "evaluator": lambda judge, case: [ContextRecallEvaluator(judge=judge)],
-    "as_function": lambda judge, case: [ContextRecallEvaluator(judge=judge).as_function()],
+    "evaluator": lambda judge, case: [ours.ContextRecallEvaluator(judge=judge)],
+    "as_function": lambda judge, case: [ours.ContextRecallEvaluator(judge=judge).as_function()],
     **{form.__name__: in_function(form) for form in (invoke, ainvoke, batch, stream, bound)},
     "plain_arguments": in_function(plain_arguments),
 }
@@ -247,8 +243,8 @@ def scores(results: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("runner", [run, arun])
-def test_no_judge_leaves_without_upload(runner, judge, case, langsmith, recorder) -> None:
-    results = runner([ContextRecallEvaluator(judge=judge)], case, langsmith)
+def test_no_judge_leaves_without_upload(runner, judge, case, client, recorder) -> None:
+    results = runner([ours.ContextRecallEvaluator(judge=judge)], case, client)
     (row,) = results._results[0]["evaluation_results"]["results"]
     assert row.score is not None, row.comment
     assert recorder.requests == []
@@ -256,53 +252,55 @@ def test_no_judge_leaves_without_upload(runner, judge, case, langsmith, recorder
 
 @pytest.mark.parametrize("runner", [run, arun])
 @pytest.mark.parametrize("form", FORMS)
-def test_no_form_leaves_without_upload(form, runner, case, server, langsmith, recorder) -> None:
-    results = runner(FORMS[form](chat_openai(server), case), case, langsmith)
+def test_no_form_leaves_without_upload(form, runner, case, server, client, recorder) -> None:
+    results = runner(FORMS[form](chat_openai(server), case), case, client)
     assert None not in scores(results)
     assert server.exchanges, "the judge was asked"
     assert recorder.requests == []
 
 
-def test_core_metric_in_a_function_stays(case, server, langsmith, recorder) -> None:
-    judge = LLMJudge(ChatModel(chat_openai(server)))
-    results = run(in_function(core_metric)(judge, case), case, langsmith)
+def test_core_metric_in_a_function_stays(case, server, client, recorder) -> None:
+    judge = LLMJudge(ours.ChatModel(chat_openai(server)))
+    results = run(in_function(core_metric)(judge, case), case, client)
     assert None not in scores(results)
     assert recorder.requests == []
 
 
-def test_summary_evaluator_stays(case, server, langsmith, recorder) -> None:
-    summary = ContextRecallEvaluator(judge=chat_openai(server)).as_summary_evaluator()
-    results = run([], case, langsmith, summary_evaluators=[summary])
+def test_summary_evaluator_stays(case, server, client, recorder) -> None:
+    summary = ours.ContextRecallEvaluator(judge=chat_openai(server)).as_summary_evaluator()
+    results = run([], case, client, summary_evaluators=[summary])
     (row,) = results._summary_results["results"]
     assert row.score is not None
     assert recorder.requests == []
 
 
 @pytest.mark.parametrize("evaluators", ["evaluator", "plain_arguments"])
-def test_text_model_stays(evaluators, case, langsmith, recorder) -> None:
-    model = GenericFakeChatModel(messages=iter([AIMessage(json.dumps(case.joint))]))
-    assert scores(run(FORMS[evaluators](model, case), case, langsmith)) == [0.5]
+def test_text_model_stays(evaluators, case, client, recorder) -> None:
+    model = langchain_core.language_models.GenericFakeChatModel(
+        messages=iter([langchain_core.messages.AIMessage(json.dumps(case.joint))])
+    )
+    assert scores(run(FORMS[evaluators](model, case), case, client)) == [0.5]
     assert recorder.requests == []
 
 
-def test_runnable_in_a_target_stays(case, server, langsmith, recorder) -> None:
+def test_runnable_in_a_target_stays(case, server, client, recorder) -> None:
     """The target's runs are kept here, and what it calls too."""
-    runnable = ContextRecallEvaluator(judge=chat_openai(server)).as_runnable()
-    evaluate(
+    runnable = ours.ContextRecallEvaluator(judge=chat_openai(server)).as_runnable()
+    langsmith.evaluate(
         lambda inputs: runnable.invoke(fields_of(case)),
         data=[case.example],
         upload_results=False,
-        client=langsmith,
+        client=client,
     )
     assert server.exchanges, "the judge was asked"
     assert recorder.requests == []
 
 
-def test_tracers_of_a_chain_around_are_left_out(case, server, langsmith, recorder) -> None:
+def test_tracers_of_a_chain_around_are_left_out(case, server, client, recorder) -> None:
     """Only those that upload: another callback still sees the judge's run."""
     runs: list[str] = []
 
-    class Watch(LangChainTracer.__mro__[1]):  # type: ignore[misc]  # BaseTracer: what every tracer is
+    class Watch(langchain_core.tracers.LangChainTracer.__mro__[1]):  # type: ignore[misc]  # BaseTracer: what every tracer is
         def _persist_run(self, run: Any) -> None:
             runs.append(run.run_type)
 
@@ -310,32 +308,32 @@ def test_tracers_of_a_chain_around_are_left_out(case, server, langsmith, recorde
             runs.append("chat")
             return super().on_chat_model_start(*args, **options)
 
-    evaluator = ContextRecallEvaluator(judge=chat_openai(server))
-    tracer = LangChainTracer(client=langsmith)
-    for callbacks in ([tracer, Watch()], CallbackManager([tracer, Watch()])):
+    evaluator = ours.ContextRecallEvaluator(judge=chat_openai(server))
+    tracer = langchain_core.tracers.LangChainTracer(client=client)
+    for callbacks in ([tracer, Watch()], langchain_core.callbacks.CallbackManager([tracer, Watch()])):
         runs.clear()
-        with tracing_context(enabled="local"):
+        with langsmith.tracing_context(enabled="local"):
             evaluator.as_runnable().invoke(fields_of(case), {"callbacks": callbacks})
         assert "chain" in runs
         assert recorder.requests == []
 
 
-def test_tracing_v2_enabled_around_stays(case, server, langsmith, recorder) -> None:
-    with tracing_v2_enabled(client=langsmith):
-        run([ContextRecallEvaluator(judge=chat_openai(server))], case, langsmith)
+def test_tracing_v2_enabled_around_stays(case, server, client, recorder) -> None:
+    with langchain_core.tracers.context.tracing_v2_enabled(client=client):
+        run([ours.ContextRecallEvaluator(judge=chat_openai(server))], case, client)
     assert not [request for request in recorder.requests if request.holds("Eiffel")]
 
 
-def test_switched_off_by_the_environment(case, server, langsmith, recorder, monkeypatch) -> None:
+def test_switched_off_by_the_environment(case, server, client, recorder, monkeypatch) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     invoke(chat_openai(server), case)
     plain_arguments(chat_openai(server), case)
     assert recorder.requests == []
 
 
-def test_evaluators_untraced_by_option(case, server, langsmith, recorder) -> None:
-    evaluators = [ContextRecallEvaluator(judge=chat_openai(server))]
-    run(evaluators, case, langsmith, upload=True, disable_evaluator_tracing=True)
+def test_evaluators_untraced_by_option(case, server, client, recorder) -> None:
+    evaluators = [ours.ContextRecallEvaluator(judge=chat_openai(server))]
+    run(evaluators, case, client, upload=True, disable_evaluator_tracing=True)
     assert recorder.requests, "the target's run was uploaded"
     assert not [request for request in recorder.requests if request.holds("END DATA")]
 
@@ -354,8 +352,10 @@ def uploaded_runs(recorder: Recorder) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("runner", [run, arun])
-def test_uploaded_judge_stands_under_its_evaluator(runner, case, server, langsmith, recorder) -> None:
-    results = runner([ContextRecallEvaluator(judge=chat_openai(server))], case, langsmith, upload=True)
+def test_uploaded_judge_stands_under_its_evaluator(runner, case, server, client, recorder) -> None:
+    results = runner(
+        [ours.ContextRecallEvaluator(judge=chat_openai(server))], case, client, upload=True
+    )
     runs = uploaded_runs(recorder)
     assert runs["ChatOpenAI"]["parent_run_id"] == runs["context_recall"]["id"]
     assert runs["context_recall"]["id"] == str(
@@ -363,8 +363,8 @@ def test_uploaded_judge_stands_under_its_evaluator(runner, case, server, langsmi
     )
 
 
-def test_uploaded_runnable_is_traced(case, server, langsmith, recorder, monkeypatch) -> None:
-    with tracing_context(enabled=True, client=langsmith):
+def test_uploaded_runnable_is_traced(case, server, client, recorder, monkeypatch) -> None:
+    with langsmith.tracing_context(enabled=True, client=client):
         invoke(chat_openai(server), case)
     runs = uploaded_runs(recorder)
     assert runs["ChatOpenAI"]["parent_run_id"] == runs["context_recall"]["id"]
@@ -375,34 +375,34 @@ def test_uploaded_runnable_is_traced(case, server, langsmith, recorder, monkeypa
 
 @pytest.mark.parametrize("runner", [run, arun])
 @pytest.mark.parametrize(("upload", "mode"), [(False, "local"), (True, True)])
-def test_langsmith_names_the_mode_of_uploads(upload, mode, runner, case, langsmith, recorder) -> None:
+def test_langsmith_names_the_mode_of_uploads(upload, mode, runner, case, client, recorder) -> None:
     modes: list[Any] = []
 
     def watch(inputs: Any, outputs: Any) -> dict[str, Any]:
-        modes.append(tracing_is_enabled())
+        modes.append(langsmith.utils.tracing_is_enabled())
         return {"key": "k", "score": 1}
 
-    runner([watch], case, langsmith, upload=upload)
+    runner([watch], case, client, upload=upload)
     assert modes == [mode]
 
 
 @pytest.mark.parametrize(("upload", "mode"), [(False, False), (True, True)])
-def test_judge_sees_no_tracing_without_upload(upload, mode, case, langsmith, recorder) -> None:
+def test_judge_sees_no_tracing_without_upload(upload, mode, case, client, recorder) -> None:
     contexts: list[Any] = []
 
     class Watch(LexicalJudge):
         async def attribute(self, request: Any) -> Any:
-            contexts.append(get_tracing_context())
+            contexts.append(langsmith.get_tracing_context())
             return await super().attribute(request)
 
-    run([ContextRecallEvaluator(judge=Watch())], case, langsmith, upload=upload)
+    run([ours.ContextRecallEvaluator(judge=Watch())], case, client, upload=upload)
     (context,) = contexts
     assert context["enabled"] == mode
     assert context["metadata"]["experiment"]
 
 
-def test_langchain_takes_local_for_on(case, server, langsmith, recorder) -> None:
+def test_langchain_takes_local_for_on(case, server, client, recorder) -> None:
     """Why the evaluator steps in: without this upstream, `keep_local_runs` may go."""
-    with tracing_context(enabled="local", client=langsmith), suppress(Exception):
+    with langsmith.tracing_context(enabled="local", client=client), suppress(Exception):
         chat_openai(server).invoke("hello", config={"tags": ["plain"]})
     assert [request for request in recorder.requests if request.holds("hello")]

@@ -1,5 +1,5 @@
 """These tests need pydantic-evals."""
 
-import pytest
+from support.later import skip_without
 
-pytest.importorskip("pydantic_evals", reason="the pydantic-evals extra is not installed")
+skip_without("pydantic_evals")

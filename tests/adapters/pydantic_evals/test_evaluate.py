@@ -7,25 +7,19 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pydantic
 import pytest
-from pydantic import BaseModel
-from pydantic_evals import Case, Dataset, set_eval_attribute
-from pydantic_evals.evaluators import EqualsExpected
-from rich.console import Console
 
 from ctxmetrics import ScriptedJudge, __version__
-from ctxmetrics_pydantic_evals import (
-    ContextPrecisionEvaluator,
-    ContextRecallEvaluator,
-    ContextUtilizationEvaluator,
-    IDBasedContextPrecisionEvaluator,
-    IDBasedContextRecallEvaluator,
-    NonLLMContextPrecisionEvaluator,
-    NonLLMContextRecallEvaluator,
-)
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+ours = later("ctxmetrics_pydantic_evals")
+pydantic_evals = later("pydantic_evals")
+rich = later("rich")
+
 
 REFERENCE = "The Eiffel Tower stands in Paris. It was finished in 1889."
 CONTEXTS = ["Bananas are yellow.", "The Eiffel Tower stands in Paris, France."]
@@ -46,12 +40,14 @@ REPLY = {
 def evaluate(
     cases: list[Any], evaluators: list[Any], task: Callable[[Any], Any], **options: Any
 ) -> Any:
-    dataset: Dataset[Any, Any, Any] = Dataset(name="test", cases=cases, evaluators=evaluators)
+    dataset: pydantic_evals.Dataset[Any, Any, Any] = pydantic_evals.Dataset(
+        name="test", cases=cases, evaluators=evaluators
+    )
     return dataset.evaluate_sync(task, progress=False, **options)
 
 
-def case(**changes: Any) -> Case[Any, Any, Any]:
-    return Case(
+def case(**changes: Any) -> pydantic_evals.Case[Any, Any, Any]:
+    return pydantic_evals.Case(
         **{
             "name": "tower",
             "inputs": {"question": "Where is it?"},
@@ -78,7 +74,9 @@ def failures(report: Any, index: int = 0) -> dict[str, str]:
 
 def test_what_reaches_the_report() -> None:
     report = evaluate(
-        [case()], [ContextRecallEvaluator(threshold=0.5), ContextPrecisionEvaluator()], retrieve
+        [case()],
+        [ours.ContextRecallEvaluator(threshold=0.5), ours.ContextPrecisionEvaluator()],
+        retrieve,
     )
     (found,) = report.cases
     recall = found.scores["context_recall"]
@@ -104,9 +102,9 @@ def test_all_seven() -> None:
 
     expected = {"answer": "Paris is big.", "documents": ["Paris is big."], "reference_ids": ["b", "z"]}
     evaluators = [
-        ContextRecallEvaluator(), ContextPrecisionEvaluator(), ContextUtilizationEvaluator(),
-        NonLLMContextRecallEvaluator(), NonLLMContextPrecisionEvaluator(), IDBasedContextRecallEvaluator(),
-        IDBasedContextPrecisionEvaluator(),
+        ours.ContextRecallEvaluator(), ours.ContextPrecisionEvaluator(), ours.ContextUtilizationEvaluator(),
+        ours.NonLLMContextRecallEvaluator(), ours.NonLLMContextPrecisionEvaluator(), ours.IDBasedContextRecallEvaluator(),
+        ours.IDBasedContextPrecisionEvaluator(),
     ]  # fmt: skip
     assert scores(evaluate([case(expected_output=expected)], evaluators, task)) == {
         "context_recall": 1.0,
@@ -122,7 +120,7 @@ def test_all_seven() -> None:
 @pytest.mark.parametrize(("mark", "passed"), [(0.5, True), (0.51, False)])
 def test_a_pass_mark_is_an_assertion(mark: float, passed: bool) -> None:
     report = evaluate(
-        [case()], [ContextRecallEvaluator(threshold=mark, evaluation_name="recall")], retrieve
+        [case()], [ours.ContextRecallEvaluator(threshold=mark, evaluation_name="recall")], retrieve
     )
     assert report.cases[0].assertions["recall_pass"].value is passed
     assert scores(report) == {"recall": 0.5}
@@ -130,7 +128,11 @@ def test_a_pass_mark_is_an_assertion(mark: float, passed: bool) -> None:
 
 def test_uncomputable_score_is_a_failure_outside_averages() -> None:
     cases = [case(), case(name="nothing", expected_output="?!")]
-    report = evaluate(cases, [ContextRecallEvaluator(threshold=0.1), EqualsExpected()], retrieve)
+    report = evaluate(
+        cases,
+        [ours.ContextRecallEvaluator(threshold=0.1), pydantic_evals.evaluators.EqualsExpected()],
+        retrieve,
+    )
     assert (scores(report, 0), scores(report, 1)) == ({"context_recall": 0.5}, {})
     assert failures(report, 1) == {
         "context_recall": "NoScoreError: no_reference: the reference side is empty: under the convention 'default' "
@@ -141,13 +143,13 @@ def test_uncomputable_score_is_a_failure_outside_averages() -> None:
 
 
 def test_nothing_retrieved_is_zero() -> None:
-    evaluators = [ContextRecallEvaluator(), ContextPrecisionEvaluator()]
+    evaluators = [ours.ContextRecallEvaluator(), ours.ContextPrecisionEvaluator()]
     report = evaluate([case()], evaluators, lambda inputs: {"documents": []})
     assert scores(report) == {"context_recall": 0.0, "context_precision": 0.0}
 
 
 def test_a_case_without_contexts_says_where_they_were_looked_for() -> None:
-    report = evaluate([case()], [ContextRecallEvaluator()], lambda inputs: {"answer": "In Paris."})
+    report = evaluate([case()], [ours.ContextRecallEvaluator()], lambda inputs: {"answer": "In Paris."})
     message = failures(report)["context_recall"]
     assert message.startswith(
         "MissingFieldError: Sample 'tower' has no retrieved_contexts: no retrieved_contexts / "
@@ -162,7 +164,7 @@ def test_failing_judge_costs_no_other_evaluator_or_case() -> None:
     judge = ScriptedJudge(reply, name="sometimes")
     cases = [case(inputs="broken"), case(name="fine", inputs="fine")]
     report = evaluate(
-        cases, [ContextRecallEvaluator(judge=judge), ContextUtilizationEvaluator()], retrieve
+        cases, [ours.ContextRecallEvaluator(judge=judge), ours.ContextUtilizationEvaluator()], retrieve
     )
     assert failures(report, 0)["context_recall"].startswith(
         "NoScoreError: not_judged: 2 of 2 not judged (invalid_reply)"
@@ -183,7 +185,7 @@ def test_recall_and_precision_ask_once_with_the_question() -> None:
     judge = ScriptedJudge(reply, name="counting")
     report = evaluate(
         [case()],
-        [ContextRecallEvaluator(judge=judge), ContextPrecisionEvaluator(judge=judge)],
+        [ours.ContextRecallEvaluator(judge=judge), ours.ContextPrecisionEvaluator(judge=judge)],
         retrieve,
     )
     assert (scores(report), asked) == (
@@ -194,21 +196,23 @@ def test_recall_and_precision_ask_once_with_the_question() -> None:
 
 def test_two_of_a_kind_keep_their_names() -> None:
     evaluators = [
-        ContextRecallEvaluator(),
-        ContextRecallEvaluator(top_k=1),
-        ContextRecallEvaluator(evaluation_name="mine", top_k=1),
+        ours.ContextRecallEvaluator(),
+        ours.ContextRecallEvaluator(top_k=1),
+        ours.ContextRecallEvaluator(evaluation_name="mine", top_k=1),
     ]
     report = evaluate([case()], evaluators, retrieve)
     assert scores(report) == {"context_recall": 0.5, "context_recall(top_k=1)": 0.0, "mine": 0.0}
 
 
 def test_an_evaluator_of_one_case_and_repeated_runs() -> None:
-    report = evaluate([case(evaluators=[ContextRecallEvaluator()]), case(name="other")], [], retrieve)
+    report = evaluate(
+        [case(evaluators=[ours.ContextRecallEvaluator()]), case(name="other")], [], retrieve
+    )
     assert (scores(report, 0), scores(report, 1)) == ({"context_recall": 0.5}, {})
 
 
 def test_the_library_s_version_is_the_evaluator_s() -> None:
-    report = evaluate([case()], [ContextRecallEvaluator()], retrieve)
+    report = evaluate([case()], [ours.ContextRecallEvaluator()], retrieve)
     result = report.cases[0].scores["context_recall"]
     if not hasattr(result, "evaluator_version"):
         pytest.skip("this pydantic-evals knows no versions")
@@ -223,9 +227,11 @@ def test_markup_in_a_chunk_does_not_end_the_report() -> None:
 
     judge = ScriptedJudge({"joint": ["[/b] no json"]})
     cases = [case(expected_output="It is [/INST] here. [bold]More[/red] than that.")]
-    report = evaluate(cases, [ContextRecallEvaluator(), ContextPrecisionEvaluator(judge=judge)], task)
+    report = evaluate(
+        cases, [ours.ContextRecallEvaluator(), ours.ContextPrecisionEvaluator(judge=judge)], task
+    )
     printed = io.StringIO()
-    console = Console(file=printed, width=300)
+    console = rich.console.Console(file=printed, width=300)
     report.print(console=console, include_reasons=True, include_evaluator_failures=True)
     shown = printed.getvalue().replace("\u2060", "")
     assert "It is [/INST] here" in shown
@@ -236,7 +242,7 @@ def test_no_value_is_a_bool_or_an_int() -> None:
     """pydantic-evals counts 1 as a score and True as an assertion."""
     report = evaluate(
         [case(expected_output="The Eiffel Tower stands in Paris.")],
-        [ContextRecallEvaluator()],
+        [ours.ContextRecallEvaluator()],
         retrieve,
     )
     assert repr(scores(report)["context_recall"]) == "1.0"
@@ -246,7 +252,7 @@ def test_no_value_is_a_bool_or_an_int() -> None:
 # ---- where things stand ----
 
 
-class Model(BaseModel):
+class Model(pydantic.BaseModel):
     answer: str = "In Paris."
     contexts: list[Any] = CONTEXTS
 
@@ -280,7 +286,9 @@ class Slots:
 )
 def test_outputs_of_any_kind(output: Any) -> None:
     report = evaluate(
-        [case()], [ContextRecallEvaluator(), ContextPrecisionEvaluator()], lambda inputs: output
+        [case()],
+        [ours.ContextRecallEvaluator(), ours.ContextPrecisionEvaluator()],
+        lambda inputs: output,
     )
     assert scores(report) == {"context_recall": 0.5, "context_precision": 0.5}
 
@@ -298,14 +306,14 @@ def test_outputs_of_any_kind(output: Any) -> None:
     ids=["text", "answer", "reference", "ground_truth", "model", "dataclass"],
 )
 def test_expected_outputs_of_any_kind(expected: Any) -> None:
-    report = evaluate([case(expected_output=expected)], [ContextRecallEvaluator()], retrieve)
+    report = evaluate([case(expected_output=expected)], [ours.ContextRecallEvaluator()], retrieve)
     assert scores(report) == {"context_recall": 0.5}
 
 
 def test_expected_output_of_the_outputs_type_holds_references() -> None:
     expected = Model(answer=REFERENCE, contexts=["Bananas are yellow.", "Something else entirely."])
     report = evaluate(
-        [case(expected_output=expected)], [NonLLMContextRecallEvaluator()], lambda inputs: Model()
+        [case(expected_output=expected)], [ours.NonLLMContextRecallEvaluator()], lambda inputs: Model()
     )
     assert scores(report) == {"non_llm_context_recall": 0.5}
 
@@ -316,20 +324,20 @@ def test_an_expected_output_in_our_words_holds_the_same() -> None:
         "retrieved_contexts": ["Bananas are yellow.", "Something else."],
         "retrieved_context_ids": ["a", "b"],
     }
-    evaluators = [NonLLMContextRecallEvaluator(), IDBasedContextRecallEvaluator()]
+    evaluators = [ours.NonLLMContextRecallEvaluator(), ours.IDBasedContextRecallEvaluator()]
     report = evaluate([case(expected_output=expected)], evaluators, lambda inputs: output)
     assert scores(report) == {"non_llm_context_recall": 0.5, "id_based_context_recall": 0.5}
 
 
 def test_what_should_have_been_retrieved_is_never_what_was() -> None:
     report = evaluate(
-        [case()], [NonLLMContextRecallEvaluator(), IDBasedContextRecallEvaluator()], retrieve
+        [case()], [ours.NonLLMContextRecallEvaluator(), ours.IDBasedContextRecallEvaluator()], retrieve
     )
     assert scores(report) == {}
     assert failures(report).keys() == {"non_llm_context_recall", "id_based_context_recall"}
 
 
-class Notes(BaseModel):
+class Notes(pydantic.BaseModel):
     retrieved_context_ids: list[int]
     reference_context_ids: list[str]
 
@@ -343,7 +351,7 @@ class Notes(BaseModel):
 )
 def test_fields_in_the_metadata(metadata: Any) -> None:
     report = evaluate(
-        [case(metadata=metadata)], [IDBasedContextRecallEvaluator()], lambda inputs: "In Paris."
+        [case(metadata=metadata)], [ours.IDBasedContextRecallEvaluator()], lambda inputs: "In Paris."
     )
     assert scores(report) == {"id_based_context_recall": 0.5}
 
@@ -352,7 +360,7 @@ def test_what_the_task_said_about_itself() -> None:
     """A task that returns its answer alone can still say what was retrieved for it, each run its own."""
 
     async def task(inputs: Any) -> str:
-        set_eval_attribute("retrieved_contexts", inputs["found"])
+        pydantic_evals.set_eval_attribute("retrieved_contexts", inputs["found"])
         await asyncio.sleep(0.01)
         return "In Paris."
 
@@ -360,17 +368,17 @@ def test_what_the_task_said_about_itself() -> None:
         case(name=str(number), inputs={"question": "?", "found": found})
         for number, found in enumerate((CONTEXTS, [], CONTEXTS[:1]))
     ]
-    report = evaluate(cases, [ContextRecallEvaluator(), ContextUtilizationEvaluator()], task)
+    report = evaluate(cases, [ours.ContextRecallEvaluator(), ours.ContextUtilizationEvaluator()], task)
     found = {item.name: item.scores["context_recall"].value for item in report.cases}
     assert found == {"0": 0.5, "1": 0.0, "2": 0.0}
 
 
 def test_metadata_of_other_meaning_is_left_alone() -> None:
     metadata = {"error": "none known", "id": {"not": "an id"}, "output": "x", "inputs": "y", "run": 3}
-    report = evaluate([case(metadata=metadata)], [ContextRecallEvaluator()], retrieve)
+    report = evaluate([case(metadata=metadata)], [ours.ContextRecallEvaluator()], retrieve)
     assert scores(report) == {"context_recall": 0.5}
     missing = evaluate(
-        [case(metadata=metadata)], [ContextRecallEvaluator()], lambda inputs: "In Paris."
+        [case(metadata=metadata)], [ours.ContextRecallEvaluator()], lambda inputs: "In Paris."
     )
     assert "no retrieved_contexts / documents" in failures(missing)["context_recall"]
 
@@ -384,7 +392,7 @@ def test_other_keys() -> None:
         "contexts_key": "inputs.found",
         "reference_key": lambda record: record["expected_output"]["gold"]["text"],
     }
-    report = evaluate(cases, [ContextRecallEvaluator(**keys)], lambda inputs: "In Paris.")
+    report = evaluate(cases, [ours.ContextRecallEvaluator(**keys)], lambda inputs: "In Paris.")
     assert scores(report) == {"context_recall": 0.5}
 
 
@@ -393,14 +401,14 @@ def test_ids_of_documents() -> None:
         {"text": "x", "metadata": {"source": "a.md"}},
         {"text": "y", "metadata": {"source": "b.md"}},
     ]
-    evaluator = IDBasedContextPrecisionEvaluator(id_key="source")
+    evaluator = ours.IDBasedContextPrecisionEvaluator(id_key="source")
     report = evaluate(
         [case(expected_output={"reference_ids": ["a.md"]})], [evaluator], lambda inputs: documents
     )
     assert scores(report) == {"id_based_context_precision": 0.5}
     missing = evaluate(
         [case(expected_output={"reference_ids": ["a.md"]})],
-        [IDBasedContextPrecisionEvaluator()],
+        [ours.IDBasedContextPrecisionEvaluator()],
         lambda inputs: documents,
     )
     assert "item 1: a dict has no id" in failures(missing)["id_based_context_precision"]
@@ -410,8 +418,8 @@ def test_ids_of_documents() -> None:
 
 
 def test_inside_a_running_loop() -> None:
-    dataset: Dataset[Any, Any, Any] = Dataset(
-        name="test", cases=[case()], evaluators=[ContextRecallEvaluator()]
+    dataset: pydantic_evals.Dataset[Any, Any, Any] = pydantic_evals.Dataset(
+        name="test", cases=[case()], evaluators=[ours.ContextRecallEvaluator()]
     )
 
     async def run() -> Any:
@@ -427,7 +435,7 @@ def test_an_evaluator_by_itself_anywhere() -> None:
         name=None, inputs="?", metadata=None, expected_output=REFERENCE, output=CONTEXTS, duration=0.0,
         _span_tree=None, attributes={}, metrics={},
     )  # fmt: skip
-    evaluator = ContextRecallEvaluator()
+    evaluator = ours.ContextRecallEvaluator()
 
     async def inside_a_loop() -> Any:
         return evaluator.evaluate_sync(ctx), await evaluator.evaluate_async(ctx)
@@ -445,7 +453,7 @@ def test_a_retry_asks_the_judge_again() -> None:
     judge = ScriptedJudge(lambda prompt: next(replies), name="healing")
     report = evaluate(
         [case()],
-        [ContextRecallEvaluator(judge=judge)],
+        [ours.ContextRecallEvaluator(judge=judge)],
         retrieve,
         retry_evaluators={"stop": stop_after_attempt(2)},
     )

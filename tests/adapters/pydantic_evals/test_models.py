@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
-from pydantic_ai.models.function import FunctionModel
-from pydantic_evals import Case, Dataset
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import ParameterError
-from ctxmetrics_pydantic_evals import ContextPrecisionEvaluator, ContextRecallEvaluator, PydanticAIModel
 from support import FakeOpenAIServer, answer_from
+from support.later import later
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+function = later("pydantic_ai.models.function")
+messages = later("pydantic_ai.messages")
+ours = later("ctxmetrics_pydantic_evals")
+pydantic_evals = later("pydantic_evals")
+
 
 SAMPLE = Sample(
     user_input="Where?",
@@ -33,13 +39,13 @@ REPLY = {
 }
 
 
-def model(*parts: Any, seen: list[Any] | None = None, **response: Any) -> FunctionModel:
-    def answer(messages: list[Any], info: Any) -> ModelResponse:
+def model(*parts: Any, seen: list[Any] | None = None, **response: Any) -> function.FunctionModel:
+    def answer(asked: list[Any], info: Any) -> messages.ModelResponse:
         if seen is not None:
-            seen.append((messages, info))
-        return ModelResponse(parts=list(parts), **response)
+            seen.append((asked, info))
+        return messages.ModelResponse(parts=list(parts), **response)
 
-    return FunctionModel(answer)
+    return function.FunctionModel(answer)
 
 
 def score(judge: Any) -> Any:
@@ -47,49 +53,54 @@ def score(judge: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "parts",
+    "make_parts",
     [
-        [ToolCallPart("reply", REPLY)],
-        [ToolCallPart("reply", json.dumps(REPLY))],
-        [TextPart("I shall reply."), ToolCallPart("reply", REPLY)],
-        [TextPart(f"```json\n{json.dumps(REPLY)}\n```")],
-        [ThinkingPart("{hm}"), TextPart(json.dumps(REPLY))],
+        lambda: [messages.ToolCallPart("reply", REPLY)],
+        lambda: [messages.ToolCallPart("reply", json.dumps(REPLY))],
+        lambda: [
+            messages.TextPart("I shall reply."),
+            messages.ToolCallPart("reply", REPLY),
+        ],
+        lambda: [messages.TextPart(f"```json\n{json.dumps(REPLY)}\n```")],
+        lambda: [messages.ThinkingPart("{hm}"), messages.TextPart(json.dumps(REPLY))],
     ],
     ids=["call", "call as text", "text and call", "text", "thoughts"],
 )
-def test_replies_of_any_kind(parts: list[Any]) -> None:
-    found = score(LLMJudge(PydanticAIModel(model(*parts))))
+def test_replies_of_any_kind(make_parts: Callable[[], list[Any]]) -> None:
+    found = score(LLMJudge(ours.PydanticAIModel(model(*make_parts()))))
     assert (found.value, found.usage.calls) == (0.5, 1)
     assert found.provenance.judge.startswith("llm:pydantic-ai:FunctionModel/")
 
 
 @pytest.mark.parametrize(
-    ("parts", "code"),
+    "make_parts",
     [
-        ([TextPart("I cannot.")], "invalid_reply"),
-        ([], "invalid_reply"),
-        ([ToolCallPart("reply", {"x": 1})], "invalid_reply"),
+        lambda: [messages.TextPart("I cannot.")],
+        list,
+        lambda: [messages.ToolCallPart("reply", {"x": 1})],
     ],
     ids=["prose", "nothing", "another object"],
 )
-def test_what_cannot_be_read_is_not_judged(parts: list[Any], code: str) -> None:
-    found = score(LLMJudge(PydanticAIModel(model(*parts))))
+def test_what_cannot_be_read_is_not_judged(make_parts: Callable[[], list[Any]]) -> None:
+    found = score(LLMJudge(ours.PydanticAIModel(model(*make_parts()))))
     assert (found.value, found.reason_code) == (None, "not_judged")
-    assert {verdict.code for verdict in found.verdicts} <= {code, "missing_id"}
+    assert {verdict.code for verdict in found.verdicts} <= {"invalid_reply", "missing_id"}
 
 
 def test_a_reply_that_was_cut_off_is_known_as_such() -> None:
     found = score(
-        LLMJudge(PydanticAIModel(model(ToolCallPart("reply", REPLY), finish_reason="length")))
+        LLMJudge(
+            ours.PydanticAIModel(model(messages.ToolCallPart("reply", REPLY), finish_reason="length"))
+        )
     )
     assert {verdict.code for verdict in found.verdicts} == {"truncated"}
 
 
 def test_what_it_is_asked() -> None:
     seen: list[Any] = []
-    score(LLMJudge(PydanticAIModel(model(ToolCallPart("reply", REPLY), seen=seen))))
-    ((messages, info),) = seen
-    (request,) = messages
+    score(LLMJudge(ours.PydanticAIModel(model(messages.ToolCallPart("reply", REPLY), seen=seen))))
+    ((asked, info),) = seen
+    (request,) = asked
     assert [part.part_kind for part in request.parts] == ["system-prompt", "user-prompt"]
     assert "Bananas." in request.parts[1].content
     (tool,) = info.output_tools
@@ -99,7 +110,7 @@ def test_what_it_is_asked() -> None:
 
 def test_without_tools_it_is_asked_for_text() -> None:
     seen: list[Any] = []
-    asked = PydanticAIModel(model(TextPart(json.dumps(REPLY)), seen=seen), tools=False)
+    asked = ours.PydanticAIModel(model(messages.TextPart(json.dumps(REPLY)), seen=seen), tools=False)
     assert score(LLMJudge(asked)).value == 0.5
     assert seen[0][1].output_tools == []
     assert asked.identity.endswith(" text")
@@ -107,10 +118,12 @@ def test_without_tools_it_is_asked_for_text() -> None:
 
 def test_one_request_for_both_metrics_of_a_case() -> None:
     seen: list[Any] = []
-    judge = model(ToolCallPart("reply", REPLY), seen=seen)
-    case = Case(name="a", inputs="Where?", expected_output=SAMPLE.reference)
-    evaluators = [ContextRecallEvaluator(judge=judge), ContextPrecisionEvaluator(judge=judge)]
-    data: Dataset[Any, Any, Any] = Dataset(name="test", cases=[case], evaluators=evaluators)
+    judge = model(messages.ToolCallPart("reply", REPLY), seen=seen)
+    case = pydantic_evals.Case(name="a", inputs="Where?", expected_output=SAMPLE.reference)
+    evaluators = [ours.ContextRecallEvaluator(judge=judge), ours.ContextPrecisionEvaluator(judge=judge)]
+    data: pydantic_evals.Dataset[Any, Any, Any] = pydantic_evals.Dataset(
+        name="test", cases=[case], evaluators=evaluators
+    )
     (found,) = data.evaluate_sync(lambda _: list(SAMPLE.retrieved_contexts or ()), progress=False).cases
     assert {name: result.value for name, result in found.scores.items()} == {
         "context_recall": 0.5,
@@ -130,7 +143,7 @@ def test_a_real_client_against_a_server_and_its_token_counts() -> None:
         chat = openai.OpenAIChatModel(
             "fake-judge", provider=OpenAIProvider(base_url=server.base_url, api_key="sk-fake")
         )
-        asked = PydanticAIModel(chat)
+        asked = ours.PydanticAIModel(chat)
         found = score(LLMJudge(asked))
         assert (found.value is None, found.usage.calls, found.usage.prompt_tokens > 0) == (
             False,
@@ -144,13 +157,13 @@ def test_a_real_client_against_a_server_and_its_token_counts() -> None:
 @pytest.mark.slow
 def test_a_model_s_name_is_enough_and_a_wrong_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody")
-    assert "gpt-4o-mini" in ContextRecallEvaluator(judge="openai:gpt-4o-mini").metric.judge.name
-    assert ContextRecallEvaluator(judge="lexical").metric.judge.name == "lexical"
+    assert "gpt-4o-mini" in ours.ContextRecallEvaluator(judge="openai:gpt-4o-mini").metric.judge.name
+    assert ours.ContextRecallEvaluator(judge="lexical").metric.judge.name == "lexical"
     with pytest.raises(ParameterError, match="judge='nobody:knows' cannot be had from pydantic-ai"):
-        _ = ContextRecallEvaluator(judge="nobody:knows").metric
+        _ = ours.ContextRecallEvaluator(judge="nobody:knows").metric
 
 
 def test_no_key_is_a_failure_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(ParameterError, match="cannot be had from pydantic-ai"):
-        _ = ContextRecallEvaluator(judge="anthropic:claude-sonnet-4-5").metric
+        _ = ours.ContextRecallEvaluator(judge="anthropic:claude-sonnet-4-5").metric

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("ragas", reason="the ragas extra is not installed")
-
 from support import FakeOpenAIServer, answer_from
+from support.later import skip_without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+skip_without("ragas")
 
 ROW = {
     "user_input": "Where is the tower, and when was it built?",

@@ -7,16 +7,18 @@ import contextvars
 from typing import Any
 
 import pytest
-from ragas.run_config import RunConfig
 
 from ctxmetrics import ScriptedJudge
 from ctxmetrics.errors import CtxMetricsError, MissingFieldError, SampleError
 from ctxmetrics.models.runtime.run import current_run
-from ctxmetrics_ragas import ContextRecall, IDBasedContextRecall
+from support.later import later
+
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
 
 
 def _scores(inputs: list[Any], metric: Any = None, **options: Any) -> list[Any]:
-    results = asyncio.run((metric or IDBasedContextRecall()).abatch_score(inputs, **options))
+    results = asyncio.run((metric or ours.IDBasedContextRecall()).abatch_score(inputs, **options))
     return [result.details for result in results]
 
 
@@ -69,11 +71,11 @@ def test_request_has_the_time_of_run_config_by_default() -> None:
         return '{"code": "$code", "sentences": {"s1": {"supported": false}}, "useful": {}}'
 
     rows = [{"reference": "It is red.", "retrieved_contexts": ["It is blue."]}]
-    metric = ContextRecall(judge=ScriptedJudge(note, joint=False, reuse=False))
+    metric = ours.ContextRecall(judge=ScriptedJudge(note, joint=False, reuse=False))
 
     async def run() -> None:
         await metric.abatch_score(rows)
-        metric.init(RunConfig(timeout=600))
+        metric.init(ragas.run_config.RunConfig(timeout=600))
         await metric.abatch_score(rows)
         await metric.abatch_score(rows, timeout=30)
 
@@ -85,4 +87,6 @@ def test_options_are_those_of_evaluate() -> None:
     with pytest.raises(CtxMetricsError, match="max_concurrency=0"):
         _scores([GOOD], max_concurrency=0)
     rows = [{"reference": "It is red.", "retrieved_contexts": ["It is red."]}] * 3
-    assert [score.value for score in _scores(rows, ContextRecall(), max_concurrency=2)] == [1.0] * 3
+    assert [score.value for score in _scores(rows, ours.ContextRecall(), max_concurrency=2)] == [
+        1.0
+    ] * 3

@@ -16,15 +16,15 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from ragas import SingleTurnSample
-from ragas.metrics._context_precision import (
-    IDBasedContextPrecision,
-    NonLLMContextPrecisionWithReference,
-)
-from ragas.metrics._context_recall import IDBasedContextRecall, NonLLMContextRecall
-from ragas.metrics._string import DistanceMeasure, NonLLMStringSimilarity
 
-import ctxmetrics_ragas as ours
+from support.later import later
+
+context_precision = later("ragas.metrics._context_precision")
+context_recall = later("ragas.metrics._context_recall")
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
+string = later("ragas.metrics._string")
+
 
 MEASURES = ("levenshtein", "hamming", "jaro", "jaro_winkler")
 CUTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.75, 0.8, 0.9, 1.0)
@@ -56,7 +56,7 @@ def _side(source: random.Random, pool: list, most: int = 4) -> list:
     return source.choices(pool, k=source.choice((0, *range(1, most + 1))))
 
 
-async def _value(metric, sample: SingleTurnSample) -> float:
+async def _value(metric, sample: ragas.SingleTurnSample) -> float:
     try:
         return await metric._single_turn_ascore(sample=sample, callbacks=[])
     except Exception:  # noqa: BLE001 - evaluate() logs it and goes on with NaN
@@ -68,10 +68,12 @@ def _same(one: float, other: float) -> bool:
 
 
 def _string_metrics(measure: str, cut: float):
-    recall = NonLLMContextRecall(threshold=cut)
-    recall.distance_measure = DistanceMeasure(measure)
-    similarity = NonLLMStringSimilarity(distance_measure=DistanceMeasure(measure))
-    precision = NonLLMContextPrecisionWithReference(distance_measure=similarity, threshold=cut)
+    recall = context_recall.NonLLMContextRecall(threshold=cut)
+    recall.distance_measure = string.DistanceMeasure(measure)
+    similarity = string.NonLLMStringSimilarity(distance_measure=string.DistanceMeasure(measure))
+    precision = context_precision.NonLLMContextPrecisionWithReference(
+        distance_measure=similarity, threshold=cut
+    )
     options = {"convention": "ragas", "similarity": measure, "min_similarity": cut}
     return (recall, ours.NonLLMContextRecall(**options)), (
         precision,
@@ -84,7 +86,7 @@ def test_strings_and_ids_equal_ragas() -> None:
     counts: Counter[str] = Counter()
     differences: list[str] = []
 
-    async def compare(theirs, mine, sample: SingleTurnSample, what: str) -> None:
+    async def compare(theirs, mine, sample: ragas.SingleTurnSample, what: str) -> None:
         expected, value = await _value(theirs, sample), await _value(mine, sample)
         kind = "nan" if math.isnan(expected) else "inside" if 0 < expected < 1 else "edge"
         counts.update((kind, "all"))
@@ -97,17 +99,20 @@ def test_strings_and_ids_equal_ragas() -> None:
         for number in range(STRING_SAMPLES):
             measure, cut = list(pairs)[number % len(pairs)]
             texts = _texts(source)
-            sample = SingleTurnSample(
+            sample = ragas.SingleTurnSample(
                 retrieved_contexts=_side(source, texts), reference_contexts=_side(source, texts)
             )
             for theirs, mine in pairs[measure, cut]:
                 await compare(theirs, mine, sample, f"{mine.core.base_name} {measure} {cut}")
         by_id = (
-            (IDBasedContextRecall(), ours.IDBasedContextRecall(convention="ragas")),
-            (IDBasedContextPrecision(), ours.IDBasedContextPrecision(convention="ragas")),
+            (context_recall.IDBasedContextRecall(), ours.IDBasedContextRecall(convention="ragas")),
+            (
+                context_precision.IDBasedContextPrecision(),
+                ours.IDBasedContextPrecision(convention="ragas"),
+            ),
         )
         for _ in range(ID_SAMPLES):
-            sample = SingleTurnSample(
+            sample = ragas.SingleTurnSample(
                 retrieved_context_ids=_side(source, IDS, 8), reference_context_ids=_side(source, IDS, 8)
             )
             for theirs, mine in by_id:
@@ -123,10 +128,10 @@ def test_strings_and_ids_equal_ragas() -> None:
 
 
 def test_an_empty_id_counts_in_ragas_and_not_here() -> None:
-    sample = SingleTurnSample(retrieved_context_ids=["", "a"], reference_context_ids=["", "b"])
+    sample = ragas.SingleTurnSample(retrieved_context_ids=["", "a"], reference_context_ids=["", "b"])
 
     async def run() -> list[float]:
-        metrics = (IDBasedContextRecall(), ours.IDBasedContextRecall(convention="ragas"))
+        metrics = (context_recall.IDBasedContextRecall(), ours.IDBasedContextRecall(convention="ragas"))
         return [await _value(metric, sample) for metric in metrics]
 
     assert asyncio.run(run()) == [0.5, 0.0]
@@ -134,7 +139,7 @@ def test_an_empty_id_counts_in_ragas_and_not_here() -> None:
 
 def test_a_cut_that_lies_exactly_on_a_similarity_is_told_apart() -> None:
     """Recall wants more than the cut, precision at least it: on the cut they differ, in Ragas and here."""
-    sample = SingleTurnSample(retrieved_contexts=["ab"], reference_contexts=["ax"])
+    sample = ragas.SingleTurnSample(retrieved_contexts=["ab"], reference_contexts=["ax"])
     (recall, my_recall), (precision, my_precision) = _string_metrics("levenshtein", 0.5)
 
     async def run() -> list[float]:
@@ -144,7 +149,7 @@ def test_a_cut_that_lies_exactly_on_a_similarity_is_told_apart() -> None:
 
 
 def test_last_bit_of_ragas_depends_on_python_from_five_contexts() -> None:
-    sample = SingleTurnSample(
+    sample = ragas.SingleTurnSample(
         retrieved_contexts=["xy", "xy", "ab", "ab", "ab"], reference_contexts=["ab"]
     )
     theirs, mine = _string_metrics("levenshtein", 0.5)[1]

@@ -8,28 +8,20 @@ import math
 from typing import Any
 
 import pytest
-from datasets import Dataset
-from langchain_core.callbacks import BaseCallbackHandler
-from ragas import EvaluationDataset, MultiTurnSample, RunConfig, SingleTurnSample, aevaluate
-from ragas.cost import get_token_usage_for_openai
-from ragas.messages import AIMessage, HumanMessage
-from ragas.metrics.base import Metric, MetricType, SingleTurnMetric
 
-import ctxmetrics_ragas as ours
 from ctxmetrics import ScriptedJudge
 from support import FakeOpenAIServer, read_question
+from support.later import later
+
+datasets = later("datasets")
+langchain_core = later("langchain_core")
+metrics_base = later("ragas.metrics.base")
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
+
 
 Row = dict[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself
-SEVEN = {
-    "context_recall": ours.ContextRecall,
-    "context_precision": ours.ContextPrecision,
-    "context_utilization": ours.ContextUtilization,
-    "non_llm_context_recall": ours.NonLLMContextRecall,
-    "non_llm_context_precision": ours.NonLLMContextPrecision,
-    "id_based_context_recall": ours.IDBasedContextRecall,
-    "id_based_context_precision": ours.IDBasedContextPrecision,
-}
 VALUES = {
     "context_recall": 0.5,
     "context_precision": 1.0,
@@ -42,14 +34,27 @@ VALUES = {
 """By hand: one of two sentences; the first of two contexts; ids 2 of {2, b} and of {a, 2}."""
 
 
+def make_seven() -> list[Any]:
+    """Make a metric of each class."""
+    return [
+        ours.ContextRecall(),
+        ours.ContextPrecision(),
+        ours.ContextUtilization(),
+        ours.NonLLMContextRecall(),
+        ours.NonLLMContextPrecision(),
+        ours.IDBasedContextRecall(),
+        ours.IDBasedContextPrecision(),
+    ]
+
+
 # ---- the contract ----
 
 
 def test_all_seven_run_and_the_row_keeps_its_columns(evaluate: Any, row: Row) -> None:
-    result = evaluate([row, row], [metric() for metric in SEVEN.values()])
+    result = evaluate([row, row], make_seven())
     assert result.scores == [VALUES, VALUES]
     frame = result.to_pandas()
-    assert list(frame.columns) == [*SingleTurnSample(**row).to_dict(), *SEVEN]
+    assert list(frame.columns) == [*ragas.SingleTurnSample(**row).to_dict(), *VALUES]
     assert frame["context_recall"].tolist() == [0.5, 0.5]
 
 
@@ -66,10 +71,8 @@ def test_another_time_does_not_support(evaluate: Any, row: Row) -> None:
 
 def test_aevaluate_in_a_running_loop(row: Row) -> None:
     async def run() -> Any:
-        dataset = EvaluationDataset.from_list([row])
-        return await aevaluate(
-            dataset, metrics=[metric() for metric in SEVEN.values()], show_progress=False
-        )
+        dataset = ragas.EvaluationDataset.from_list([row])
+        return await ragas.aevaluate(dataset, metrics=make_seven(), show_progress=False)
 
     assert asyncio.run(run()).scores == [VALUES]
 
@@ -77,7 +80,7 @@ def test_aevaluate_in_a_running_loop(row: Row) -> None:
 def test_a_hugging_face_dataset_runs(row: Row) -> None:
     from ragas import evaluate
 
-    rows = Dataset.from_list([{**row, "retrieved_context_ids": ["a", "2"]}])
+    rows = datasets.Dataset.from_list([{**row, "retrieved_context_ids": ["a", "2"]}])
     metrics = [ours.ContextRecall(), ours.IDBasedContextRecall()]
     result = evaluate(rows, metrics=metrics, show_progress=False)
     assert result.scores == [{"context_recall": 0.5, "id_based_context_recall": 0.5}]
@@ -93,19 +96,21 @@ def test_batch_size_and_order(evaluate: Any, batch_size: int | None) -> None:
     assert result["id_based_context_recall"] == [number / 10 for number in range(11)]
 
 
-@pytest.mark.parametrize("metric", SEVEN.values())
-def test_metrics_are_ragas_metric_and_single_turn_metric(metric: type) -> None:
+def test_metrics_are_ragas_metric_and_single_turn_metric() -> None:
     """``evaluate()`` takes nothing else; those of its own collections it refuses."""
-    assert isinstance(metric(), Metric)
-    assert isinstance(metric(), SingleTurnMetric)
+    for metric in make_seven():
+        assert isinstance(metric, metrics_base.Metric)
+        assert isinstance(metric, metrics_base.SingleTurnMetric)
 
 
 def test_a_conversation_without_a_search_has_no_value(caplog: pytest.LogCaptureFixture) -> None:
     from ragas import evaluate
 
-    messages = [HumanMessage(content="Hi"), AIMessage(content="Hello")]
-    sample = MultiTurnSample(user_input=messages, reference="The pump is red.")
-    result = evaluate(EvaluationDataset([sample]), metrics=[ours.ContextRecall()], show_progress=False)
+    messages = [ragas.messages.HumanMessage(content="Hi"), ragas.messages.AIMessage(content="Hello")]
+    sample = ragas.MultiTurnSample(user_input=messages, reference="The pump is red.")
+    result = evaluate(
+        ragas.EvaluationDataset([sample]), metrics=[ours.ContextRecall()], show_progress=False
+    )
     assert math.isnan(result["context_recall"][0])
     assert "has no retrieved_contexts" in caplog.text
 
@@ -134,8 +139,8 @@ def test_optional_columns_are_optional_and_reach_the_judge(evaluate: Any, row: R
 
     metric = ours.ContextRecall(judge=ScriptedJudge(answer, name="notes the question", max_repairs=0))
     assert metric._required_columns == {
-        MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input"},
-        MetricType.MULTI_TURN: {"reference", "user_input"},
+        metrics_base.MetricType.SINGLE_TURN: {"reference", "retrieved_contexts", "user_input"},
+        metrics_base.MetricType.MULTI_TURN: {"reference", "user_input"},
     }
     assert metric.required_columns == {
         "SINGLE_TURN": {"reference", "retrieved_contexts", "user_input"},
@@ -180,7 +185,7 @@ def test_raise_exceptions_does_not_raise_for_what_has_no_number(evaluate: Any, r
 
 def test_values_are_plain_floats(evaluate: Any, row: Row) -> None:
     """Anything else, None or a MetricResult, makes Ragas lose the whole result after all work is done."""
-    result = evaluate([row, {**row, "reference": ""}], [metric() for metric in SEVEN.values()])
+    result = evaluate([row, {**row, "reference": ""}], make_seven())
     assert {type(value) for scores in result.scores for value in scores.values()} == {float}
 
 
@@ -219,22 +224,25 @@ def test_explanations_are_in_the_traces(evaluate: Any, row: Row) -> None:
     assert row["retrieved_contexts"][span.context][span.start : span.end] == span.quote
 
 
-class _Runs(BaseCallbackHandler):
-    """The inputs of each metric's run in its trace, and the errors of those that failed."""
+@pytest.fixture
+def runs() -> Any:
+    class Runs(langchain_core.callbacks.BaseCallbackHandler):
+        """The inputs of each metric's run in its trace, and the errors of those that failed."""
 
-    def __init__(self) -> None:
-        self.inputs: dict[str, list[Any]] = {}
-        self.errors: list[str] = []
+        def __init__(self) -> None:
+            self.inputs: dict[str, list[Any]] = {}
+            self.errors: list[str] = []
 
-    def on_chain_start(self, serialized: dict[str, Any], inputs: dict[str, Any], **_: Any) -> None:
-        self.inputs.setdefault(serialized["name"], []).append(inputs)
+        def on_chain_start(self, serialized: dict[str, Any], inputs: dict[str, Any], **_: Any) -> None:
+            self.inputs.setdefault(serialized["name"], []).append(inputs)
 
-    def on_chain_error(self, error: BaseException, **_: Any) -> None:
-        self.errors.append(str(error))
+        def on_chain_error(self, error: BaseException, **_: Any) -> None:
+            self.errors.append(str(error))
+
+    return Runs()
 
 
-def test_the_trace_of_a_metric_has_the_fields_it_reads(evaluate: Any, row: Row) -> None:
-    runs = _Runs()
+def test_the_trace_of_a_metric_has_the_fields_it_reads(evaluate: Any, row: Row, runs: Any) -> None:
     evaluate([row], [ours.IDBasedContextRecall(), ours.NonLLMContextRecall()], callbacks=[runs])
     assert runs.inputs["id_based_context_recall"] == [
         {"retrieved_context_ids": ["a", "2"], "reference_context_ids": ["2", "b"]}
@@ -244,8 +252,9 @@ def test_the_trace_of_a_metric_has_the_fields_it_reads(evaluate: Any, row: Row) 
     ]
 
 
-def test_unreadable_sample_is_an_error_of_its_metric_in_traces(evaluate: Any, row: Row) -> None:
-    runs = _Runs()
+def test_unreadable_sample_is_an_error_of_its_metric_in_traces(
+    evaluate: Any, row: Row, runs: Any
+) -> None:
     long = {**row, "reference_contexts": ["a" * 10_000_001]}
     result = evaluate(
         [long, row], [ours.NonLLMContextRecall(), ours.IDBasedContextRecall()], callbacks=[runs]
@@ -282,7 +291,7 @@ def test_two_metrics_of_one_kind_keep_distinct_keys(evaluate: Any, row: Row) -> 
 
 def test_no_mode_is_added_to_the_name(evaluate: Any, row: Row) -> None:
     """Ragas writes ``name(mode=..)`` for anything with a ``mode``."""
-    assert not any(hasattr(metric(), "mode") for metric in SEVEN.values())
+    assert not any(hasattr(metric, "mode") for metric in make_seven())
 
 
 def test_name_can_be_set_afterwards(evaluate: Any, row: Row) -> None:
@@ -341,7 +350,7 @@ def test_timeout_ends_a_judge_that_hangs(evaluate: Any) -> None:
     ]
     # Ragas takes whole seconds, and the other sample has to be scored within them on a busy machine.
     first, second = evaluate(
-        rows, [ours.ContextRecall(judge=_Hanging())], run_config=RunConfig(timeout=3)
+        rows, [ours.ContextRecall(judge=_Hanging())], run_config=ragas.RunConfig(timeout=3)
     )["context_recall"]
     assert math.isnan(first)
     assert second == 1.0
@@ -349,7 +358,7 @@ def test_timeout_ends_a_judge_that_hangs(evaluate: Any) -> None:
 
 def test_keyword_call_inside_wait_for() -> None:
     """Ragas calls by keyword: other parameter names would be a TypeError, and so a silent NaN."""
-    sample = SingleTurnSample(retrieved_context_ids=[1], reference_context_ids=[1])
+    sample = ragas.SingleTurnSample(retrieved_context_ids=[1], reference_context_ids=[1])
     metric = ours.IDBasedContextRecall()
     assert asyncio.run(metric._single_turn_ascore(sample=sample, callbacks=None)) == 1.0
     assert asyncio.run(metric.single_turn_ascore(sample=sample, callbacks=[], timeout=60)) == 1.0
@@ -357,7 +366,7 @@ def test_keyword_call_inside_wait_for() -> None:
 
 def test_a_callbacks_list_that_ragas_adds_to_is_used_again(evaluate: Any, row: Row) -> None:
     """Every run adds a tracer to the user's list: those of earlier runs are told about the later ones."""
-    callbacks: list[Any] = [BaseCallbackHandler()]
+    callbacks: list[Any] = [langchain_core.callbacks.BaseCallbackHandler()]
     for number in range(1, 4):
         assert evaluate([row], [ours.ContextRecall()], callbacks=callbacks)["context_recall"] == [0.5]
         assert len(callbacks) == number + 1  # Ragas' own doing
@@ -371,7 +380,7 @@ def test_token_usage_is_counted_for_every_kind_of_llm(
     llm = make_llm(server)
     how = {"llm": llm} if given else {"judge": "framework"}
     metrics = [ours.ContextRecall(**how), ours.ContextPrecision(**how)]
-    result = evaluate([row], metrics, llm=llm, token_usage_parser=get_token_usage_for_openai)
+    result = evaluate([row], metrics, llm=llm, token_usage_parser=ragas.cost.get_token_usage_for_openai)
     counted = result.total_tokens()
     score = result.traces[0]["context_recall"]["score"]["output"].usage
     other = result.traces[0]["context_precision"]["score"]["output"].usage
@@ -390,7 +399,8 @@ def test_max_workers_bounds_requests(evaluate: Any, row: Row, llms: Any, labels:
         judge = LLMJudge(ours.RagasModel(llms.instructor_async(server)), per_context=True)
         metric = ours.ContextRecall(judge=judge)
         assert (
-            evaluate(rows, [metric], run_config=RunConfig(max_workers=2))["context_recall"] == [0.5] * 4
+            evaluate(rows, [metric], run_config=ragas.RunConfig(max_workers=2))["context_recall"]
+            == [0.5] * 4
         )
         assert (server.count, server.max_in_flight) == (16, 2)
 
@@ -404,7 +414,7 @@ def test_unlimited_workers(
     with FakeOpenAIServer(labels, together=20) as server:
         metric = ours.ContextRecall(llm=llms.instructor_async(server))
         assert (
-            evaluate(rows, [metric], run_config=RunConfig(max_workers=-1))["context_recall"]
+            evaluate(rows, [metric], run_config=ragas.RunConfig(max_workers=-1))["context_recall"]
             == [0.5] * 20
         )
         assert server.max_in_flight == 20

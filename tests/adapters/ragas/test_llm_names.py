@@ -10,14 +10,17 @@ import threading
 from typing import Any
 
 import pytest
-from openai import OpenAIError
-from ragas import SingleTurnSample, aevaluate
-from ragas.metrics.base import MetricWithLLM
 
-import ctxmetrics_ragas as ours
 from ctxmetrics import LexicalJudge, ScriptedJudge
 from ctxmetrics.errors import EmbeddedJudgeWarning, ParameterError
 from support import FakeOpenAIServer
+from support.later import later
+
+metrics_base = later("ragas.metrics.base")
+openai = later("openai")
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
+
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:aevaluate:DeprecationWarning", "error::ctxmetrics.errors.EmbeddedJudgeWarning"
@@ -41,7 +44,7 @@ def test_a_name_that_promises_an_llm_asks_it(
 ) -> None:
     key, value = NAMES[name]
     metric = getattr(ours, name)()
-    assert isinstance(metric, MetricWithLLM)
+    assert isinstance(metric, metrics_base.MetricWithLLM)
     result = evaluate([row], [metric], llm=make_llm(server))
     assert result.scores == [{key: value}]
     assert server.count == 1
@@ -65,7 +68,7 @@ def test_lower_case_instances_ask_it_and_keep_nothing(
     evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any, name: str
 ) -> None:
     metric = getattr(ours, name)
-    assert isinstance(metric, MetricWithLLM)
+    assert isinstance(metric, metrics_base.MetricWithLLM)
     assert metric.name == name
     llm = llms.instructor_async(server)
     assert evaluate([row], [metric], llm=llm)[name] == [INSTANCES[name]]
@@ -75,7 +78,7 @@ def test_lower_case_instances_ask_it_and_keep_nothing(
     with pytest.raises(ParameterError, match=f"{name} has no LLM yet"):
         metric.score(**row)
     with pytest.raises(ParameterError, match=f"{name} has no LLM yet"):
-        asyncio.run(metric.single_turn_ascore(SingleTurnSample(**row)))
+        asyncio.run(metric.single_turn_ascore(ragas.SingleTurnSample(**row)))
 
 
 def test_an_instance_judges_with_the_llm_of_each_run(
@@ -97,7 +100,9 @@ def test_an_instance_awaited_in_the_same_task_keeps_nothing(
     async def main() -> None:
         dataset = EvaluationDataset.from_list([row])
         llm = llms.instructor_async(server)
-        result = await aevaluate(dataset, metrics=[ours.context_recall], llm=llm, show_progress=False)
+        result = await ragas.aevaluate(
+            dataset, metrics=[ours.context_recall], llm=llm, show_progress=False
+        )
         assert result["context_recall"] == [0.5]
         with pytest.raises(ParameterError, match="no LLM yet"):
             await ours.context_recall.ascore(**row)
@@ -145,8 +150,8 @@ def test_judge_or_llm_replaces_it(
     kind, (key, value) = getattr(ours, name), NAMES[name]
     scripted = kind(judge=ScriptedJudge(labels, name="labels"))
     given = kind(llm=llms.instructor_async(server))
-    assert not isinstance(scripted, MetricWithLLM)
-    assert not isinstance(given, MetricWithLLM)
+    assert not isinstance(scripted, metrics_base.MetricWithLLM)
+    assert not isinstance(given, metrics_base.MetricWithLLM)
     assert evaluate([row], [scripted])[key] == [value]
     assert server.count == 0
     assert given.score(**row).value == value
@@ -163,7 +168,7 @@ def test_without_an_llm_evaluate_raises_ragas_own_error(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     for metric in (ours.LLMContextRecall(), ours.context_precision):
-        with pytest.raises(OpenAIError, match="OPENAI_API_KEY"):
+        with pytest.raises(openai.OpenAIError, match="OPENAI_API_KEY"):
             evaluate([row], [metric])
 
 
@@ -183,9 +188,9 @@ def test_elsewhere_the_error_says_what_to_give(row: Row, name: str) -> None:
     calls = [
         lambda: metric.score(**row),
         lambda: metric.batch_score([row]),
-        lambda: metric.single_turn_score(SingleTurnSample(**row)),
+        lambda: metric.single_turn_score(ragas.SingleTurnSample(**row)),
         lambda: asyncio.run(metric.ascore(**row)),
-        lambda: asyncio.run(metric.single_turn_ascore(SingleTurnSample(**row))),
+        lambda: asyncio.run(metric.single_turn_ascore(ragas.SingleTurnSample(**row))),
     ]
     for call in calls:
         with pytest.raises(
@@ -198,7 +203,7 @@ def test_elsewhere_the_error_says_what_to_give(row: Row, name: str) -> None:
 @pytest.mark.filterwarnings("ignore::ctxmetrics.errors.EmbeddedJudgeWarning")
 def test_our_own_names_ask_no_llm(evaluate: Any, row: Row, server: FakeOpenAIServer, llms: Any) -> None:
     metrics = [ours.ContextRecall(), ours.ContextPrecision(), ours.ContextUtilization()]
-    assert not any(isinstance(metric, MetricWithLLM) for metric in metrics)
+    assert not any(isinstance(metric, metrics_base.MetricWithLLM) for metric in metrics)
     with pytest.warns(EmbeddedJudgeWarning) as caught:
         evaluate([row] * 3, metrics, llm=llms.langchain(server))
     assert len([item for item in caught if item.category is EmbeddedJudgeWarning]) == 1
@@ -231,11 +236,11 @@ def test_copies_pickles_and_files(name: str, tmp_path: Any) -> None:
     for twin in twins:
         assert twin == metric
         assert twin.name == metric.name
-        assert isinstance(twin, MetricWithLLM)
+        assert isinstance(twin, metrics_base.MetricWithLLM)
     judged = kind(judge=LexicalJudge(), top_k=3)
     twin = pickle.loads(pickle.dumps(judged))  # noqa: S301 - our own
     assert twin == judged != metric
-    assert not isinstance(twin, MetricWithLLM)
+    assert not isinstance(twin, metrics_base.MetricWithLLM)
 
 
 def test_one_instance_in_two_runs_at_once(row: Row, llms: Any, labels: Any) -> None:
@@ -249,7 +254,7 @@ def test_one_instance_in_two_runs_at_once(row: Row, llms: Any, labels: Any) -> N
 
         async def run(server: FakeOpenAIServer) -> Any:
             llm, dataset = llms.instructor_async(server), EvaluationDataset.from_list(rows)
-            found = await aevaluate(
+            found = await ragas.aevaluate(
                 dataset, metrics=[ours.context_recall], llm=llm, show_progress=False
             )
             return found["context_recall"]

@@ -8,30 +8,27 @@ import json
 import pickle
 import threading
 import time
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import ragas
-from langchain_core.language_models import FakeListChatModel, FakeListLLM
-from langchain_core.outputs import Generation, LLMResult
-from ragas import RunConfig
-from ragas.llms.base import (
-    BaseRagasLLM,
-    InstructorBaseRagasLLM,
-    LangchainLLMWrapper,
-    LlamaIndexLLMWrapper,
-)
 
 from ctxmetrics import LLMJudge
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.models.base import Model, Prompt
 from ctxmetrics.prompts import reply_schema
-from ctxmetrics_ragas import ContextRecall, RagasModel
 from support import FakeOpenAIServer, Fault, Reply
+from support.later import later
+
+langchain_core = later("langchain_core")
+llms_base = later("ragas.llms.base")
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
+
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*LLMWrapper is deprecated:DeprecationWarning")
-OLD = ragas.__version__.startswith("0.3.")
+OLD = version("ragas").startswith("0.3.")
 PROMPT = Prompt(
     step="joint", version="joint-en-3", system="Judge. Reply with JSON.", user="BEGIN DATA .."
 )
@@ -53,11 +50,11 @@ FIELDS = {"reference": "It is red.", "retrieved_contexts": ["It is red."]}
 
 
 def _generate(llm: Any, **options: Any) -> Any:
-    return asyncio.run(RagasModel(llm, **options).generate(PROMPT, SCHEMA))
+    return asyncio.run(ours.RagasModel(llm, **options).generate(PROMPT, SCHEMA))
 
 
 def _codes(llm: Any) -> tuple[str | None, set[str | None]]:
-    score = ContextRecall(llm=llm).score(**FIELDS).details
+    score = ours.ContextRecall(llm=llm).score(**FIELDS).details
     return score.reason_code, {verdict.code for verdict in score.verdicts}
 
 
@@ -86,7 +83,7 @@ def test_prompt_arrives_as_it_is(make_llm: Any) -> None:
     )
     prompt = Prompt(step="joint", version="v", system="Reply with JSON.", user=hostile)
     with FakeOpenAIServer(lambda request: YES) as server:
-        asyncio.run(RagasModel(make_llm(server)).generate(prompt, SCHEMA))
+        asyncio.run(ours.RagasModel(make_llm(server)).generate(prompt, SCHEMA))
         (request,) = server.requests
     assert hostile in request.text
     assert all(isinstance(message["content"], str) for message in request.messages)
@@ -98,7 +95,7 @@ def test_a_chat_model_gets_the_instructions_apart_from_the_data() -> None:
 
     with FakeOpenAIServer(lambda request: YES) as server:
         chat = ChatOpenAI(model="m", base_url=server.base_url, api_key="sk-not-a-key")
-        for llm in (chat, LangchainLLMWrapper(chat)):
+        for llm in (chat, llms_base.LangchainLLMWrapper(chat)):
             _generate(llm)
     for request in server.requests:
         sent = [(message["role"], message["content"]) for message in request.messages]
@@ -114,9 +111,13 @@ def test_parameters_are_left_to_the_llm(llms: Any) -> None:
     with FakeOpenAIServer(lambda request: YES) as server:
         address: dict[str, Any] = {"base_url": server.base_url, "api_key": "sk-not-a-key"}
         models = [
-            RagasModel(ChatOpenAI(model="m", temperature=0.7, seed=5, **address)),
-            RagasModel(llm_factory("m", client=AsyncOpenAI(**address), temperature=0.4, max_tokens=77)),
-            RagasModel(LangchainLLMWrapper(ChatOpenAI(model="m", temperature=0.7, **address))),
+            ours.RagasModel(ChatOpenAI(model="m", temperature=0.7, seed=5, **address)),
+            ours.RagasModel(
+                llm_factory("m", client=AsyncOpenAI(**address), temperature=0.4, max_tokens=77)
+            ),
+            ours.RagasModel(
+                llms_base.LangchainLLMWrapper(ChatOpenAI(model="m", temperature=0.7, **address))
+            ),
         ]
 
         async def ask() -> None:
@@ -158,7 +159,7 @@ def test_none_replies_are_distinct_and_asked_again_once(make_llm: Any, reply: Re
     """Instructor by itself would ask four times each of the two."""
     with FakeOpenAIServer(lambda request: reply) as server:
         llm = make_llm(server)
-        if OLD and code == "refused" and isinstance(llm, InstructorBaseRagasLLM):
+        if OLD and code == "refused" and isinstance(llm, llms_base.InstructorBaseRagasLLM):
             pytest.skip(
                 "Ragas 0.3 has Instructor ask by tool call, and Instructor keeps no refusal of that"
             )
@@ -170,7 +171,7 @@ def test_judge_reads_a_reply_that_instructor_cannot(llms: Any) -> None:
     """Prose around the object, and an entry too many in it: refused by the schema, clear to the judge."""
     text = f'Here you are:\n```json\n{YES[:-1]}, "note": "done"}}\n```\nAnything else?'
     with FakeOpenAIServer(lambda request: text) as server:
-        assert ContextRecall(llm=llms.instructor_async(server)).score(**FIELDS).value == 1.0
+        assert ours.ContextRecall(llm=llms.instructor_async(server)).score(**FIELDS).value == 1.0
         assert server.count == 1
 
 
@@ -195,8 +196,8 @@ def test_failures_of_the_server_pass_with_a_code(make_llm: Any, fault: str, code
 
     with FakeOpenAIServer(lambda request: YES, faults=[Fault(fault)]) as server:
         llm = make_llm(server, max_retries=0)
-        if isinstance(llm, BaseRagasLLM):
-            llm.set_run_config(RunConfig(max_retries=1))
+        if isinstance(llm, llms_base.BaseRagasLLM):
+            llm.set_run_config(ragas.RunConfig(max_retries=1))
         with pytest.raises(Exception) as caught:  # whatever the client raises
             _generate(llm)
     problem = classify(caught.value)
@@ -218,7 +219,7 @@ def test_wrong_key_is_a_client_error_at_once(make_llm: Any) -> None:
 def test_a_sync_client_does_not_block_the_loop(llms: Any) -> None:
     """Called in the loop, as Ragas does, one request would wait for the other, and everybody for both."""
 
-    async def run(model: RagasModel) -> int:
+    async def run(model: ours.RagasModel) -> int:
         ticks = 0
         asked = asyncio.gather(*(model.generate(PROMPT, SCHEMA) for _ in range(3)))
         while not asked.done():
@@ -228,95 +229,99 @@ def test_a_sync_client_does_not_block_the_loop(llms: Any) -> None:
         return ticks
 
     with FakeOpenAIServer(lambda request: YES, latency=0.2, together=3) as server:
-        model = RagasModel(llms.instructor_sync(server))
+        model = ours.RagasModel(llms.instructor_sync(server))
         ticks = asyncio.run(run(model))
         assert server.max_in_flight == 3
     assert ticks > 5
 
 
-class _Blocking(InstructorBaseRagasLLM):
-    """An LLM of one's own with a sync client, as adapters of other companies write them."""
-
-    model = "of my own"
-    is_async = False
-
-    def __init__(self) -> None:
-        self.threads: set[int] = set()
-
-    def generate(self, prompt: str, response_model: Any) -> Any:
-        self.threads.add(threading.get_ident())
-        time.sleep(0.01)
-        return response_model.model_validate_json(YES)
-
-    async def agenerate(self, prompt: str, response_model: Any) -> Any:
-        raise TypeError("Cannot use agenerate() with a synchronous client.")
-
-
 def test_instructor_llm_of_ones_own_with_a_sync_client() -> None:
-    llm = _Blocking()
-    assert ContextRecall(llm=llm).score(**FIELDS).value == 1.0
+    class Blocking(llms_base.InstructorBaseRagasLLM):
+        """An LLM of one's own with a sync client, as adapters of other companies write them."""
+
+        model = "of my own"
+        is_async = False
+
+        def __init__(self) -> None:
+            self.threads: set[int] = set()
+
+        def generate(self, prompt: str, response_model: Any) -> Any:
+            self.threads.add(threading.get_ident())
+            time.sleep(0.01)
+            return response_model.model_validate_json(YES)
+
+        async def agenerate(self, prompt: str, response_model: Any) -> Any:
+            raise TypeError("Cannot use agenerate() with a synchronous client.")
+
+    llm = Blocking()
+    assert ours.ContextRecall(llm=llm).score(**FIELDS).value == 1.0
     assert threading.get_ident() not in llm.threads
 
 
-class _Without(InstructorBaseRagasLLM):
-    """The ABC does not ask for ``is_async``; Ragas itself fails without it."""
-
-    def generate(self, prompt: str, response_model: Any) -> Any:
-        raise AssertionError("the async method is there")
-
-    async def agenerate(self, prompt: str, response_model: Any) -> Any:
-        return response_model.model_validate_json(YES)
-
-
 def test_instructor_llm_without_is_async(evaluate: Any) -> None:
-    assert ContextRecall(llm=_Without()).score(**FIELDS).value == 1.0
-    metric = ContextRecall(judge="framework")
-    assert evaluate([FIELDS], [metric], llm=_Without())["context_recall"] == [1.0]
+    class WithoutIsAsync(llms_base.InstructorBaseRagasLLM):
+        """The ABC does not ask for ``is_async``; Ragas itself fails without it."""
+
+        def generate(self, prompt: str, response_model: Any) -> Any:
+            raise AssertionError("the async method is there")
+
+        async def agenerate(self, prompt: str, response_model: Any) -> Any:
+            return response_model.model_validate_json(YES)
+
+    assert ours.ContextRecall(llm=WithoutIsAsync()).score(**FIELDS).value == 1.0
+    metric = ours.ContextRecall(judge="framework")
+    assert evaluate([FIELDS], [metric], llm=WithoutIsAsync())["context_recall"] == [1.0]
 
 
 # ---- legacy LLMs ----
 
 
-class _Legacy(BaseRagasLLM):
-    """A ``BaseRagasLLM`` of one's own that fails at first."""
+@pytest.fixture
+def legacy() -> Any:
+    class Legacy(llms_base.BaseRagasLLM):
+        """A ``BaseRagasLLM`` of one's own that fails at first."""
 
-    def __init__(self, failures: int = 0, *, finished: bool = True) -> None:
-        super().__init__()
-        self.failures, self.finished, self.prompts = failures, finished, []
+        def __init__(self, failures: int = 0, *, finished: bool = True) -> None:
+            super().__init__()
+            self.failures, self.finished, self.prompts = failures, finished, []
 
-    def generate_text(self, *args: Any, **kwargs: Any) -> LLMResult:
-        raise AssertionError("the async method is there")
+        def generate_text(self, *args: Any, **kwargs: Any) -> langchain_core.outputs.LLMResult:
+            raise AssertionError("the async method is there")
 
-    async def agenerate_text(self, prompt: Any, **kwargs: Any) -> LLMResult:
-        self.prompts.append(prompt)
-        if len(self.prompts) <= self.failures:
-            raise ConnectionError("not yet")
-        return LLMResult(generations=[[Generation(text=YES)]])
+        async def agenerate_text(self, prompt: Any, **kwargs: Any) -> langchain_core.outputs.LLMResult:
+            self.prompts.append(prompt)
+            if len(self.prompts) <= self.failures:
+                raise ConnectionError("not yet")
+            return langchain_core.outputs.LLMResult(
+                generations=[[langchain_core.outputs.Generation(text=YES)]]
+            )
 
-    def is_finished(self, response: LLMResult) -> bool:
-        return self.finished
+        def is_finished(self, response: langchain_core.outputs.LLMResult) -> bool:
+            return self.finished
+
+    return Legacy
 
 
-def test_legacy_llm_is_retried_as_its_run_config_says() -> None:
-    llm = _Legacy(failures=2)
-    llm.set_run_config(RunConfig(max_retries=3, max_wait=0))
-    assert ContextRecall(llm=llm).score(**FIELDS).value == 1.0
+def test_legacy_llm_is_retried_as_its_run_config_says(legacy: Any) -> None:
+    llm = legacy(failures=2)
+    llm.set_run_config(ragas.RunConfig(max_retries=3, max_wait=0))
+    assert ours.ContextRecall(llm=llm).score(**FIELDS).value == 1.0
     assert len(llm.prompts) == 3
     assert "It is red." in llm.prompts[0].to_string()
-    given_up = _Legacy(failures=100)
-    given_up.set_run_config(RunConfig(max_retries=2, max_wait=0))
+    given_up = legacy(failures=100)
+    given_up.set_run_config(ragas.RunConfig(max_retries=2, max_wait=0))
     assert _codes(given_up) == ("not_judged", {"connection_error"})
     assert len(given_up.prompts) == 2
 
 
-def test_legacy_llm_that_did_not_finish() -> None:
-    assert _codes(_Legacy(finished=False)) == ("not_judged", {"truncated"})
+def test_legacy_llm_that_did_not_finish(legacy: Any) -> None:
+    assert _codes(legacy(finished=False)) == ("not_judged", {"truncated"})
 
 
-def test_evaluate_hands_its_run_config_to_a_legacy_llm(evaluate: Any) -> None:
-    given, framework = _Legacy(), _Legacy()
-    config = RunConfig(timeout=77)
-    metrics = [ContextRecall(llm=given), ContextRecall(judge="framework", name="other")]
+def test_evaluate_hands_its_run_config_to_a_legacy_llm(evaluate: Any, legacy: Any) -> None:
+    given, framework = legacy(), legacy()
+    config = ragas.RunConfig(timeout=77)
+    metrics = [ours.ContextRecall(llm=given), ours.ContextRecall(judge="framework", name="other")]
     evaluate([FIELDS], metrics, llm=framework, run_config=config)
     assert given.run_config is config
     assert framework.run_config is config
@@ -332,16 +337,26 @@ def test_llama_index_wrapper() -> None:
         async def acomplete(self, prompt: str, **options: Any) -> Completion:
             return Completion()
 
-    llm = LlamaIndexLLMWrapper(LlamaIndexLLM())  # type: ignore[arg-type]  # all that the wrapper asks for
-    assert ContextRecall(llm=llm).score(**FIELDS).value == 1.0
-    assert RagasModel(llm).identity.startswith("ragas:LlamaIndexLLMWrapper>")
-    assert "/llama " in RagasModel(llm).identity
+    llm = llms_base.LlamaIndexLLMWrapper(LlamaIndexLLM())  # type: ignore[arg-type]  # all that the wrapper asks for
+    assert ours.ContextRecall(llm=llm).score(**FIELDS).value == 1.0
+    assert ours.RagasModel(llm).identity.startswith("ragas:LlamaIndexLLMWrapper>")
+    assert "/llama " in ours.RagasModel(llm).identity
 
 
 def test_completion_models_of_langchain() -> None:
     """No chat message, no usage: text only."""
-    assert ContextRecall(llm=FakeListLLM(responses=[YES])).score(**FIELDS).value == 1.0
-    assert ContextRecall(llm=FakeListChatModel(responses=[YES])).score(**FIELDS).value == 1.0
+    assert (
+        ours.ContextRecall(llm=langchain_core.language_models.FakeListLLM(responses=[YES]))
+        .score(**FIELDS)
+        .value
+        == 1.0
+    )
+    assert (
+        ours.ContextRecall(llm=langchain_core.language_models.FakeListChatModel(responses=[YES]))
+        .score(**FIELDS)
+        .value
+        == 1.0
+    )
 
 
 # ---- identity ----
@@ -352,9 +367,9 @@ def test_identity_holds_class_address_parameters_and_no_key(llms: Any) -> None:
 
     address = "http://user:sk-password@127.0.0.1:9/v1"
 
-    def make(**options: Any) -> RagasModel:
+    def make(**options: Any) -> ours.RagasModel:
         settings = {"model": "m", "base_url": address, "api_key": "sk-not-a-key", **options}
-        return RagasModel(ChatOpenAI(**settings))
+        return ours.RagasModel(ChatOpenAI(**settings))
 
     identity = make().identity
     assert identity.startswith("ragas:ChatOpenAI/m@127.0.0.1:9/v1")
@@ -376,8 +391,8 @@ def test_identity_of_instructor_llms(server: FakeOpenAIServer, llms: Any) -> Non
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
 
-    def make(**options: Any) -> RagasModel:
-        return RagasModel(
+    def make(**options: Any) -> ours.RagasModel:
+        return ours.RagasModel(
             llm_factory("m", client=AsyncOpenAI(base_url=server.base_url, api_key="sk-x"), **options)
         )
 
@@ -396,7 +411,7 @@ def test_how_an_instructor_client_asks_is_part_of_the_identity() -> None:
     def make(mode: instructor.Mode, **asked: Any) -> str:
         client = AsyncOpenAI(base_url="http://127.0.0.1:9/v1", api_key="sk-x")
         llm = InstructorLLM(instructor.from_openai(client, mode=mode, **asked), "m", "openai")
-        return RagasModel(llm).identity
+        return ours.RagasModel(llm).identity
 
     modes = (instructor.Mode.TOOLS, instructor.Mode.JSON, instructor.Mode.MD_JSON)
     assert len({make(mode) for mode in modes}) == 3
@@ -408,10 +423,10 @@ def test_identity_of_a_wrapper_that_leaves_the_temperature_alone() -> None:
     """It sets 0.01 otherwise, whatever the model had: then the model's own is no difference."""
     from langchain_openai import ChatOpenAI
 
-    def make(temperature: float, *, bypass: bool) -> RagasModel:
+    def make(temperature: float, *, bypass: bool) -> ours.RagasModel:
         place: dict[str, Any] = {"base_url": "http://127.0.0.1:9/v1", "api_key": "sk-x"}
         llm = ChatOpenAI(model="m", temperature=temperature, **place)
-        return RagasModel(LangchainLLMWrapper(llm, bypass_temperature=bypass))
+        return ours.RagasModel(llms_base.LangchainLLMWrapper(llm, bypass_temperature=bypass))
 
     assert make(0.1, bypass=False) == make(0.9, bypass=False)
     assert make(0.1, bypass=True) != make(0.9, bypass=True)
@@ -420,23 +435,30 @@ def test_identity_of_a_wrapper_that_leaves_the_temperature_alone() -> None:
 def test_identity_does_not_change_with_use(server: FakeOpenAIServer, make_llm: Any) -> None:
     """Ragas' wrapper sets the temperature of the model it wraps; LangChain keeps what it has worked out."""
     llm = make_llm(server)
-    before = RagasModel(llm).identity
-    ContextRecall(llm=llm).score(**FIELDS)
-    if isinstance(llm, BaseRagasLLM):
-        llm.set_run_config(RunConfig(timeout=3))
-    assert RagasModel(llm).identity == before
+    before = ours.RagasModel(llm).identity
+    ours.ContextRecall(llm=llm).score(**FIELDS)
+    if isinstance(llm, llms_base.BaseRagasLLM):
+        llm.set_run_config(ragas.RunConfig(timeout=3))
+    assert ours.RagasModel(llm).identity == before
 
 
 def test_llms_without_a_name_share_nothing() -> None:
     """Their class says nothing about how they answer: each object is a model of its own, here and in later processes."""
     no = YES.replace("true", "false")
-    one, other = FakeListChatModel(responses=[YES]), FakeListChatModel(responses=[no])
-    assert RagasModel(one) == RagasModel(one)
-    assert RagasModel(one) != RagasModel(FakeListChatModel(responses=[YES]))
-    assert ContextRecall(llm=one).score(**FIELDS).value == 1.0
-    assert ContextRecall(llm=other).score(**FIELDS).value == 0.0
-    assert RagasModel(one, name="mine") == RagasModel(FakeListChatModel(responses=[YES]), name="mine")
-    assert RagasModel(one, name="mine") != RagasModel(one, name="another")
+    one, other = (
+        langchain_core.language_models.FakeListChatModel(responses=[YES]),
+        langchain_core.language_models.FakeListChatModel(responses=[no]),
+    )
+    assert ours.RagasModel(one) == ours.RagasModel(one)
+    assert ours.RagasModel(one) != ours.RagasModel(
+        langchain_core.language_models.FakeListChatModel(responses=[YES])
+    )
+    assert ours.ContextRecall(llm=one).score(**FIELDS).value == 1.0
+    assert ours.ContextRecall(llm=other).score(**FIELDS).value == 0.0
+    assert ours.RagasModel(one, name="mine") == ours.RagasModel(
+        langchain_core.language_models.FakeListChatModel(responses=[YES]), name="mine"
+    )
+    assert ours.RagasModel(one, name="mine") != ours.RagasModel(one, name="another")
 
 
 # ---- as a model of the core ----
@@ -445,17 +467,17 @@ def test_llms_without_a_name_share_nothing() -> None:
 def test_is_a_model_and_goes_into_a_judge(
     server: FakeOpenAIServer, llms: Any, row: dict[str, Any]
 ) -> None:
-    model = RagasModel(llms.instructor_async(server))
+    model = ours.RagasModel(llms.instructor_async(server))
     assert isinstance(model, Model)
     judge = LLMJudge(model, joint=False)
-    assert ContextRecall(judge=judge).score(**row).value == 0.5
+    assert ours.ContextRecall(judge=judge).score(**row).value == 0.5
     assert repr(model) == f"RagasModel({model.identity!r})"
 
 
 def test_copies_share_the_llm_and_pickling_says_why_not(
     server: FakeOpenAIServer, make_llm: Any
 ) -> None:
-    model = RagasModel(make_llm(server))
+    model = ours.RagasModel(make_llm(server))
     assert copy.deepcopy(model) is model
     with pytest.raises(
         ParameterError, match=r"RagasModel holds the client and key of .*, which must not be pickled"
@@ -466,4 +488,4 @@ def test_copies_share_the_llm_and_pickling_says_why_not(
 @pytest.mark.parametrize("llm", ["gpt-4o", None, object(), LLMJudge, 5])
 def test_what_is_no_llm_is_refused(llm: Any) -> None:
     with pytest.raises(ParameterError, match="is no LLM of Ragas"):
-        RagasModel(llm)
+        ours.RagasModel(llm)

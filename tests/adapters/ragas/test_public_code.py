@@ -11,29 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("ragas", reason="the ragas extra is not installed")
-
-import pandas as pd
-from datasets import Dataset
-from ragas import EvaluationDataset, RunConfig, SingleTurnSample
-from ragas import evaluate as ragas_evaluate
-from ragas.metrics.base import (
-    Metric,
-    MetricType,
-    MetricWithEmbeddings,
-    MetricWithLLM,
-    SingleTurnMetric,
-)
-
 import ctxmetrics
-import ctxmetrics_ragas as ours
 from ctxmetrics import ScriptedJudge
 from ctxmetrics.adapting import UnusedError
 from ctxmetrics.errors import ParameterError
 from support import read_question
+from support.later import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+datasets = later("datasets")
+metrics_base = later("ragas.metrics.base")
+ours = later("ctxmetrics_ragas")
+pandas = later("pandas")
+ragas = later("ragas")
+
 
 Row = dict[str, Any]
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -53,9 +46,9 @@ def core_value(labels: Any, row: Row) -> Callable[..., float | None]:
 
 
 @pytest.fixture
-def old_names(row: Row) -> Dataset:
+def old_names(row: Row) -> datasets.Dataset:
     """A data set under the names of Ragas' first versions."""
-    return Dataset.from_dict(
+    return datasets.Dataset.from_dict(
         {
             "question": [row["user_input"]],
             "answer": [row["response"]],
@@ -76,9 +69,9 @@ def _instances_as_before() -> Iterator[None]:
 
 def test_wrapper_passes_required_columns(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.LLMContextRecall(llm=llms.langchain_wrapper(server))
-    assert isinstance(metric, SingleTurnMetric)
-    names = metric.required_columns[MetricType.SINGLE_TURN.name]
-    sample = SingleTurnSample(**{name: row[name] for name in names})
+    assert isinstance(metric, metrics_base.SingleTurnMetric)
+    names = metric.required_columns[metrics_base.MetricType.SINGLE_TURN.name]
+    sample = ragas.SingleTurnSample(**{name: row[name] for name in names})
     loop = asyncio.new_event_loop()
     value = loop.run_until_complete(metric.single_turn_ascore(sample, callbacks=[]))
     loop.close()
@@ -90,14 +83,14 @@ def test_wrapper_passes_required_columns(server: Any, llms: Any, row: Row, core_
 def test_own_progress_bar_and_score_dicts(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     from tqdm import tqdm
 
-    sample = SingleTurnSample(**{**row, "reference_contexts": [""]})
+    sample = ragas.SingleTurnSample(**{**row, "reference_contexts": [""]})
     metrics = [ours.LLMContextPrecisionWithReference(), ours.LLMContextRecall()]
     with tqdm(total=2, disable=True) as bar:
-        result: Any = ragas_evaluate(
-            dataset=EvaluationDataset(samples=[sample]),
+        result: Any = ragas.evaluate(
+            dataset=ragas.EvaluationDataset(samples=[sample]),
             metrics=metrics,
             llm=llms.langchain_wrapper(server),
-            run_config=RunConfig(max_workers=8),
+            run_config=ragas.RunConfig(max_workers=8),
             show_progress=True,
             _pbar=bar,
         )
@@ -122,9 +115,9 @@ def test_haystack_generator_judges(server: Any, row: Row, core_value: Any) -> No
         Secret.from_token("sk-not-a-key-5"), model="fake-judge", api_base_url=server.base_url
     )
     metrics = [ours.ContextPrecision(judge="framework")]
-    assert all(isinstance(metric, Metric) for metric in metrics)
-    result: Any = ragas_evaluate(
-        EvaluationDataset([SingleTurnSample(**row)]),
+    assert all(isinstance(metric, metrics_base.Metric) for metric in metrics)
+    result: Any = ragas.evaluate(
+        ragas.EvaluationDataset([ragas.SingleTurnSample(**row)]),
         metrics=metrics,
         llm=HaystackLLMWrapper(generator),
         embeddings=None,
@@ -135,7 +128,7 @@ def test_haystack_generator_judges(server: Any, row: Row, core_value: Any) -> No
 
 
 def test_columns_mapped_to_old_names(
-    server: Any, llms: Any, old_names: Dataset, core_value: Any
+    server: Any, llms: Any, old_names: datasets.Dataset, core_value: Any
 ) -> None:
     named = {
         "user_input": "question",
@@ -147,8 +140,8 @@ def test_columns_mapped_to_old_names(
     columns = {
         named[column] for metric in metrics for column in next(iter(metric._required_columns.values()))
     }
-    dataset = Dataset.from_dict({column: old_names[column] for column in columns})
-    result: Any = ragas_evaluate(
+    dataset = datasets.Dataset.from_dict({column: old_names[column] for column in columns})
+    result: Any = ragas.evaluate(
         dataset, metrics=metrics, llm=llms.langchain(server), show_progress=False
     )
     assert result["context_recall"] == [core_value("ContextRecall")]
@@ -156,11 +149,11 @@ def test_columns_mapped_to_old_names(
 
 
 def test_table_in_and_statistics_out(
-    server: Any, llms: Any, old_names: Dataset, core_value: Any
+    server: Any, llms: Any, old_names: datasets.Dataset, core_value: Any
 ) -> None:
-    table = pd.concat([old_names.to_pandas()] * 2)
-    frame = ragas_evaluate(
-        Dataset.from_pandas(table[["question", "contexts", "ground_truth"]]),
+    table = pandas.concat([old_names.to_pandas()] * 2)
+    frame = ragas.evaluate(
+        datasets.Dataset.from_pandas(table[["question", "contexts", "ground_truth"]]),
         metrics=[ours.LLMContextRecall()],
         llm=llms.langchain(server),
         show_progress=False,
@@ -199,7 +192,7 @@ def test_scorer_module_for_each_metric(server: Any, llms: Any, row: Row, core_va
 
 def test_parametrized_sample_against_a_limit(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.LLMContextPrecisionWithoutReference(llm=llms.langchain_wrapper(server))
-    sample = SingleTurnSample(
+    sample = ragas.SingleTurnSample(
         user_input=row["user_input"],
         response=row["response"],
         retrieved_contexts=row["retrieved_contexts"],
@@ -212,14 +205,14 @@ def test_parametrized_sample_against_a_limit(server: Any, llms: Any, row: Row, c
 def test_metrics_initialized_by_their_kind(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metrics: list[Any] = [ours.LLMContextRecall(), ours.NonLLMContextRecall()]
     for metric in metrics:
-        if isinstance(metric, MetricWithLLM):
+        if isinstance(metric, metrics_base.MetricWithLLM):
             metric.llm = llms.langchain_wrapper(server)
-        if isinstance(metric, MetricWithEmbeddings):
+        if isinstance(metric, metrics_base.MetricWithEmbeddings):
             metric.embeddings = None
-        metric.init(RunConfig())
+        metric.init(ragas.RunConfig())
 
     async def score_all() -> dict[str, float]:
-        sample = SingleTurnSample(**row)
+        sample = ragas.SingleTurnSample(**row)
         return {metric.name: await metric.single_turn_ascore(sample) for metric in metrics}
 
     assert asyncio.run(score_all()) == {
@@ -241,8 +234,8 @@ def test_metric_inside_another_frameworks_metric(
         "contexts": [case.retrieval_context],
         "question": [case.input],
     }
-    scores: Any = ragas_evaluate(
-        Dataset.from_dict(data),
+    scores: Any = ragas.evaluate(
+        datasets.Dataset.from_dict(data),
         metrics=[ours.context_recall],
         llm=llms.langchain(server),
         show_progress=False,
@@ -254,7 +247,7 @@ def test_cells_of_a_file_and_a_missing_reference(
     server: Any, llms: Any, row: Row, core_value: Any
 ) -> None:
     available = {"context_precision": ours.context_precision, "context_recall": ours.context_recall}
-    table = pd.DataFrame(
+    table = pandas.DataFrame(
         {
             "question": [row["user_input"]] * 2,
             "predicted_answer": [row["response"]] * 2,
@@ -262,7 +255,7 @@ def test_cells_of_a_file_and_a_missing_reference(
             "gold_answer": [row["reference"], None],
         }
     )
-    dataset = Dataset.from_dict(
+    dataset = datasets.Dataset.from_dict(
         {
             "question": table["question"].fillna("").astype(str).tolist(),
             "answer": table["predicted_answer"].fillna("").astype(str).tolist(),
@@ -270,7 +263,7 @@ def test_cells_of_a_file_and_a_missing_reference(
             "ground_truth": table["gold_answer"].fillna("").astype(str).tolist(),
         }
     )
-    result: Any = ragas_evaluate(
+    result: Any = ragas.evaluate(
         dataset,
         metrics=[available[name] for name in ("context_precision", "context_recall")],
         llm=llms.langchain(server),
@@ -283,14 +276,14 @@ def test_cells_of_a_file_and_a_missing_reference(
 
 def test_arguments_chosen_by_the_signature(server: Any, llms: Any, row: Row, core_value: Any) -> None:
     metric = ours.ContextRecall(llm=llms.instructor_sync(server))
-    sample = SingleTurnSample(**row)
+    sample = ragas.SingleTurnSample(**row)
     names = inspect.signature(metric.ascore).parameters
     arguments = {name: getattr(sample, name) for name in names if hasattr(sample, name)}
     assert asyncio.run(metric.ascore(**arguments)).value == core_value("ContextRecall")
 
 
 def test_ids_without_texts(row: Row, core_value: Any) -> None:
-    sample = SingleTurnSample(
+    sample = ragas.SingleTurnSample(
         retrieved_context_ids=row["retrieved_context_ids"],
         reference_context_ids=row["reference_context_ids"],
     )
@@ -301,7 +294,9 @@ def test_ids_without_texts(row: Row, core_value: Any) -> None:
 
 def test_string_metric_of_one_sample(row: Row, core_value: Any) -> None:
     metric = ours.NonLLMContextPrecisionWithReference()
-    assert metric.single_turn_score(SingleTurnSample(**row)) == core_value("NonLLMContextPrecision")
+    assert metric.single_turn_score(ragas.SingleTurnSample(**row)) == core_value(
+        "NonLLMContextPrecision"
+    )
 
 
 def test_prompt_is_given_another_language(server: Any, llms: Any, refusal: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ctxmetrics import Metric, Sample
-from ctxmetrics.adapting.runners import Runner
 from ctxmetrics.evaluation.frameworks.parity import CORE, find_installed_runners
 from ctxmetrics.metrics.catalog import METRICS
-from ctxmetrics_ragas.runners import RUNNERS
+from support.runners import runner_of
 
 
 @pytest.mark.slow
@@ -22,9 +21,9 @@ def test_they_are_found() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:a?evaluate:DeprecationWarning")  # Ragas' runner itself
-@pytest.mark.parametrize("runner", RUNNERS, ids=lambda runner: runner.name)
+@pytest.mark.parametrize("name", ["ragas.evaluate", "ragas.collections"])
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.base_name)
-def test_they_give_the_cores_values_and_none_for_nan(runner: Runner, metric: type[Metric]) -> None:
+def test_they_give_the_cores_values_and_none_for_nan(name: str, metric: type[Metric]) -> None:
     fields = {
         "response": "It is red.",
         "reference": "It is red. It is blue.",
@@ -45,6 +44,7 @@ def test_they_give_the_cores_values_and_none_for_nan(runner: Runner, metric: typ
         Sample(**empty),
         Sample(user_input="What?", **fields),
     ]
+    runner = runner_of(name)
     values = runner.score(metric(top_k=2), samples)
     assert values == CORE.score(metric(top_k=2), samples)
     assert values[1] is None

@@ -11,12 +11,15 @@ import math
 from typing import Any
 
 import pytest
-from ragas import SingleTurnSample
 
-import ctxmetrics_ragas as ours
 from ctxmetrics import ScriptedJudge
 from ctxmetrics.errors import ParameterError
 from support import FakeOpenAIServer
+from support.later import later
+
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
+
 
 NAN = "nan"
 FOUR = {
@@ -29,11 +32,9 @@ def _shown(values: list[float]) -> list[float | str]:
     return [NAN if math.isnan(value) else value for value in values]
 
 
-def _judged(
-    evaluate: Any, replies: list[Any], metric: type = ours.ContextRecall, **options: Any
-) -> Any:
+def _judged(evaluate: Any, replies: list[Any], name: str = "ContextRecall", **options: Any) -> Any:
     judge = ScriptedJudge({"joint": replies}, **options)
-    (value,) = _shown(evaluate([FOUR], [metric(judge=judge, name="it")])["it"])
+    (value,) = _shown(evaluate([FOUR], [getattr(ours, name)(judge=judge, name="it")])["it"])
     return value
 
 
@@ -60,7 +61,7 @@ GOOD = _reply([True, True, False, False], [True, False, True])
 
 def test_average_precision_is_never_exactly_one_in_ragas(evaluate: Any) -> None:
     reply = _reply([True, True, True, False], [True, True, True])
-    assert _judged(evaluate, [reply], ours.ContextPrecision) == 1.0
+    assert _judged(evaluate, [reply], "ContextPrecision") == 1.0
     judge = ScriptedJudge({"joint": [reply]})
     metric = ours.ContextPrecision(judge=judge, convention="ragas", name="it")
     assert evaluate([FOUR], [metric])["it"] == [0.9999999999666667]
@@ -70,7 +71,7 @@ def test_verdicts_beyond_yes_and_no_are_not_counted(evaluate: Any) -> None:
     """Ragas' collections give 1.5 for [2, -1, 5, 0], and 1e10 for a precision of [-1, 1, 0]."""
     assert _judged(evaluate, [_reply([2, -1, 5, 0], [True, True, True])]) == NAN
     bad = _reply([True, True, True, False], [-1, 1, 0])
-    assert _judged(evaluate, [bad], ours.ContextPrecision) == NAN
+    assert _judged(evaluate, [bad], "ContextPrecision") == NAN
     assert _judged(evaluate, [_reply([2, -1, 5, 0], [True, True, True]), GOOD]) == 0.5  # asked again
 
 
@@ -169,7 +170,7 @@ def test_more_than_or_at_least_the_cut(evaluate: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("retrieved", "reference", "default", "ragas"),
+    ("retrieved", "reference", "default", "as_ragas"),
     [
         ([], ["a"], [0.0, 0.0], [NAN, 0.0]),
         (["a"], [], [NAN, NAN], [NAN, NAN]),
@@ -177,11 +178,11 @@ def test_more_than_or_at_least_the_cut(evaluate: Any) -> None:
     ],
 )
 def test_empty_lists_of_strings(
-    evaluate: Any, retrieved: list[str], reference: list[str], default: Any, ragas: Any
+    evaluate: Any, retrieved: list[str], reference: list[str], default: Any, as_ragas: Any
 ) -> None:
     """Ragas: another answer in every variant."""
     assert _strings(evaluate, retrieved, reference) == default
-    assert _strings(evaluate, retrieved, reference, convention="ragas") == ragas
+    assert _strings(evaluate, retrieved, reference, convention="ragas") == as_ragas
 
 
 def test_duplicates_of_strings_count(evaluate: Any) -> None:
@@ -190,9 +191,10 @@ def test_duplicates_of_strings_count(evaluate: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["threshold", "distance_measure"])
-@pytest.mark.parametrize("kind", [ours.NonLLMContextRecall, ours.NonLLMContextPrecision])
-def test_configuration_of_strings_is_one_and_checked(kind: type, name: str) -> None:
+@pytest.mark.parametrize("metric", ["NonLLMContextRecall", "NonLLMContextPrecision"])
+def test_configuration_of_strings_is_one_and_checked(metric: str, name: str) -> None:
     """Ragas: the measure is set in another way in each, and the wrong way is NaN in ``evaluate()``."""
+    kind = getattr(ours, metric)
     words = "threshold= is min_similarity=0.5 here; .* distance_measure= is similarity='levenshtein'"
     with pytest.raises(ParameterError, match=words):
         kind(**{name: 0.5})
@@ -225,7 +227,7 @@ def _ids(
 
 
 @pytest.mark.parametrize(
-    ("retrieved", "reference", "default", "ragas"),
+    ("retrieved", "reference", "default", "as_ragas"),
     [
         ([], ["a"], [0.0, 0.0], [0.0, NAN]),
         (["a"], [], [NAN, NAN], [NAN, 0.0]),
@@ -233,10 +235,10 @@ def _ids(
     ],
 )
 def test_empty_lists_of_ids(
-    evaluate: Any, retrieved: Any, reference: Any, default: Any, ragas: Any
+    evaluate: Any, retrieved: Any, reference: Any, default: Any, as_ragas: Any
 ) -> None:
     assert _ids(evaluate, retrieved, reference) == default
-    assert _ids(evaluate, retrieved, reference, convention="ragas") == ragas
+    assert _ids(evaluate, retrieved, reference, convention="ragas") == as_ragas
 
 
 def test_precision_of_ids_is_a_share_by_default(evaluate: Any) -> None:
@@ -258,7 +260,7 @@ def test_ids_of_mixed_types(evaluate: Any) -> None:
     assert _ids(evaluate, [1, "a", "01"], ["1", "a ", "é"]) == [1 / 3, 1 / 3]
     for wrong in (1.5, None):
         with pytest.raises(ValueError, match="retrieved_context_ids"):
-            SingleTurnSample(retrieved_context_ids=[wrong])
+            ragas.SingleTurnSample(retrieved_context_ids=[wrong])
 
 
 # ---- aggregates that users take for the metric's ----

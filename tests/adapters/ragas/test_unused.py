@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("ragas", reason="the ragas extra is not installed")
-
-import ragas.metrics
-from ragas.dataset_schema import SingleTurnSample
-from ragas.metrics.base import MetricType
-
-import ctxmetrics_ragas as ours
 from ctxmetrics import LexicalJudge
 from ctxmetrics.adapting import UnusedError
+from support.later import later
 from support.offers import Offers, check_offers, list_offers, write_offers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+metrics_base = later("ragas.metrics.base")
+ours = later("ctxmetrics_ragas")
+ragas = later("ragas")
+
 
 Row = dict[str, Any]
 TABLE = Path(__file__).with_name("offers.tsv")
@@ -64,7 +63,7 @@ def test_overridden_single_turn_ascore_is_called(
     kind = type("Own", (getattr(ours, name),), {"_single_turn_ascore": own})
     metric = kind(judge=LexicalJudge()) if issubclass(kind, ours.JudgedMetric) else kind()
     assert evaluate([row], [metric])[metric.name] == [0.25]
-    assert metric.single_turn_score(SingleTurnSample(**row)) == 0.25
+    assert metric.single_turn_score(ragas.dataset_schema.SingleTurnSample(**row)) == 0.25
 
 
 @pytest.mark.parametrize("judge", [LexicalJudge(), "framework"])
@@ -95,8 +94,8 @@ def test_max_retries_is_refused_with_the_way_here() -> None:
 def test_required_columns_are_those_of_ragas(name: str, row: Row) -> None:
     """Code looks each of these names up in its rows."""
     theirs = getattr(ragas.metrics, name)()
-    columns = make(name)._required_columns[MetricType.SINGLE_TURN]
-    assert columns == theirs._required_columns[MetricType.SINGLE_TURN]
+    columns = make(name)._required_columns[metrics_base.MetricType.SINGLE_TURN]
+    assert columns == theirs._required_columns[metrics_base.MetricType.SINGLE_TURN]
     assert {column: row[column] for column in columns}.keys() == columns
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from ctxmetrics import (
@@ -48,15 +50,9 @@ def test_evaluate_takes_names_of_metrics_and_judge():
     assert results[0]["context_recall"].provenance.judge == "lexical"
 
 
-@pytest.mark.anyio
-async def test_aevaluate_takes_them_too():
-    results = await aevaluate(SAMPLES, ["context_recall"], judge="lexical")
+def test_aevaluate_takes_them_too():
+    results = asyncio.run(aevaluate(SAMPLES, ["context_recall"], judge="lexical"))
     assert results[0]["context_recall"].value == 1.0
-
-
-@pytest.fixture
-def anyio_backend():
-    return "asyncio"
 
 
 def test_evaluate_takes_the_path_of_a_file(tmp_path):

@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm import judge as judges
@@ -20,6 +18,9 @@ from ctxmetrics.prompts import get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage
 from support import FakeOpenAIServer, Reply, answer_from
 from support.chat import InvalidRequestError
+from support.later import skip_without
+
+skip_without("openai")
 
 METRICS = [ContextRecall(), ContextPrecision()]
 LONG = "The committee published its report on the harbour in spring and the council read it. " * 400

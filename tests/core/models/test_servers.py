@@ -8,8 +8,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models import model_requests as asking
@@ -19,6 +17,9 @@ from ctxmetrics.models.runtime.breaker import Breaker
 from ctxmetrics.models.runtime.limits import Limiter
 from ctxmetrics.models.servers import is_local
 from support import FakeOpenAIServer, answer_from
+from support.later import skip_without
+
+skip_without("openai")
 
 METRICS = [ContextRecall(), ContextPrecision()]
 

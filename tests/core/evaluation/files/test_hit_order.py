@@ -192,3 +192,18 @@ def test_a_table_logs_what_may_separate_passages(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING, "ctxmetrics"):
         score_table(pandas.DataFrame(rows), [ContextPrecision()])
     assert "2 of 2 samples have one context, with line breaks in it" in caplog.text
+
+
+def test_numbered_columns_of_ranks_in_another_language_order_every_row() -> None:
+    row = {"reference": "a", "retrieved_contexts": ["Text b.", "Text a."], "Rang 1": 2, "Rang 2": 1}
+    plan = recognise([row, row], parses_texts=False)
+    for _ in range(3):
+        values, _ = plan.apply(row)
+        assert values["retrieved_contexts"] == ["Text a.", "Text b."]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_scores_by_the_places_of_the_texts_order_them(first: int) -> None:
+    scores = {str(first): 0.2, str(first + 1): 0.9}
+    row = {"reference": "a", "retrieved_contexts": ["Text b.", "Text a."], "retrieved_scores": scores}
+    assert Sample.from_dict(row).retrieved_contexts == ("Text a.", "Text b.")

@@ -31,9 +31,13 @@ from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.samples.schema import FIELDS
 from support.cases import each_case
 from support.command import run_command
+from support.later import later, skip_without
 from support.peers import ir_measure
 
-pandas = pytest.importorskip("pandas")
+skip_without("pandas")
+
+pandas = later("pandas")
+
 
 INPUTS: list[dict[str, Any]] = [
     item
@@ -48,7 +52,7 @@ INPUTS: list[dict[str, Any]] = [
     for item in json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 ]
 # Values that JSON does not have, as `inputs.json` writes them.
-MISSING = {"<NaN>": float("nan"), "<NaT>": pandas.NaT, "<NA>": pandas.NA}
+MISSING = {"<NaN>": lambda: float("nan"), "<NaT>": lambda: pandas.NaT, "<NA>": lambda: pandas.NA}
 NAMES = {
     "question": "user_input",
     "answer": "response",
@@ -94,7 +98,9 @@ def replace_missing(value: Any) -> Any:
     """Return a value of a row, with the values that JSON does not have."""
     if isinstance(value, list):
         return [replace_missing(item) for item in value]
-    return MISSING.get(value, value) if isinstance(value, str) else value
+    if isinstance(value, str) and value in MISSING:
+        return MISSING[value]()
+    return value
 
 
 def read_rows(item: dict[str, Any]) -> list[dict[str, Any]]:

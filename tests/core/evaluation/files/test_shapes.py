@@ -22,6 +22,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
+from ctxmetrics.evaluation.files.cell_values import are_comma_ids
 from support.cases import each_case
 from support.command import run_command
 
@@ -536,3 +537,20 @@ def test_doubled_names_are_refused(form: str, tmp_path: Path) -> None:
         (file / "state.json").write_text(json.dumps({"_data_files": [{"filename": "data.arrow"}]}))
     with pytest.raises(InputFileError, match="two columns are named 'reference'"):
         list(read_samples(file))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1,234", "2,345"], None),
+        (["1,234", "234"], True),  # a piece is the id of another cell
+        (["1,234", "1234"], False),  # the number is
+        (["1,234", "d1,d2"], True),
+        (["1,234", "d1;d2"], None),  # other separators say nothing about commas
+        (["1,234", "Doe, A.pdf"], None),  # a name with a comma in it
+    ],
+)
+def test_other_cells_show_whether_a_comma_separates_ids(
+    cells: list[str], expected: bool | None
+) -> None:
+    assert are_comma_ids(cells) is expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import cycle
 
@@ -30,6 +29,8 @@ from ctxmetrics.errors import (
     SampleError,
     UnknownFieldError,
 )
+from ctxmetrics.evaluation.runs import batches
+from ctxmetrics.evaluation.runs.batches import BatchScorer
 from ctxmetrics.metrics.ids import (
     IDBasedCompleteness,
     IDBasedHitRate,
@@ -39,20 +40,25 @@ from ctxmetrics.metrics.ids import (
     IDBasedReciprocalRank,
 )
 from ctxmetrics.scores.conventions import CONVENTIONS
+from support import missing
+from support.later import later, skip_without
 
-nw = pytest.importorskip("narwhals.stable.v1", reason="narwhals is not installed")
-pd = pytest.importorskip("pandas", reason="pandas is not installed")
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+skip_without("narwhals", "pandas", "pyarrow")
 
-from ctxmetrics.evaluation.runs import batches
-from ctxmetrics.evaluation.runs.batches import BatchScorer
+nw = later("narwhals.stable.v1")
+pa = later("pyarrow")
+pd = later("pandas")
+pl = later("polars")
 
-KINDS = {"pyarrow": pa.table, "pandas": pd.DataFrame}
-with suppress(ImportError):  # one of several kinds
-    import polars as pl
 
-    KINDS["polars"] = pl.DataFrame
+KINDS = ["pyarrow", "pandas", *([] if missing("polars") else ["polars"])]
 LONG = 500
+
+
+def make_table(kind, data):
+    if kind == "pyarrow":
+        return pa.table(data)
+    return {"pandas": pd, "polars": pl}[kind].DataFrame(data)
 
 
 def metrics(convention):
@@ -120,7 +126,7 @@ def test_the_values_are_those_of_samples(convention, types):
         "reference_context_ids": list(cells(rng, 60, reference)),
     }
     asked = list(metrics(convention))
-    tables = [score_table(make(data), asked) for make in KINDS.values()]
+    tables = [score_table(make_table(kind, data), asked) for kind in KINDS]
     for metric in asked:
         found = [columns(table, metric.name) for table in tables]
         assert found == [expected(data, metric)] * len(KINDS), metric.name
@@ -243,12 +249,13 @@ def test_no_sample_is_made_of_a_row(kind, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a sample was made")
 
-    table = KINDS[kind](
+    table = make_table(
+        kind,
         {
             "retrieved_context_ids": [["a"], []],
             "reference_context_ids": [["a"], ["b"]],
             "user_input": ["x", "y"],
-        }
+        },
     )
     monkeypatch.setattr("ctxmetrics.evaluation.runs.batches._read_samples", refuse)
     scored = score_table(table, [IDBasedContextRecall()])
@@ -269,7 +276,7 @@ def test_a_batch_has_the_same_columns_whatever_it_holds(kind):
         (texts, [(None, "missing_field"), (1.0, None)]),
         ({"user_input": ["?"]}, [(None, "missing_field")] * 2),
     ):
-        scored = scorer.score(KINDS[kind](data))
+        scored = scorer.score(make_table(kind, data))
         assert [columns(scored, metric.name)[0] for metric in asked] == found
         added = nw.from_native(scored).select(names)
         assert added.columns == names
@@ -330,7 +337,7 @@ def test_grades_of_other_ids_in_each_row(kind):
     ]
     table = {name: [row[name] for row in rows] for name in rows[0]}
     scored = score_table(
-        KINDS[kind]({"retrieved_context_ids": [["a", "b"]] * 2, **table}), [IDBasedNDCG()]
+        make_table(kind, {"retrieved_context_ids": [["a", "b"]] * 2, **table}), [IDBasedNDCG()]
     )
     values = [value for value, _ in columns(scored, "id_based_ndcg")]
     # 1 / log2(2) + 3 / log2(3) of 3 / log2(2) + 1 / log2(3)

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import DecisionAPI, DecisionJudge, LLMJudge, OpenAIModel, Reply, check_model
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
@@ -18,6 +16,9 @@ from support import FakeOpenAIServer, Fault, HttpResponse, answer_from
 from support.answers import read_question
 from support.command import run_command
 from support.decisions import DecisionServer
+from support.later import skip_without
+
+skip_without("openai")
 
 HONEST = answer_from()
 HANDBOOK = Path(__file__).parents[4] / "examples" / "handbook.jsonl"

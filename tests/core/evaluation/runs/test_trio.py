@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import anyio
-import anyio.to_thread
 import pytest
 
 from ctxmetrics import (
@@ -22,6 +20,7 @@ from ctxmetrics.errors import CtxMetricsError
 from support import FakeOpenAIServer, answer_from
 from support.later import later
 
+anyio = later("anyio")
 trio = later("trio")
 
 TEXT = "The pump is red."

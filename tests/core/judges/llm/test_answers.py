@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-openai = pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
@@ -22,6 +20,11 @@ from ctxmetrics import (
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from support import FakeOpenAIServer, answer_from, read_question
+from support.later import later, skip_without
+
+skip_without("openai")
+
+openai = later("openai")
 
 FALSE, TRUE = "Bananas are yellow.", "The tower was built in 1889 by many hands."
 SAMPLE = Sample(

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, check_model, evaluate
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai.client import MOST_BYTES
 from support import FakeOpenAIServer, HttpResponse, Reply, answer_from
+from support.later import skip_without
+
+skip_without("openai")
 
 SAMPLE = Sample(reference="The door is green.", retrieved_contexts=["The door is green."])
 HONEST = answer_from()

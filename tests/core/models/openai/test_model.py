@@ -20,8 +20,6 @@ from dataclasses import asdict, replace
 import pytest
 from pydantic import create_model
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
@@ -32,9 +30,20 @@ from ctxmetrics.models.openai.model import Key, read_answer
 from ctxmetrics.models.runtime import run
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import get_pack, render, reply_schema
-from support import CONTENT_FAULTS, FAULTS, TESTS, FakeOpenAIServer, Fault, Reply, answer_from
+from support import (
+    CONTENT_FAULTS,
+    FAULTS,
+    TESTS,
+    FakeOpenAIServer,
+    Fault,
+    Reply,
+    answer_from,
+)
 from support.chat import InvalidRequestError
 from support.faults import HARMLESS
+from support.later import skip_without
+
+skip_without("openai")
 
 EVERYTHING = frozenset({"json_schema", "json_object", "tools"})
 DATA = {

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.cli import main
@@ -21,9 +19,12 @@ from ctxmetrics.models.openai import client as clients
 from ctxmetrics.models.openai.model import reveal_key
 from ctxmetrics.models.openai.providers import PROVIDERS
 from support import FakeOpenAIServer, answer_from
+from support.later import skip_without
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+skip_without("openai")
 
 PAGE = (Path(__file__).parents[4] / "docs" / "llm-judges.md").read_text(encoding="utf-8")
 KEY = "sk-providers-test-key-77"

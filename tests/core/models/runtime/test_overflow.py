@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-pytest.importorskip("openai", reason="the openai extra is not installed")
-
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample
 from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.models.openai import capabilities
@@ -16,6 +14,9 @@ from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.models.runtime.failures import classify, from_status
 from support import FakeOpenAIServer, answer_from
 from support._http import HttpResponse
+from support.later import skip_without
+
+skip_without("openai")
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from support.cases import each_case
+from support.later import later, skip_without
 
-openai = pytest.importorskip("openai", reason="the openai extra is not installed")
+skip_without("openai")
+
 from tenacity import AsyncRetrying, RetryError, stop_after_attempt
 
 from ctxmetrics import ContextRecall, LLMJudge, Sample, evaluate
@@ -28,11 +29,14 @@ from ctxmetrics.models.runtime.failures import classify
 from ctxmetrics.models.runtime.run import Run, breaker_scope, current_run, using
 from ctxmetrics.prompts import get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage
+from support.cases import each_case
 
 try:
     import httpx2 as httpx  # what newer openai clients use
 except ModuleNotFoundError:
     import httpx
+
+openai = later("openai")
 
 PROMPT = render(get_pack("en"), "claims", {"text": "x"})
 SCHEMA = reply_schema("claims")
@@ -611,12 +615,6 @@ def kind(name, *bases):
         (given_up(wrapped(http(401))), "client_error", False),
         (TimeoutError(), "timeout", True),
         (kind("ReadTimeout")(), "timeout", True),
-        (openai.APITimeoutError(httpx.Request("POST", "http://x")), "timeout", True),
-        (
-            openai.APIConnectionError(request=httpx.Request("POST", "http://x")),
-            "connection_error",
-            True,
-        ),
         (httpx.RemoteProtocolError("peer closed"), "connection_error", True),
         (ConnectionResetError(), "connection_error", True),
         (asyncio.IncompleteReadError(b"", 3), "connection_error", True),
@@ -635,6 +633,14 @@ def kind(name, *bases):
 def test_classify(problem, code, retryable):
     found = classify(problem)
     assert (found.reason_code, found.retryable) == (code, retryable)
+
+
+def test_errors_of_openai_without_a_reply_are_tried_again():
+    request = httpx.Request("POST", "http://x")
+    assert classify(openai.APITimeoutError(request)).reason_code == "timeout"
+    assert classify(openai.APIConnectionError(request=request)).reason_code == "connection_error"
+    assert classify(openai.APITimeoutError(request)).retryable
+    assert classify(openai.APIConnectionError(request=request)).retryable
 
 
 @pytest.mark.parametrize(
