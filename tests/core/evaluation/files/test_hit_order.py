@@ -194,7 +194,7 @@ def test_a_table_logs_what_may_separate_passages(caplog: pytest.LogCaptureFixtur
     assert "2 of 2 samples have one context, with line breaks in it" in caplog.text
 
 
-def test_numbered_columns_of_ranks_in_another_language_order_every_row() -> None:
+def test_numbered_ranks_in_another_language_order_every_row() -> None:
     row = {"reference": "a", "retrieved_contexts": ["Text b.", "Text a."], "Rang 1": 2, "Rang 2": 1}
     plan = recognise([row, row], parses_texts=False)
     for _ in range(3):

@@ -23,6 +23,8 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.files.cell_values import are_comma_ids
+from ctxmetrics.evaluation.files.headers import find_plain_field
+from ctxmetrics.evaluation.files.services import find_reply
 from support.cases import each_case
 from support.command import run_command
 
@@ -554,3 +556,22 @@ def test_other_cells_show_whether_a_comma_separates_ids(
     cells: list[str], expected: bool | None
 ) -> None:
     assert are_comma_ids(cells) is expected
+
+
+def test_documents_in_messages_are_of_one_question_only() -> None:
+    sources = [{"document": ["It stands in the cellar."]}]
+    question = {"role": "user", "content": "Where is the pump?"}
+    answer = {"role": "assistant", "content": "In the cellar.", "sources": sources}
+    in_messages = {"messages[].sources[].document[]": "retrieved_contexts"}
+    assert find_reply({"messages": [question, answer]}) == in_messages
+    assert find_reply({"messages": [question, answer, question, answer]}) == {}
+    beside = {"messages": [question, question], "sources": sources}
+    assert find_reply(beside) == {"sources[].document[]": "retrieved_contexts"}
+
+
+def test_a_plain_header_means_a_field_that_can_hold_its_values() -> None:
+    header = "Retrieved passages"
+    for possible in ("A text.", ["A text."], [{"text": "A text."}]):
+        assert find_plain_field(header, possible) == "retrieved_contexts"
+    for impossible in ([{"x": [1]}], {"x": 1}):
+        assert find_plain_field(header, impossible) is None
