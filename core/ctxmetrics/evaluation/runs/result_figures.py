@@ -104,7 +104,7 @@ class ResultFigures(ResultRows):
         rows = list(filter(has_searches, self))
         return summarize_searches(rows, self._find_staged("searches", rows, metric))
 
-    def _find_staged(self, what: str, rows: Sequence[Row], metric: str | None) -> str:
+    def _find_staged(self, field_name: str, rows: Sequence[Row], metric: str | None) -> str:
         """Return the first metric, or the named one, whose units have stages in some of the rows.
 
         Raises:
@@ -114,7 +114,7 @@ class ResultFigures(ResultRows):
         staged = find_staged_metric(rows, [name for name in names if name in self.metrics])
         if staged is None:
             raise ParameterError(
-                f"{what}: no sample has units with {what} in {' or '.join(names)}. Give Sample({what}=..), and score a recall of "
+                f"{field_name}: no sample has units with {field_name} in {' or '.join(names)}. Give Sample({field_name}=..), and score a recall of "
                 "sentences, claims, facts or ids."
             )
         return staged
@@ -149,7 +149,7 @@ class ResultFigures(ResultRows):
         ks = tuple(ks)
         return Curve(
             point
-            for name in self._counting_units("curve", metrics)
+            for name in self._list_counting_metrics("curve", metrics)
             for point in compute_curve(name, (row[name] for row in self), ks, formula)
         )
 
@@ -169,7 +169,7 @@ class ResultFigures(ResultRows):
 
         Source: percentile bootstrap, B. Efron and R. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
         """
-        name, *others = self._counting_units("smallest_k", None if metric is None else [metric])
+        name, *others = self._list_counting_metrics("smallest_k", None if metric is None else [metric])
         if others:
             raise ParameterError(
                 f"smallest_k: several metrics count units: {name}, {', '.join(others)}. Name one."
@@ -200,9 +200,9 @@ class ResultFigures(ResultRows):
             )
         return list(build_span_samples(self, metric))
 
-    def _counting_units(self, what: str, names: Sequence[str] | None) -> list[str]:
+    def _list_counting_metrics(self, method: str, names: Sequence[str] | None) -> list[str]:
         """Return the named metrics whose scores have an attribution."""
-        self._need_rows(what)
+        self._need_rows(method)
         counting = [
             name for name in self.metrics if any(row[name].context_lengths is not None for row in self)
         ]
@@ -212,5 +212,5 @@ class ResultFigures(ResultRows):
                 problem = f"{name} counts no"
                 break
         if problem is not None:
-            raise CtxMetricsError(f"{what}: {problem} units of a reference. Add ContextRecall().")
+            raise CtxMetricsError(f"{method}: {problem} units of a reference. Add ContextRecall().")
         return list(counting if names is None else names)

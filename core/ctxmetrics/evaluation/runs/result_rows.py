@@ -173,11 +173,11 @@ class ResultRows(Sequence[Row]):
             counts.append(f"{count} ({join_counts(column.causes)})" if column.causes else count)
         return f"Samples that could not be scored: {'; '.join(counts)}" if counts else None
 
-    def _need_rows(self, what: str) -> None:
+    def _need_rows(self, method: str) -> None:
         """Raise if the run kept no rows."""
         if self._rows is None:
             raise CtxMetricsError(
-                f"{what}: this run wrote its rows to the file given as out=, and keeps values only."
+                f"{method}: this run wrote its rows to the file given as out=, and keeps values only."
             )
 
     def __repr__(self) -> str:
