@@ -194,6 +194,7 @@ class Schema:
         package: The adapter's package, which warnings name as their place.
         judge_option: The code that a user of the adapter writes for an LLM judge.
         unanswerable_ids: How the ids of questions without an answer end.
+        absent_marks: Paths that a row of this system has not.
         marks: Paths that a row has if it is of this system; see `ctxmetrics.evaluation.files.formats`.
         passages_of: The column that names the search, if each row is one passage.
         has_runs: Whether what was retrieved stands as scores by the ids, the highest first.
@@ -212,6 +213,7 @@ class Schema:
     judge_option: str = "judge=LLMJudge(model)"
     unanswerable_ids: str = ""
     marks: tuple[str, ...] = ()
+    absent_marks: tuple[str, ...] = ()
     passages_of: str = ""
     has_runs: bool = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
 from ctxmetrics.evaluation.cli._terminal import collect_warnings, print_message
 from ctxmetrics.evaluation.files.aegis import THRESHOLD_SCALE, Payload
-from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.files.row_plan import Plan
@@ -25,8 +24,7 @@ from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.metrics.metric_names import OPTION as METRIC_OPTION
 from ctxmetrics.metrics.metric_names import read_metric
-from ctxmetrics.samples.cells import list_in
-from ctxmetrics.samples.documents import ID_KEYS, are_messages, in_spans, look_up
+from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.samples.field_names import fields_meant, join_options, suggest_field
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED, join_first
@@ -115,7 +113,7 @@ def build_task(
     if selection.metric:
         chosen_metrics = [build_metric(name, convention) for name in selection.metric]
         if listed:
-            _check_fields(samples, chosen_metrics, file.plan)
+            _check_fields(samples, chosen_metrics, file.list_plans())
         return samples, chosen_metrics, payload
     if payload is None or not payload.metrics:
         fitting_metrics = list_fitting_metrics(samples, convention, judge, file.plan)
@@ -246,7 +244,7 @@ def _drop_second_requests(metrics: Sequence[Metric]) -> list[Metric]:
     return remaining_metrics
 
 
-def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Plan) -> None:
+def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plans: Sequence[Plan]) -> None:
     """Check that some sample has each field that metrics need. The error names the columns that may hold missing fields.
 
     Raises:
@@ -262,16 +260,16 @@ def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plan: Pl
     try:
         check_present(metrics, missing_fields)
     except MissingFieldError as error:
-        options = " ".join(_write_map_option(name, samples, plan) for name in missing_fields)
+        options = " ".join(_write_map_option(name, samples, *plans) for name in missing_fields)
         raise MissingFieldError(
-            f"{error} Here: {options}.{_list_columns(samples, plan)} ctxmetrics inspect FILE shows them."
+            f"{error} Here: {options}.{_list_columns(samples, plans[0])} ctxmetrics inspect FILE shows them."
         ) from None
 
 
 def suggest_mapping(samples: Sequence[Sample], plan: Plan | None = None) -> str:
     """Advise if no metric fits: name the missing fields, and the columns that may hold them."""
     free_columns = _list_columns(samples, plan)
-    unread = () if plan is None else plan.unread
+    unread = () if plan is None else plan.candidates.get("retrieved_contexts", ())
     for retrieved_field, expected_words, expected_field in (
         ("retrieved_contexts", "answer", "reference"),
         ("retrieved_context_ids", "ids", "reference_context_ids"),
@@ -305,43 +303,26 @@ def _has_reference(sample: Sample) -> bool:
     return sample.has("reference") or sample.has("reference_facts") or sample.has("reference_contexts")
 
 
-def _write_map_option(name: str, samples: Sequence[Sample], plan: Plan | None) -> str:
+def _write_map_option(name: str, samples: Sequence[Sample], *plans: Plan | None) -> str:
     """Write the --map option for a field, one for each column that may hold it. If there is no such column, show how to write the option.
 
     What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected. Without such a
     name, it is a list of texts that is read as no field.
     """
-    columns = []
-    for column in _list_metadata_columns(samples, plan):
+    columns: list[str] = []
+    for column in _list_metadata_columns(samples, plans[0]):
         if name in RETRIEVED:
             is_meant = fields_meant(column) == (name,) and column.lower().endswith("s")
         else:
             is_meant = suggest_field(column) == f" Did you mean {name!r}?"
         if is_meant:
             columns.append(column)
-    if not columns and plan is not None and name == "retrieved_contexts":
-        columns = [*plan.unread]
-    if not columns and name == "retrieved_context_ids":
-        columns = _find_id_paths(samples, plan)
+    for plan in plans:
+        if not columns and plan is not None:
+            columns = [*plan.candidates.get(name, ())]
     if not columns:
         return f"write the name of its column before '={name}' behind --map"
     return join_options(f"{column}={name}" for column in columns)
-
-
-def _find_id_paths(samples: Sequence[Sample], plan: Plan | None) -> list[str]:
-    """Find the paths of ids in lists of objects that were read as no field, in the first sample. Expected items are left out."""
-    paths: list[str] = []
-    for column in _list_metadata_columns(samples[:1], plan):
-        items = list_in(look_up(samples[0].metadata, column))
-        if not items or NAMES_OF_NOT_RETRIEVED.search(column) or are_messages(items):
-            continue
-        if not all(isinstance(item, Mapping) for item in items):
-            continue
-        for key in ID_KEYS:
-            if all(isinstance(look_up(item, key), (str, int)) for item in items):
-                paths.append(f"{column}[].{key}")
-                break
-    return paths
 
 
 def _list_columns(samples: Sequence[Sample], plan: Plan | None) -> str:

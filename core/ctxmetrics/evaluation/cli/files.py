@@ -95,7 +95,9 @@ def inspect(source: SampleFile) -> None:
         ]
         print_result(_suggest_options(source, file, mapping, ambiguous_columns[0], working_options))
     else:  # several columns may hold the retrieved contexts, and none is more likely
-        lists = join_options(f"{path}=retrieved_contexts" for path in file.plan.unread)
+        lists = join_options(
+            f"{path}=retrieved_contexts" for path in file.plan.candidates.get("retrieved_contexts", ())
+        )
         print_result(f"Say which list was retrieved: {lists}")
     if problem and not ambiguous_columns:
         print_message(problem)
@@ -372,9 +374,11 @@ def _list_ambiguous_columns(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
 
     fields_of_contexts = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
     has_contexts = any(name in fields_of_contexts for name in file.reading.mapping)
-    if file.plan.unsure or not file.plan.unread or has_contexts:
+    if file.plan.unsure or not file.plan.candidates.get("retrieved_contexts", ()) or has_contexts:
         return file.plan.unsure
-    return [[f"{path}=retrieved_contexts" for path in file.plan.unread]]
+    return [
+        [f"{path}=retrieved_contexts" for path in file.plan.candidates.get("retrieved_contexts", ())]
+    ]
 
 
 def _describe_fields(file: RowFile[Any]) -> Iterator[str]:

@@ -14,10 +14,12 @@ from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, is_graded_pair
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.documents import (
     SPAN_MARK,
+    are_messages,
     have_texts,
     ids_of,
     is_missing,
     join_parts,
+    look_up,
     text_of,
     whole_number,
 )
@@ -74,7 +76,18 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
                 return f"{path}.{key}", inner
         return path, value
     text = join_parts(value)
+    if text is None and name == "user_input" and are_messages(value):
+        text = _find_last_question(value)
     return path, value if text is None else text
+
+
+def _find_last_question(messages: Sequence[Any]) -> str | None:
+    """Return the text of the last message of the user. Return None if there is none."""
+    for message in reversed(messages):
+        if look_up(message, "role") == "user":
+            content = look_up(message, "content")
+            return content if isinstance(content, str) else join_parts(content)
+    return None
 
 
 # Several ids in one pair of brackets: (d4, d7), {d4,d7}.

@@ -85,6 +85,7 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
         return _keep_text_locations(reading, locations, name)
     # A run of a ranking library holds scores by document id.
     is_ranking = reading.schema.has_runs and name == "retrieved_context_ids"
+    locations = [(path, _list_by_place(value, name)) for path, value in locations]
     return [
         (path, value)
         for path, value in locations
@@ -132,6 +133,16 @@ def find_list_contexts(
         if name != "searches" or path in reading.schema.flat_keys[name]:
             list_contexts[name] = find_fields_beside(parsed_row, path)
     return list_contexts
+
+
+def _list_by_place(value: Any, name: str) -> Any:
+    """Return an object of passages by their places, such as ``{"0": "text", "1": "text"}``, as a list. Return anything else as it is."""
+    if name not in PASSAGE_FIELDS or not isinstance(value, Mapping):
+        return value
+    places = [str(key) for key in value]
+    is_from_0 = places == [str(place) for place in range(len(places))]
+    is_from_1 = places == [str(place) for place in range(1, len(places) + 1)]
+    return [*value.values()] if places and (is_from_0 or is_from_1) else value
 
 
 def _may_be_list(path: str, value: Any, name: str) -> bool:

@@ -79,6 +79,7 @@ def _read_format(data: Mapping[str, Any]) -> Schema:
         carried=frozenset(data.get("carried", ())),
         unanswerable_ids=data.get("unanswerable_ids", ""),
         marks=tuple(data["marks"]),
+        absent_marks=tuple(data.get("without", ())),
         passages_of=data.get("passages_of", ""),
         has_runs=data.get("has_runs", False),
     )
@@ -92,8 +93,10 @@ ALL_SCHEMAS: Mapping[str, Schema] = MappingProxyType({**SCHEMAS, **FORMATS})
 
 
 def has_marks(schema: Schema, row: Mapping[str, Any]) -> bool:
-    """Tell whether a row has all marks of a format."""
-    return all(look_up(row, mark) is not None for mark in schema.marks)
+    """Tell whether a row has all marks of a format, and none of those that it never has."""
+    if not all(look_up(row, mark) is not None for mark in schema.marks):
+        return False
+    return all(look_up(row, mark) is None for mark in schema.absent_marks)
 
 
 def holds_samples(row: Mapping[str, Any]) -> bool:

@@ -86,8 +86,18 @@ def _fields_by_letters() -> Mapping[str, str]:
 def _letters_of_passages() -> frozenset[str]:
     """Return the letters of what stands before the number of a passage."""
     names = [normalized_key(name) for name in _DATA["passages"]]
-    words = [normalized_key(word) for word in _DATA["before"]]
-    return frozenset([*names, *(word + name for word in words for name in names), *words])
+    words_before = [normalized_key(word) for word in _DATA["before"]]
+    words_after = [normalized_key(word) for word in _DATA["after"]]
+    headers = {*names, *words_before}
+    for name in names:
+        headers.update(word + name for word in words_before)
+        headers.update(name + word for word in words_after)
+    return frozenset(headers)
+
+
+def is_passage_header(header: str) -> bool:
+    """Tell whether a header without a number is the name of one passage: ``Chunk``, ``Found passage``."""
+    return normalized_key(strip_header(header)) in _letters_of_passages()
 
 
 def find_plain_field(header: str, value: Any) -> str | None:

@@ -71,6 +71,8 @@ _NUMBERED_COLUMN = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W
 _NUMBER_SEPARATOR = re.compile(r"\s*[;|]\s*|,\s+|,(?=\d*\.)|\s+")
 # A number in a text, perhaps with ``#`` before it or ``%`` after it.
 _NUMBER_AS_TEXT = re.compile(r"\s*\#?([+-]?(?:\d+(?:\.\d*)?|\.\d+|\d+,\d+)(?:[eE][+-]?\d+)?)\s*%?\s*")
+# A rank in a text: 1st, 2nd, 3º, 4ème.
+_ORDINAL = re.compile(r"\s*(\d+)(?:st|nd|rd|th|er|e|ère|ème|º|ª|°|\.)\s*")
 # The maximum depth of nested objects of a hit.
 _MAX_DEPTH = 3
 # The ends of the paths of objects that hold scores.
@@ -478,7 +480,9 @@ def to_number(value: Any) -> float | None:
         except OverflowError:  # an integer of more than 308 digits
             return None
         return number if math.isfinite(number) else None
-    match = _NUMBER_AS_TEXT.fullmatch(value) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    match = _NUMBER_AS_TEXT.fullmatch(value) or _ORDINAL.fullmatch(value)
     return float(match[1].replace(",", ".")) if match else None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS
-from ctxmetrics.evaluation.files.rankings import QUERY_IDS
+from ctxmetrics.evaluation.files.ranking_tables import QUERY_IDS
 from ctxmetrics.samples.documents import look_up, whole_number
 from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import RETRIEVED, join_first

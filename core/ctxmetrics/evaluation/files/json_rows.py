@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError, SampleError
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
-from ctxmetrics.evaluation.files.header_keys import TEXT_NAMES
+from ctxmetrics.evaluation.files.header_keys import TEXT_NAMES, count_known
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.text_files import open_text
 from ctxmetrics.samples.cells import object_of
@@ -73,26 +73,48 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
     """
     if isinstance(data, list):
         return _open_conversations(data), ""
-    if isinstance(data, dict):
-        rows = _table_rows(data, file)
-        if rows is not None:
-            return rows, ""
-        if _count_fields([data]) >= _MIN_FIELDS:
-            return [data], ""
+    found = _rows_of_object(data, file) if isinstance(data, dict) else None
+    if found is None:
+        raise InputFileError(
+            f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}]."
+        )
+    return found
+
+
+def _rows_of_object(data: dict[str, Any], file: Path) -> tuple[list[Any], str] | None:
+    """Find the rows in an object, and the path at which they stand; see `rows_in`. Return None if there are none."""
+    rows = _table_rows(data, file)
+    if rows is None and _count_fields([data]) >= _MIN_FIELDS:
+        rows = [data]
+    if rows is None:
         rows = _keyed_rows(data)
-        if rows is not None:
-            return rows, ""
-        lists = [
-            (path, value) for path, value in leaves(data, _MAX_DEPTH) if _is_list_of_objects(value)
-        ]
-        if lists:
-            # The list whose items have most fields of a sample; of equal ones, the longest.
-            path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
-            are_documents = all(isinstance(text_of(row), str) for row in rows)
-            if are_documents and not _count_fields(rows):  # documents are no samples
-                return [data], ""
-            return rows, path
-    raise InputFileError(f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}].")
+    if rows is not None:
+        return rows, ""
+    return _find_inner_table(data) or _find_inner_list(data)
+
+
+def _find_inner_table(data: dict[str, Any]) -> tuple[list[Any], str] | None:
+    """Find a table by columns in an object: Haystack writes ``{"inputs": {"questions": [..], "contexts": [..]}}``."""
+    for key, columns in data.items():
+        if not isinstance(columns, dict) or count_known(map(str, columns)) < _MIN_FIELDS:
+            continue
+        lengths = {len(column) if isinstance(column, list) else 0 for column in columns.values()}
+        if len(lengths) == 1 and lengths != {0}:
+            cells = zip(*columns.values(), strict=True)
+            return [dict(zip(columns, row, strict=True)) for row in cells], key
+    return None
+
+
+def _find_inner_list(data: dict[str, Any]) -> tuple[list[Any], str] | None:
+    """Find the list of objects in an export whose items have most fields of a sample; of equal ones, the longest."""
+    lists = [(path, value) for path, value in leaves(data, _MAX_DEPTH) if _is_list_of_objects(value)]
+    if not lists:
+        return None
+    path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
+    are_documents = all(isinstance(text_of(row), str) for row in rows)
+    if are_documents and not _count_fields(rows):  # documents are no samples
+        return [data], ""
+    return rows, path
 
 
 def _open_conversations(rows: list[Any]) -> list[Any]:

@@ -36,6 +36,8 @@ LIST_FIELDS = (
     "references",
     *RETRIEVED,
 )
+# The lists of what is expected.
+_EXPECTED_LISTS = frozenset(LIST_FIELDS).difference(RETRIEVED)
 # The fields by which rows are compared: the question, what is expected, and what was retrieved. `to_record` takes them.
 COMPARED_FIELDS = (
     "user_input",
@@ -58,6 +60,7 @@ _LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
 _HEADING_PATTERNS: Mapping[str, str] = {
     "[1]": r"(?:^|(?<=\s))\[(\d+)\][:.]?(?=\s)",  # [1] text, [1]: text
     "(1)": r"(?:^|(?<=\s))\((\d+)\)(?=\s)",
+    "(1/2)": r"(?:^|(?<=\s))[(\[](\d+)/\d+[)\]](?=\s)",  # (1/2) text, [1/2] text
     "{1}": r"(?:^|(?<=\s))\{(\d+)\}(?=\s)",
     "【1】": r"【(\d+)】",
     "①": r"^[^\S\n]*([①-⑳❶-❿])",
@@ -116,6 +119,7 @@ _PASSAGE_LABEL = re.compile(
         (?:{"|".join(_PASSAGE_WORDS["labels"])})[ \t]*[:：=]    # Source: guide.md
       | BEGIN[ _]\w+                                     # BEGIN DOCUMENT
       | <(?:{"|".join(_PASSAGE_WORDS["tags"])})\b          # <document index="1">
+      | \[(?:{"|".join(_PASSAGE_WORDS["tags"])})\]         # [DOC]
     )
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -174,7 +178,7 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
                 rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # within a line
                 rf"(?<=\s)\({name}[ #№]*(\d+)\):?",
                 rf"【{name}[ #№]*(\d+)】",
-                rf"(?<=\s){name}[ #№]*(\d+)[:：]",
+                rf"(?<=\s){name}[ #№]*(\d+)[:：)]",
             )
         )
     return re.compile(heading_pattern, re.MULTILINE | re.IGNORECASE) if heading_pattern else None
@@ -434,6 +438,8 @@ def group_rows(
         value = look_up(values, field)
         if value is None:
             value = look_up(values.get("metadata"), key)
+        if value is None and groups and _continues_question(values):
+            value = next(reversed(groups))  # as in merged cells, the row above has it
         if value is None:
             raise ParameterError(
                 f"{where}: --group-by {key}: the row has no value there. Name a field or a column."
@@ -453,6 +459,14 @@ def group_rows(
         _, first_place = group[0]
         rows_of_question = [values for values, _ in group]
         yield _join_rows(rows_of_question, first_place, order, reference), first_place
+
+
+def _continues_question(values: Mapping[str, Any]) -> bool:
+    """Tell whether a row holds a retrieved item, and neither a question nor what is expected."""
+    fields = {name for name, value in values.items() if not is_missing(value)}
+    return not fields.isdisjoint(RETRIEVED) and fields.isdisjoint(
+        {"user_input", "reference", *_EXPECTED_LISTS}
+    )
 
 
 def _read_retrievals(
@@ -541,7 +555,31 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
             f"{option} (in Python group_by=), which makes one sample of each question; the order of "
             f"the rows is the rank.{_describe_interleaved(records)}"
         )
+    if are_continued(records):
+        option = f"--group-by {shlex.quote(columns.get('user_input', 'user_input'))}"
+        return (
+            "rows without a question stand below a question, as in merged cells, so a row is a passage and no sample. Write "
+            f"{option} (in Python group_by=), which makes one sample of each question; the order of the rows is the rank."
+        )
     return None
+
+
+def are_continued(records: Sequence[Record]) -> bool:
+    """Tell whether rows with one retrieved text and nothing else follow rows with a question, and are as many as these or more."""
+    has_question = [bool(record.question) for record in records]
+    continued_rows = [
+        record
+        for record in records
+        if not (record.question or record.answers or record.expected)
+        and len(list_texts(record.retrieved)) == 1
+    ]
+    return (
+        bool(records)
+        and has_question[0]
+        and sum(has_question) + len(continued_rows) == len(records)
+        and len(continued_rows) >= _MIN_SINGLE_PASSAGE_SHARE * len(records)
+        and all(len(list_texts(record.retrieved)) == 1 for record in records)
+    )
 
 
 def _describe_interleaved(records: Sequence[Record]) -> str:

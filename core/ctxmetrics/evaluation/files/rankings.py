@@ -7,56 +7,63 @@ equal ones by descending id); of qrels the documents with a grade above 0, and t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.formats import group_ties
-from ctxmetrics.evaluation.files.hit_numbers import find_list_kind, says_rank, to_number
+from ctxmetrics.evaluation.files.graded_ids import is_graded_pair
 from ctxmetrics.evaluation.files.json_rows import line_rows
 from ctxmetrics.evaluation.files.text_files import open_text
-from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_number
-from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.documents import whole_number
 
-# The indexes of the columns of the query, the document and the score, by the number of columns: of a run (6), of qrels (4), of
-# qrels of BEIR (3).
-_COLUMN_INDEXES: Mapping[int, tuple[int, int, int]] = {6: (0, 2, 4), 4: (0, 2, 3), 3: (0, 1, 2)}
-# The number of columns of a run.
-_RUN_COLUMN_COUNT = 6
-# The number of columns of qrels.
-_QRELS_COLUMN_COUNT = 4
-# The number of columns of qrels in BEIR's form, in which some write runs too.
-_BEIR_COLUMN_COUNT = 3
-# The names of the query, the document and its grade in a table that has one document in each row.
-_TABLE_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]
-# Names of the id of a query, by their letters.
-QUERY_IDS = frozenset(map(normalized_key, _TABLE_NAMES["query_ids"]))
-_QUERY_NAMES = QUERY_IDS | set(map(normalized_key, _TABLE_NAMES["queries"]))
-_DOCUMENT_NAMES = frozenset(map(normalized_key, _TABLE_NAMES["documents"]))
-_GRADE_NAMES = frozenset(map(normalized_key, _TABLE_NAMES["grades"]))
-# The document in TREC's words.
-_TREC_DOCUMENT_NAME = "docno"
-# Names of grades that may also be about the query.
-_GENERAL_GRADE_NAMES = frozenset({"label", "rating", "score", "bewertung"})
-# Kinds of numbers by which the documents of a run are put in order.
-_LOWEST_FIRST_KINDS = frozenset({"rank", "position", "distance"})
-_HIGHEST_FIRST_KINDS = frozenset({"rerank", "fused", "score"})
-# The highest grade of a table.
-_MAX_GRADE = 10
-# The place of the score, or the grade, in an entry of `_COLUMN_INDEXES`.
-_SCORE_INDEX = 2
+
+class _LineForm(NamedTuple):
+    """The form of the lines of a run or of qrels.
+
+    Attributes:
+        width: The number of columns.
+        query: The index of the column of the query.
+        document: The index of the column of the document.
+        score: The index of the column of the score, rank or grade.
+        is_expected: Whether the documents are the expected ones: qrels.
+    """
+
+    width: int
+    query: int
+    document: int
+    score: int
+    is_expected: bool
+
+
+_TREC_RUN = _LineForm(6, 0, 2, 4, is_expected=False)  # q1 Q0 d3 1 9.25 bm25
+_QRELS = _LineForm(4, 0, 2, 3, is_expected=True)  # q1 0 d3 1
+_BEIR_QRELS = _LineForm(3, 0, 1, 2, is_expected=True)  # q1 d3 1
+_SCORED_RUN = _LineForm(4, 0, 1, 3, is_expected=False)  # q1 d3 1 9.25, of ColBERT
+_SHORT_RUN = _LineForm(3, 0, 1, 2, is_expected=False)  # q1 d3 9.25, or with a rank: q1 d3 1
+# The forms by the number of columns: of any file, and of a run beside a file of what is expected.
+_FORMS: Mapping[int, _LineForm] = {form.width: form for form in (_TREC_RUN, _QRELS, _BEIR_QRELS)}
+_RUN_FORMS: Mapping[int, _LineForm] = {
+    form.width: form for form in (_TREC_RUN, _SCORED_RUN, _SHORT_RUN)
+}
+# What stands in the second column of qrels.
+_ITERATIONS = frozenset({"0", "Q0"})
+# The maximum number of objects around rankings by query.
+_MAX_SPLITS = 3
 # The first line of BEIR's qrels.
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
-def is_ranking(file: Path) -> bool:
-    """Tell by its first line whether a file is a run or qrels, in the format of BEIR or TREC."""
+def is_ranking(file: Path, *, is_run: bool = False) -> bool:
+    """Tell by its first line whether a file is a run or qrels, in the format of BEIR or TREC.
+
+    Args:
+        file: The file.
+        is_run: As for `ranking_rows`. Without it, three columns are no ranking unless they have BEIR's header.
+    """
     try:
         with open_text(file) as text:
             cells = text.readline().split()
@@ -66,10 +73,8 @@ def is_ranking(file: Path) -> bool:
         raise
     if cells == _BEIR_HEADER:
         return True
-    if len(cells) not in (_RUN_COLUMN_COUNT, _QRELS_COLUMN_COUNT):
-        return False
-    score_column = _COLUMN_INDEXES[len(cells)][_SCORE_INDEX]
-    return _read_finite(cells[score_column]) is not None
+    form = _find_line_form(cells, is_run=is_run)
+    return form not in (None, _BEIR_QRELS) and _read_finite(cells[form.score]) is not None
 
 
 def beir_rows(folder: Path) -> Iterator[tuple[str, Any]]:
@@ -102,176 +107,154 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
 
     Args:
         file: The file.
-        is_run: Whether a file in BEIR's form is a run, since another file holds the expected items.
+        is_run: Whether a file with three or four columns is a run, since another file holds the expected items.
 
     Raises:
         InputFileError: A line has other columns than the first one, or a document stands twice for a query.
     """
     # The key of a ranking: a query, and the name of the run. Its value: the number of each document.
     rankings: dict[tuple[str, str], dict[str, float]] = {}
-    width = 0
+    form: _LineForm | None = None
     with open_text(file) as text:
         for number, line in enumerate(text, 1):
             cells = line.split()
             if not cells or cells == _BEIR_HEADER:
                 continue
-            width = width or len(cells)
-            places = _COLUMN_INDEXES.get(width) if len(cells) == width else None
-            score = None if places is None else _read_finite(cells[places[2]])
-            if places is None or score is None:
+            form = form or _find_line_form(cells, is_run=is_run)
+            score = None
+            if form is not None and len(cells) == form.width:
+                score = _read_finite(cells[form.score])
+            if form is None or score is None:
                 raise InputFileError(
                     f"{file}, line {number}: no line of a TREC run (QUERY Q0 ID RANK SCORE TAG) or of qrels (QUERY 0 ID "
                     "GRADE). All lines have the columns of the first one."
                 )
-            query = cells[places[0]]
-            document = cells[places[1]]
-            tag = cells[-1] if width == _RUN_COLUMN_COUNT else ""
+            query = cells[form.query]
+            document = cells[form.document]
+            tag = cells[-1] if form == _TREC_RUN else ""
             scores = rankings.setdefault((query, tag), {})
             if document in scores:
                 raise InputFileError(
                     f"{file}, line {number}: {document[:80]!r} stands twice for the query {query[:80]!r}."
                 )
             scores[document] = score
+    expected = form is not None and form.is_expected
+    if form == _SHORT_RUN and all(map(_are_ranks, rankings.values())):
+        rankings = {key: _negate(ranks) for key, ranks in rankings.items()}
     queries = {query for query, _ in rankings}
     for (query, tag), scores in rankings.items():
-        expected = width == _QRELS_COLUMN_COUNT or (width == _BEIR_COLUMN_COUNT and not is_run)
         for place, row in iterate_queries({query: scores}, expected=expected):
             if len(queries) < len(rankings):  # several runs
                 row["metadata"] = {"tag": tag, **row["metadata"]}
             yield place, row
 
 
-class _TableColumns(NamedTuple):
-    """The names of the columns of a table that has one document in each row.
-
-    Attributes:
-        query: The column of the query or of its id.
-        document: The column of the document's id.
-        score: The column of the document's grade, rank or score.
-    """
-
-    query: str
-    document: str
-    score: str
+def _find_line_form(cells: Sequence[str], *, is_run: bool) -> _LineForm | None:
+    """Find the form of the lines of a file from its first line. Return None if it is no ranking."""
+    forms = _RUN_FORMS if is_run else _FORMS
+    form = forms.get(len(cells))
+    if form == _SCORED_RUN and cells[1] in _ITERATIONS:
+        return _QRELS
+    return form
 
 
-def join_documents_of_queries(
-    rows: Iterable[tuple[str, Any]], file: Path, *, expected: bool
-) -> Iterator[tuple[str, Any]]:
-    """Yield a row for each query of a table that has one document in each row. The rows of other sources stay as they are.
-
-    Args:
-        rows: The rows with their places.
-        file: The file of the rows, for errors.
-        expected: Whether the documents are the expected ones and have grades. Else they were retrieved and have ranks or scores.
-
-    Raises:
-        InputFileError: A document of a query has two grades.
-    """
-    stream = iter(rows)
-    first_rows = list(islice(stream, LOOKAHEAD_ROWS))
-    columns = _find_table_columns([row for _, row in first_rows], expected=expected)
-    if columns is None:
-        yield from chain(first_rows, stream)
-        return
-    # For each query, the number of each document.
-    numbers_of_queries: dict[str, dict[str, float]] = {}
-    # For each query, its place in the file and the cells that all its rows share.
-    queries: dict[str, tuple[str, dict[str, Any]]] = {}
-    for place, row in chain(first_rows, stream):
-        query = str(whole_number(row[columns.query]))
-        document = str(whole_number(row[columns.document]))
-        number = _read_number(row[columns.score])
-        if number is None:
-            raise InputFileError(
-                f"{file}, {place}: {columns.score!r} holds no number: {row[columns.score]!r}."
-            )
-        numbers = numbers_of_queries.setdefault(query, {})
-        if numbers.setdefault(document, number) != number:
-            raise InputFileError(
-                f"{file}, {place}: {document[:80]!r} has two values of {columns.score!r} for the query {query[:80]!r}."
-            )
-        _, shared_cells = queries.setdefault(query, (place, dict(row)))
-        for key in [key for key, value in shared_cells.items() if row.get(key) != value]:
-            del shared_cells[key]
-    for query, (place, shared_cells) in queries.items():
-        numbers = numbers_of_queries[query]
-        if not expected and find_list_kind(columns.score) in _LOWEST_FIRST_KINDS:
-            numbers = {document: -number for document, number in numbers.items()}
-        _, fields = next(iterate_queries({query: numbers}, expected=expected))
-        is_text = normalized_key(columns.query) not in QUERY_IDS
-        read_columns = columns[1:] if is_text else columns
-        other_cells = {key: value for key, value in shared_cells.items() if key not in read_columns}
-        if is_text:
-            del fields["id"]
-        yield place, {**other_cells, **fields}
+def _are_ranks(numbers: Mapping[str, float]) -> bool:
+    """Tell whether the numbers of documents are ranks: 1, 2, 3 .. in this order."""
+    return [*numbers.values()] == [*range(1, len(numbers) + 1)]
 
 
-def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns | None:
-    """Find the columns of a table with one document in each row. Return None if the rows are no such table."""
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        return None
-    names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
-    queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
-    documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
-    # PyTerrier has a number of the document (docid) beside its id (docno): the id stands first.
-    documents.sort(key=lambda name: normalized_key(name) != _TREC_DOCUMENT_NAME)
-    if expected:
-        numbers = [name for name in names if normalized_key(name) in _GRADE_NAMES]
-    else:
-        numbers = [
-            name
-            for name in names
-            if find_list_kind(name) in {*_LOWEST_FIRST_KINDS, *_HIGHEST_FIRST_KINDS}
-        ]
-        numbers.sort(key=says_rank, reverse=True)
-    if not (queries and documents and numbers):
-        return None
-    queries.sort(key=lambda name: normalized_key(name) in QUERY_IDS, reverse=True)
-    columns = _TableColumns(queries[0], documents[0], numbers[0])
-    are_ids = all(_is_single_id(row[columns.document]) for row in rows)
-    values = [_read_number(row[columns.score]) for row in rows]
-    are_numbers = all(value is not None for value in values)
-    if not (are_ids and are_numbers):
-        return None
-    if expected:
-        grades = [value for value in values if value is not None]
-        are_grades = all(value.is_integer() and value <= _MAX_GRADE for value in grades)
-        # A rating or a label in single rows may be about the question, not about the document.
-        is_about_documents = normalized_key(columns.score) not in _GENERAL_GRADE_NAMES
-        has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
-        return columns if are_grades and (is_about_documents or has_repeated_query) else None
-    other_columns = set(names) - {*queries, *documents, *numbers}
-    # Other columns may hold texts, or name one of several runs.
-    are_constant = all(row[name] == rows[0][name] for name in other_columns for row in rows)
-    return columns if are_constant else None
+def _negate(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return ranks as numbers of which the highest comes first."""
+    return {document: -number for document, number in numbers.items()}
 
 
-def _is_single_id(value: Any) -> bool:
+def is_single_id(value: Any) -> bool:
     """Tell whether a value is the id of one document."""
     if isinstance(value, str):
         return len(value.split()) == 1 and value[:1] not in "[{("
     return type(whole_number(value)) is int
 
 
-def _read_number(value: Any) -> float | None:
-    """Read a grade, rank or score: a number, or a word such as ``relevant``. Return None for anything else."""
-    if isinstance(value, bool):
-        return float(value)
-    number = to_number(value)
-    return read_grade_word(value) if number is None and isinstance(value, str) else number
+def rankings_in(
+    data: Any, *, expected: bool = False, may_be_lists: bool = False
+) -> dict[str, dict[str, float]] | None:
+    """Return the rankings by query that JSON holds: ``{query: {document: number}}``. Return None for anything else.
+
+    This is the form of BEIR and pytrec_eval. It is also found within the splits of MTEB: ``{"default": {"test": {..}}}``.
+
+    Args:
+        data: The content of the file.
+        expected: Whether the documents are the expected ones. Then the ids of a list have the grade 1.
+        may_be_lists: Whether the rankings may be lists, best first: ``{query: [document]}`` or ``{query: [[document, score]]}``.
+    """
+    for _ in range(_MAX_SPLITS):
+        if not isinstance(data, dict):
+            return None
+        rankings = _read_rankings(data, expected=expected, may_be_lists=may_be_lists)
+        if rankings is not None:
+            return rankings
+        splits = [key for key in data if not key.endswith("_meta")]  # without "mteb_model_meta"
+        if len(splits) != 1:
+            return None
+        data = data[splits[0]]
+    return None
 
 
-def rankings_in(data: Any) -> dict[str, dict[str, float]] | None:
-    """Return the data if it has the form ``{query: {document: number}}`` of BEIR and pytrec_eval. Return None for anything else."""
-    if not isinstance(data, dict) or not any(data.values()):  # a query of a run may have no document
+def _read_rankings(
+    data: Mapping[str, Any], *, expected: bool, may_be_lists: bool
+) -> dict[str, dict[str, float]] | None:
+    """Return an object whose values are all rankings, each as numbers by document. Return None for anything else."""
+    if not any(data.values()):  # a query of a run may have no document
         return None
-    for scores in data.values():
-        if not isinstance(scores, dict):
+    rankings: dict[str, dict[str, float]] = {}
+    for query, value in data.items():
+        ranking = value
+        if may_be_lists and isinstance(value, list):
+            ranking = _read_ranked_list(value, expected=expected)
+        if not isinstance(ranking, dict):
             return None
-        if not all(isinstance(score, Real) for score in scores.values()):
+        if not all(isinstance(score, Real) for score in ranking.values()):
             return None
-    return data
+        rankings[query] = ranking
+    return rankings
+
+
+def _read_ranked_list(items: list[Any], *, expected: bool) -> dict[str, float] | None:
+    """Return the documents of a list, best first, each with a number. Return None if the items are no ids."""
+    if all(map(is_graded_pair, items)):
+        return dict(items)
+    ids = [str(item) for item in items]
+    if not all(map(is_single_id, items)) or len({*ids}) < len(ids):
+        return None
+    if expected:
+        return dict.fromkeys(ids, 1.0)
+    return {id_: float(len(ids) - place) for place, id_ in enumerate(ids)}
+
+
+def run_with_qrels_rows(data: Any) -> Iterator[tuple[str, Any]] | None:
+    """Yield the queries of an object that holds qrels and a run: ``{"qrels": {..}, "run": {..}}``. Return None for another object.
+
+    All queries of the qrels count. For one that the run lacks, nothing was retrieved.
+    """
+    if not isinstance(data, dict):
+        return None
+    qrels = rankings_in(data.get("qrels"), expected=True, may_be_lists=True)
+    run = rankings_in(data.get("run"), may_be_lists=True)
+    if qrels is None or run is None:
+        return None
+    return _join_run(qrels, run)
+
+
+def _join_run(
+    qrels: Mapping[str, Mapping[str, float]], run: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[str, Any]]:
+    """Yield a row for each query of qrels or of a run."""
+    for query in dict.fromkeys([*qrels, *run]):
+        place, row = next(iterate_queries({query: run.get(query, {})}, expected=False))
+        if query in qrels:
+            _, expected = next(iterate_queries({query: qrels[query]}, expected=True))
+            row |= expected
+        yield place, row
 
 
 def iterate_queries(

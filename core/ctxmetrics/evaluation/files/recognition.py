@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.files.column_proposals import find_candidates
 from ctxmetrics.evaluation.files.field_forms import add_forms
 from ctxmetrics.evaluation.files.field_locations import parse_cells
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS, ParsedRows, merge_rows
@@ -25,7 +26,6 @@ from ctxmetrics.evaluation.files.row_refusals import (
     read_records,
 )
 from ctxmetrics.evaluation.files.schema_choice import Unsure, choose_schema, texts_under_ids
-from ctxmetrics.evaluation.files.unread_lists import find_unread_passages
 from ctxmetrics.samples.cells import read_cells
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_names import suggest_field
@@ -117,10 +117,10 @@ def recognise(
     first_rows = objects[:LOOKAHEAD_ROWS]
     parsed_rows = ParsedRows(reading, first_rows)
     reading = add_forms(reading, parsed_row, parsed_rows, single=single)
-    unread = find_unread_passages(reading, parsed_row)
+    candidates = find_candidates(reading, parsed_row)
     no_header = None if headed else explain_missing_header(merged_row)
     if no_header is not None:
-        return Plan(reading, refusal=no_header, unsure=unsure, unread=unread)
+        return Plan(reading, refusal=no_header, unsure=unsure, candidates=candidates)
     refusal = None
     separators: Mapping[str, str] = {}
     if not grouped and not unsure and reading.mapping.keys() & _PER_QUESTION_FIELDS:
@@ -130,7 +130,7 @@ def recognise(
     if source:
         for note in describe_reading(reading, parsed_row):
             logging.getLogger("ctxmetrics").warning("%s: %s", source, note)
-    return Plan(reading, refusal, unsure, separators, unread)
+    return Plan(reading, refusal, unsure, separators, candidates)
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any]) -> None:

@@ -25,17 +25,19 @@ from ctxmetrics.evaluation.files.excel_rows import sheet_rows
 from ctxmetrics.evaluation.files.field_locations import parse_cells
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.formats import expand_rows, holds_samples
+from ctxmetrics.evaluation.files.header_keys import count_known
 from ctxmetrics.evaluation.files.hit_order import Order
 from ctxmetrics.evaluation.files.joining import Missing, Partners
 from ctxmetrics.evaluation.files.json_rows import line_rows, read_json, rows_in
 from ctxmetrics.evaluation.files.passage_lists import group_rows
+from ctxmetrics.evaluation.files.ranking_tables import join_documents_of_queries
 from ctxmetrics.evaluation.files.rankings import (
     beir_rows,
     is_ranking,
     iterate_queries,
-    join_documents_of_queries,
     ranking_rows,
     rankings_in,
+    run_with_qrels_rows,
 )
 from ctxmetrics.evaluation.files.recognition import AUTO, recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading
@@ -318,6 +320,10 @@ class RowFile(Iterator[T], Generic[T]):
             return None
         return columns if gives_same_fields else None
 
+    def list_plans(self) -> list[Plan]:
+        """List how the rows are read: the plan of this file, and that of the references."""
+        return [self.plan] if self.references is None else [self.plan, self.references.plan]
+
     def first_value(self, path: str) -> Any:
         """Return the first value at a path of the first rows, or None."""
         for row in self._first_rows:
@@ -452,7 +458,12 @@ class RowFile(Iterator[T], Generic[T]):
         if self._wanted_values:
             rows = keep_rows(rows, self._wanted_values)
         if self._only_references or self.references is not None:
-            rows = join_documents_of_queries(rows, self.path, expected=self._only_references)
+            rows = join_documents_of_queries(
+                rows,
+                self.path,
+                expected=self._only_references,
+                several=self._run_column is not None,
+            )
         yield from rows
 
     def _open(self) -> Iterator[tuple[str, Any]]:
@@ -461,8 +472,9 @@ class RowFile(Iterator[T], Generic[T]):
         if self.path.is_dir():
             is_beir = (self.path / "qrels").is_dir() or (self.path / "queries.jsonl").is_file()
             return beir_rows(self.path) if is_beir else arrow_rows(self.path)
-        if ending not in _NEVER_RANKING_ENDINGS and is_ranking(self.path):
-            return ranking_rows(self.path, is_run=self.references is not None)
+        is_run = self.references is not None
+        if ending not in _NEVER_RANKING_ENDINGS and is_ranking(self.path, is_run=is_run):
+            return ranking_rows(self.path, is_run=is_run)
         if ending in (".csv", ".tsv"):
             return cell_rows(self.path, self._header, self._encoding)
         readers: Mapping[str, Callable[[], Iterator[tuple[str, Any]]]] = {
@@ -483,8 +495,17 @@ class RowFile(Iterator[T], Generic[T]):
         if self.payload is not None:
             return iter(self.payload.rows)
         data = read_json(self.path, self._encoding)
-        rankings = rankings_in(data)
-        if rankings:
+        joined_rows = run_with_qrels_rows(data)
+        if joined_rows is not None:
+            return joined_rows
+        # A table by columns holds lists too. Beside a second file, and without a known name, lists are rankings.
+        is_one_of_two_files = self._only_references or self.references is not None
+        rankings = rankings_in(
+            data,
+            expected=self._only_references,
+            may_be_lists=is_one_of_two_files and not count_known(map(str, data)),
+        )
+        if rankings is not None:
             return iterate_queries(rankings, expected=self._only_references)
         if is_trace(data):
             rows = [data]
@@ -515,14 +536,23 @@ def _find_options(reading: Reading, row: Mapping[str, Any], path: str, error: Sa
     _, parsed_row = parse_cells(reading, row)
     value = look_up(parsed_row, path)
     if error.is_whole_field and error.field in TEXTS and list_in(value):
-        are_texts = all(isinstance(item, str) for item in list_in(value) or ())
-        return [f"{path}=references"] if are_texts else []  # several acceptable answers
+        return _find_options_of_list(list_in(value) or [], path)
     paths: list[str] = []
     if error.is_whole_field:
         paths = _find_paths_of_kind(value, path, str(error.field))
     elif error.item is not None and error.field in TEXTS_OF.values():
         paths = _find_texts_of_items(value, path)
     return [f"{option_path}={error.field}" for option_path in paths]
+
+
+def _find_options_of_list(items: list[Any], path: str) -> list[str]:
+    """Find what a list in the place of a text may be: acceptable answers, or facts that are all needed, each with its spellings."""
+    if all(isinstance(item, str) for item in items):
+        return [f"{path}=references"]
+    if not all(isinstance(item, list) and item and isinstance(item[0], str) for item in items):
+        return []
+    # Of each fact the first spelling: [["three years", "3 years"], ["Otis"]].
+    return [f"{path}[][0]=reference_facts"]
 
 
 def _find_paths_of_kind(holder: Any, path: str, field: str) -> list[str]:

@@ -175,7 +175,7 @@ class Plan:
         refusal: Why the rows are no samples; None if they are. With a refusal no row is read.
         unsure: For each field that two columns may hold, the possible ``COLUMN=FIELD``. If there are any, no row is read.
         joined: By list field, the separator of the passages, if the first rows have several passages in one text.
-        unread: Columns and paths with lists of texts or documents that are no field.
+        candidates: Columns and paths that no field is read from, by the field that each may hold.
         columns: The content of each key of the rows so far.
     """
 
@@ -183,7 +183,7 @@ class Plan:
     refusal: str | None = None
     unsure: tuple[tuple[str, ...], ...] = ()
     joined: Mapping[str, str] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
+    candidates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     columns: dict[Any, KeyContent] = field(default_factory=dict, repr=False, compare=False)
     _objects: dict[Any, HeldFields | None] = field(default_factory=dict, repr=False, compare=False)
 

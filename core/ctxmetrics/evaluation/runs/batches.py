@@ -161,7 +161,7 @@ class BatchScorer:
         if is_whole_table:
             _log_never_retrieved(samples)
         if is_whole_table and len(frame):
-            check_present(self.metrics, required_fields - present_fields)
+            check_present(self.metrics, required_fields - present_fields, [self.plan])
         if sample_metrics:
             self._score_samples(samples, sample_metrics, values_by_column, first_row)
         namespace = nw.get_native_namespace(frame)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shlex
 import time
 from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from contextlib import suppress
 from operator import attrgetter
@@ -23,6 +22,7 @@ from ctxmetrics.errors import (
     ParameterError,
     SampleError,
 )
+from ctxmetrics.evaluation.files.column_proposals import describe_candidates
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
 from ctxmetrics.evaluation.files.passage_lists import (
@@ -43,14 +43,11 @@ from ctxmetrics.evaluation.files.several_runs import (
 )
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
-from ctxmetrics.samples.field_names import fields_meant, join_options
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED
 
 # The fields that say to which retrieval a sample belongs.
 _SETTING_FIELDS = ("user_input", "reference", "id", *RETRIEVED, "metadata")
-# A name that may mean the answer of a system or the expected answer: answer, output.answers.
-_AMBIGUOUS_ANSWER_PATTERN = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 # The maximum number of samples of repeated questions that are compared.
 _MAX_REPEATED_SAMPLES = 1000
 # The number of samples that one thread passes to the other at once if nothing is judged. Each turn costs as much as ten rows.
@@ -173,49 +170,20 @@ class Source:
             MissingFieldError: See `check_present`.
         """
         try:
-            check_present(self._metrics, self._missing_fields)
+            check_present(self._metrics, self._missing_fields, self._list_plans())
         except MissingFieldError as error:
-            plan = self._source.plan if self._source else self._plan
-            hints = "" if plan is None else self._suggest_answer(plan)
-            if plan and plan.unread and "retrieved_contexts" in self._missing_fields:
-                hints += f" Lists of texts stand in: {', '.join(plan.unread)}."
-                if len(plan.unread) == 1:
-                    option = shlex.quote(f"{plan.unread[0]}=retrieved_contexts")
-                    hints += f" If that is what was retrieved: --map {option}."
-            if self._source:
-                path = shlex.quote(str(self._source.path))
-                hints += f" ctxmetrics inspect {path} shows the columns, and what they may be."
-            raise MissingFieldError(f"{error}{hints}") from None
+            if self._source is None:
+                raise
+            path = shlex.quote(str(self._source.path))
+            raise MissingFieldError(
+                f"{error} ctxmetrics inspect {path} shows the columns, and what they may be."
+            ) from None
 
-    def _suggest_answer(self, plan: Plan) -> str:
-        """Suggest columns that may hold the expected answer. Return an empty text if there are none.
-
-        These are the columns whose names mean an expected answer. If there is none, it is the column of the answer, unless no
-        field is read from another column of texts.
-        """
-        if "reference" not in self._missing_fields:
-            return ""
-        unread = plan.reading.unknown_names
-        names = [name for name in unread if "reference" in fields_meant(name)]
-        answer_column = plan.reading.mapping.get("response", "")
-        if not names and _AMBIGUOUS_ANSWER_PATTERN.search(answer_column):
-            has_other_texts = any(self._may_be_text(column) for column in unread)
-            if not has_other_texts:
-                names = [answer_column]
-        if not names:
-            return ""
-        options = join_options(f"{name}=reference" for name in names)
-        return f" If the expected answer is there: {options}."
-
-    def _may_be_text(self, column: str) -> bool:
-        """Tell whether a column may hold texts of several words.
-
-        Only a file remembers its first rows. Without a file, any column may hold such texts.
-        """
-        if self._source is None:
-            return True
-        value = self._source.first_value(column)
-        return isinstance(value, str) and " " in value.strip()
+    def _list_plans(self) -> list[Plan]:
+        """List the plans by which the samples are read: of the file and its references, or of the mappings."""
+        if self._source is not None:
+            return self._source.list_plans()
+        return [] if self._plan is None else [self._plan]
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: ARG002 - for `CallerSource.next`, which is called alike
         """Return the next sample, or None at the end. For a stream, return None also if it was stopped.
@@ -335,8 +303,15 @@ def _read_setting(sample: Sample) -> dict[str, Any]:
     return {name: getattr(sample, name) for name in _SETTING_FIELDS}
 
 
-def check_present(metrics: Iterable[Metric], absent_fields: Container[str]) -> None:
-    """Raise if metrics need one of the fields that no sample has.
+def check_present(
+    metrics: Iterable[Metric], absent_fields: Collection[str], plans: Iterable[Plan] = ()
+) -> None:
+    """Raise if metrics need fields that no sample has.
+
+    Args:
+        metrics: The metrics.
+        absent_fields: The fields that no sample has.
+        plans: How the samples were read. The error proposes the columns that may hold the fields.
 
     Raises:
         MissingFieldError: Names all fields, and the metrics that need them.
@@ -353,9 +328,14 @@ def check_present(metrics: Iterable[Metric], absent_fields: Container[str]) -> N
     for missing_fields, names in metrics_by_fields.items():
         verb = "needs" if len(names) == 1 else "need"
         clauses.append(f"{' or '.join(missing_fields)}, which {' and '.join(names)} {verb}")
+    advice = ""
+    for plan in plans:
+        advice += describe_candidates(plan.candidates, absent_fields)
+        if "reference" in absent_fields and "reference_facts" in plan.reading.mapping:
+            advice += " The samples have facts: --metric 'context_recall(unit=fact)' counts them."
     raise MissingFieldError(
         f"No sample has {'; or '.join(clauses)}. Fill the field, name its column (columns=, on the command line --map), or "
-        "leave the metric out."
+        f"leave the metric out.{advice}"
     )
 
 

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 # Files that need one option, which the error names: the folder of one split, or what a column holds.
 FOLLOWED = {
     "rag_dataset.jsonl": "--map context=retrieved_contexts",
+    "halubench.jsonl": "--map passage=retrieved_contexts",
 }
 # Files with one text in each row, whose name does not tell that it was retrieved: no column is named.
 ONE_TEXT = {
     "phoenix_qa_with_reference.csv": "--map reference=retrieved_contexts",
-    "halubench.jsonl": "--map passage=retrieved_contexts",
 }
 
 

@@ -1,0 +1,266 @@
+"""Tables that have one document in each row: runs with ranks or scores, and what is expected, with or without grades.
+
+The rows of a query become one row, as of a TREC run or of qrels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxmetrics._internal.data_files import read_data
+from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
+from ctxmetrics.evaluation.files.hit_numbers import find_list_kind, says_rank, to_number
+from ctxmetrics.evaluation.files.rankings import is_single_id, iterate_queries
+from ctxmetrics.evaluation.files.several_runs import explain_setting, may_hold_setting, name_value
+from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_number
+from ctxmetrics.samples.field_names import normalized_key
+
+# The names of the query, the document and its grade.
+_TABLE_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]
+# Names of the id of a query, by their letters.
+QUERY_IDS = frozenset(map(normalized_key, _TABLE_NAMES["query_ids"]))
+_QUERY_NAMES = QUERY_IDS | set(map(normalized_key, _TABLE_NAMES["queries"]))
+_DOCUMENT_NAMES = frozenset(map(normalized_key, _TABLE_NAMES["documents"]))
+_GRADE_NAMES = frozenset(map(normalized_key, _TABLE_NAMES["grades"]))
+# The document in TREC's words.
+_TREC_DOCUMENT_NAME = "docno"
+# Names of grades that may also be about the query.
+_GENERAL_GRADE_NAMES = frozenset({"label", "rating", "score", "bewertung"})
+# Kinds of numbers by which the documents of a run are put in order.
+_LOWEST_FIRST_KINDS = frozenset({"rank", "position", "distance"})
+_HIGHEST_FIRST_KINDS = frozenset({"rerank", "fused", "score"})
+# A part of the name of a column that may hold grades: esci_label.
+_LABEL_NAME = re.compile(r"grade|label|relev|judge?ment|rating|gain|qrel", re.IGNORECASE)
+# The highest grade of a table.
+_MAX_GRADE = 10
+# What to do about a table that holds several runs, and no column that names them.
+_ADVICE_TO_NAME_RUNS = (
+    " If the file holds several runs, add a column 'system' that names the run of each row, and write --by system or --only "
+    "system=NAME; or score a file of each run."
+)
+
+
+class _TableColumns(NamedTuple):
+    """The names of the columns of a table.
+
+    Attributes:
+        query: The column of the query or of its id.
+        document: The column of the document's id.
+        number: The column of the document's grade, rank or score. None: each document is expected, and none has a grade.
+        others: The columns that have no usual name of these.
+    """
+
+    query: str
+    document: str
+    number: str | None
+    others: tuple[str, ...]
+
+    def read_number(self, row: Mapping[str, Any]) -> float | None:
+        """Read the grade, rank or score of the document of a row."""
+        return 1.0 if self.number is None else _read_number(row[self.number])
+
+
+class _Query:
+    """The rows of one query.
+
+    Args:
+        place: The place of its first row.
+        row: Its first row.
+    """
+
+    def __init__(self, place: str, row: Mapping[str, Any]) -> None:
+        self.place = place
+        # The cells that all its rows share.
+        self.shared_cells = dict(row)
+        # The grade, rank or score of each document.
+        self.numbers: dict[str, float] = {}
+        self._distinct_numbers: set[float] = set()
+
+    def add(self, document: str, number: float, row: Mapping[str, Any]) -> None:
+        """Add a document."""
+        self.numbers[document] = number
+        self._distinct_numbers.add(number)
+        for key in [key for key, value in self.shared_cells.items() if row.get(key) != value]:
+            del self.shared_cells[key]
+
+    def has_number(self, number: float) -> bool:
+        """Tell whether a document has a number."""
+        return number in self._distinct_numbers
+
+
+class _DocumentTable:
+    """Collects the documents of each query of a table.
+
+    Args:
+        columns: The columns of the table.
+        file: The file of the rows, for errors.
+        expected: Whether the documents are the expected ones.
+    """
+
+    def __init__(self, columns: _TableColumns, file: Path, *, expected: bool) -> None:
+        self._columns = columns
+        self._file = file
+        self._expected = expected
+        self._has_ranks = not expected and says_rank(str(columns.number))
+        self._queries: dict[str, _Query] = {}
+        # The query and the number of the row before.
+        self._row_before: tuple[str, float] | None = None
+
+    def add(self, place: str, row: Mapping[str, Any]) -> None:
+        """Add the document of a row.
+
+        Raises:
+            InputFileError: The row has no number, or its document has another number in an earlier row, or ranks begin again.
+        """
+        columns = self._columns
+        name = str(whole_number(row[columns.query]))
+        document = str(whole_number(row[columns.document]))
+        number = columns.read_number(row)
+        where = f"{self._file}, {place}"
+        if number is None:
+            text = row[str(columns.number)]
+            raise InputFileError(f"{where}: {columns.number!r} holds no number: {text!r}.")
+        query = self._queries.setdefault(name, _Query(place, row))
+        advice = "" if self._expected else _ADVICE_TO_NAME_RUNS
+        number_before = query.numbers.get(document)
+        if number_before not in (None, number):
+            raise InputFileError(
+                f"{where}: {document[:80]!r} has two values of {columns.number!r} for the query {name[:80]!r}.{advice}"
+            )
+        # Documents with one rank stand side by side, unless a second run begins.
+        is_second_rank = query.has_number(number) and self._row_before != (name, number)
+        if self._has_ranks and number_before is None and is_second_rank:
+            raise InputFileError(
+                f"{where}: {columns.number!r} begins again for the query {name[:80]!r}.{advice}"
+            )
+        query.add(document, number, row)
+        self._row_before = (name, number)
+
+    def list_queries(self) -> Iterator[tuple[str, Any]]:
+        """Yield a row for each query, after its place."""
+        columns = self._columns
+        is_lowest_first = find_list_kind(str(columns.number)) in _LOWEST_FIRST_KINDS
+        read_columns = {columns.document, columns.number}
+        is_text = normalized_key(columns.query) not in QUERY_IDS
+        if not is_text:
+            read_columns.add(columns.query)
+        for name, query in self._queries.items():
+            numbers = query.numbers
+            if is_lowest_first and not self._expected:
+                numbers = {document: -number for document, number in numbers.items()}
+            _, fields = next(iterate_queries({name: numbers}, expected=self._expected))
+            if is_text:
+                del fields["id"]
+            other_cells = {
+                key: value for key, value in query.shared_cells.items() if key not in read_columns
+            }
+            yield query.place, {**other_cells, **fields}
+
+
+def join_documents_of_queries(
+    rows: Iterable[tuple[str, Any]], file: Path, *, expected: bool, several: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Yield a row for each query of a table that has one document in each row. The rows of other sources stay as they are.
+
+    Args:
+        rows: The rows with their places.
+        file: The file of the rows, for errors.
+        expected: Whether the documents are the expected ones. Else they were retrieved and have ranks or scores.
+        several: Whether the rows may be of several runs, which a column names. Then they stay as they are.
+
+    Raises:
+        InputFileError: A document of a query has two grades or none that can be read, or the rows are of several runs.
+    """
+    stream = iter(rows)
+    placed_rows = list(islice(stream, LOOKAHEAD_ROWS))
+    first_rows = [row for _, row in placed_rows]
+    columns = _find_table_columns(first_rows, expected=expected)
+    if columns is not None and not expected:
+        changing_columns = _list_changing_columns(first_rows, columns.others)
+        for name, values in changing_columns.items():
+            if may_hold_setting([name]) and not several:
+                raise InputFileError(f"{file}: {explain_setting(name, values)}")
+        if changing_columns:  # they may hold texts
+            columns = None
+    if columns is not None and columns.number is None:
+        for name in columns.others:
+            if _LABEL_NAME.search(name):
+                raise InputFileError(
+                    f"{file}: {name!r} may say how relevant each {columns.document!r} is, and holds no number, such as "
+                    f"{str(first_rows[0][name])[:40]!r}. Write grades in a column 'relevance' (0: not relevant), or leave it out."
+                )
+    all_rows = chain(placed_rows, stream)
+    if columns is None:
+        yield from all_rows
+        return
+    table = _DocumentTable(columns, file, expected=expected)
+    for place, row in all_rows:
+        table.add(place, row)
+    yield from table.list_queries()
+
+
+def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns | None:
+    """Find the columns of a table with one document in each row. Return None if the rows are no such table."""
+    if not rows or not all(isinstance(row, dict) for row in rows):
+        return None
+    names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
+    queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
+    queries.sort(key=lambda name: normalized_key(name) in QUERY_IDS, reverse=True)
+    documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
+    # PyTerrier has a number of the document (docid) beside its id (docno): the id stands first.
+    documents.sort(key=lambda name: normalized_key(name) != _TREC_DOCUMENT_NAME)
+    if expected:
+        numbers = [name for name in names if normalized_key(name) in _GRADE_NAMES]
+    else:
+        kinds = _LOWEST_FIRST_KINDS | _HIGHEST_FIRST_KINDS
+        numbers = [name for name in names if find_list_kind(name) in kinds]
+        numbers.sort(key=says_rank, reverse=True)
+    if not (queries and documents and (numbers or expected)):
+        return None
+    known_names = {*queries, *documents, *numbers}
+    others = tuple(name for name in names if name not in known_names)
+    columns = _TableColumns(queries[0], documents[0], numbers[0] if numbers else None, others)
+    return columns if _may_be_table(columns, rows, expected=expected) else None
+
+
+def _may_be_table(columns: _TableColumns, rows: Sequence[Any], *, expected: bool) -> bool:
+    """Tell whether the cells of the columns are ids and numbers, as of a table with one document in each row."""
+    if not all(is_single_id(row[columns.document]) for row in rows):
+        return False
+    values: list[float] = []
+    for row in rows:
+        value = columns.read_number(row)
+        if value is None:
+            return False
+        values.append(value)
+    if not expected:
+        return True
+    if not all(value.is_integer() and value <= _MAX_GRADE for value in values):
+        return False
+    # A rating or a label in single rows may be about the question, not about the document.
+    is_about_documents = normalized_key(str(columns.number)) not in _GENERAL_GRADE_NAMES
+    has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
+    return is_about_documents or has_repeated_query
+
+
+def _list_changing_columns(rows: Sequence[Any], names: Iterable[str]) -> dict[str, list[str]]:
+    """List the columns that differ between rows, each with its values in the order of the rows."""
+    changing_columns: dict[str, list[str]] = {}
+    for name in names:
+        values = list(dict.fromkeys(name_value(row[name]) for row in rows))
+        if len(values) > 1:
+            changing_columns[name] = values
+    return changing_columns
+
+
+def _read_number(value: Any) -> float | None:
+    """Read a grade, rank or score: a number, or a word such as ``relevant``. Return None for anything else."""
+    if isinstance(value, bool):
+        return float(value)
+    number = to_number(value)
+    return read_grade_word(value) if number is None and isinstance(value, str) else number
