@@ -10,6 +10,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -310,11 +311,18 @@ def _read_named_numbers(text: str) -> dict[str, float]:
     """Read the ranks and scores at both ends of a text. The key is the word before the number, such as "score"."""
     numbers: dict[str, float] = {}
     for text_end in {text[:_END_CHARACTERS], text[-_END_CHARACTERS:]}:
-        if _DIGITS_PATTERN.search(text_end) is None:
-            continue
-        for match in _NAMED_NUMBER_PATTERN.finditer(text_end):
-            if to_plain_name(match["name"]) in _IS_LOWEST_FIRST:
-                numbers[match["name"]] = float(match["number"].replace(",", "."))
+        if _DIGITS_PATTERN.search(text_end) is not None:
+            numbers |= _read_numbers_of_end(text_end)
+    return numbers
+
+
+@lru_cache(maxsize=4096)  # a passage is retrieved for many questions
+def _read_numbers_of_end(text_end: str) -> Mapping[str, float]:
+    """Read the ranks and scores in the beginning or the end of a text; see `_read_named_numbers`."""
+    numbers: dict[str, float] = {}
+    for match in _NAMED_NUMBER_PATTERN.finditer(text_end):
+        if to_plain_name(match["name"]) in _IS_LOWEST_FIRST:
+            numbers[match["name"]] = float(match["number"].replace(",", "."))
     return numbers
 
 
