@@ -82,8 +82,10 @@ _SEPARATORS = (
     # "One. § Two.", but not "§ 5", which is a paragraph of a law.
     _Separator(" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
 )
-# A number before a sentence: "1. One.", "(2) Two.". It numbers passages in one line, or the steps of one passage.
-_NUMBER_BEFORE_SENTENCE_PATTERN = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})[.):>]\s")
+# A number before a sentence: "1. One.", "(2) Two.", "3 - Three.". It numbers passages in one line, or the steps of one passage.
+_NUMBER_BEFORE_SENTENCE_PATTERN = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})(?:[.):>]|\s[-–])\s")
+# The first of such numbers with a dash behind it: "1 - One.".
+_FIRST_NUMBER_WITH_DASH_PATTERN = re.compile(r"1\s[-–]")
 # A number in brackets behind a sentence: "One. [1] Two. [2]". It numbers passages, or notes.
 _NUMBER_BEHIND_SENTENCE_PATTERN = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
 # A mark between two sentences, such as "###", that is no bracket, quotation mark, dash, or sign of an amount.
@@ -155,6 +157,9 @@ def _find_numbers(text: str) -> tuple[str, str]:
         numbers = _NUMBER_BEFORE_SENTENCE_PATTERN.findall(text)
         are_distinct = len({*numbers}) == len(numbers)
         if len(numbers) >= _MIN_PASSAGES and are_distinct:
+            first_number = _FIRST_NUMBER_WITH_DASH_PATTERN.match(text)
+            if first_number is not None:
+                return first_number[0], "numbers"
             option = "(1)" if text.startswith("(") else "1."
             return option, "numbers"
     return "", ""

@@ -90,7 +90,7 @@ _DIVIDING_LINE = re.compile(
     | </s>
     | \f                                                            # a page break
     | (?:\\n){2,}                                                   # line breaks, written as their code: \n\n
-    | (?<=\S\x20) (?:/{3,}|\#{2,}|~{2,}|@{2,}|§{2,}|;{2,}) (?=\x20\S)  # marks between two words: one /// two
+    | (?<=\S\x20) (?:/{3,}|\#{2,}|~{2,}|@{2,}|§{2,}|;{2,}|>{3,}) (?=\x20\S)  # marks between two words: one /// two
     | (?<=[.!?。]\x20) (?://|[•·¶^~]) (?=\x20\S)                     # a mark between two sentences: One. // Two.
     | [\x1d-\x1f]                                                   # separators of groups, records and units
     | <hr\s*/?>
@@ -178,7 +178,8 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
                 rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # within a line
                 rf"(?<=\s)\({name}[ #№]*(\d+)\):?",
                 rf"【{name}[ #№]*(\d+)】",
-                rf"(?<=\s){name}[ #№]*(\d+)[:：)]",
+                rf"(?<=\s){name}[ #№]*(\d+)[:：]",
+                rf"(?<=[.!?。]\s){name}[ #№]*(\d+)\)",
             )
         )
     return re.compile(heading_pattern, re.MULTILINE | re.IGNORECASE) if heading_pattern else None

@@ -5,6 +5,7 @@ The rows of a query become one row, as of a TREC run or of qrels.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -79,10 +80,24 @@ class _Query:
         self.shared_cells = dict(row)
         # The grade, rank or score of each document.
         self.numbers: dict[str, float] = {}
+        # How many times its rows begin: more than once if rows of other queries stand between them.
+        self.block_count = 0
+        # Whether the rows of each block are in the order of their scores, the highest first.
+        self.blocks_are_sorted = True
+        # Whether a block begins with a higher score than the block before ends with.
+        self.begins_again = False
         self._distinct_numbers: set[float] = set()
+        self._number_before = math.inf
 
-    def add(self, document: str, number: float, row: Mapping[str, Any]) -> None:
-        """Add a document."""
+    def add(self, document: str, number: float, row: Mapping[str, Any], *, begins_block: bool) -> None:
+        """Add a document. ``begins_block`` says that the row before is of another query."""
+        is_higher = number > self._number_before
+        if begins_block:
+            self.block_count += 1
+            self.begins_again = self.begins_again or is_higher
+        elif is_higher:
+            self.blocks_are_sorted = False
+        self._number_before = number
         self.numbers[document] = number
         self._distinct_numbers.add(number)
         for key in [key for key, value in self.shared_cells.items() if row.get(key) != value]:
@@ -138,13 +153,36 @@ class _DocumentTable:
             raise InputFileError(
                 f"{where}: {columns.number!r} begins again for the query {name[:80]!r}.{advice}"
             )
-        query.add(document, number, row)
+        begins_block = self._row_before is None or self._row_before[0] != name
+        query.add(document, number, row, begins_block=begins_block)
         self._row_before = (name, number)
 
+    def _holds_second_run(self) -> bool:
+        """Tell whether a second run stands below the first one: all queries begin again, in the order of their scores."""
+        queries = self._queries.values()
+        block_counts = {query.block_count for query in queries}
+        row_count = sum(len(query.numbers) for query in queries)
+        block_count = sum(query.block_count for query in queries)
+        return (
+            len(block_counts) == 1
+            and block_count > len(queries)
+            and row_count > block_count  # not: the best document of each query, then the second one
+            and all(query.blocks_are_sorted for query in queries)
+            and any(query.begins_again for query in queries)
+        )
+
     def list_queries(self) -> Iterator[tuple[str, Any]]:
-        """Yield a row for each query, after its place."""
+        """Yield a row for each query, after its place.
+
+        Raises:
+            InputFileError: The rows are of several runs.
+        """
         columns = self._columns
         is_lowest_first = find_list_kind(str(columns.number)) in _LOWEST_FIRST_KINDS
+        if not (self._expected or is_lowest_first) and self._holds_second_run():
+            raise InputFileError(
+                f"{self._file}: all queries begin again with a higher {columns.number!r}.{_ADVICE_TO_NAME_RUNS}"
+            )
         read_columns = {columns.document, columns.number}
         is_text = normalized_key(columns.query) not in QUERY_IDS
         if not is_text:
