@@ -556,7 +556,7 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
             f"{option} (in Python group_by=), which makes one sample of each question; the order of "
             f"the rows is the rank.{_describe_interleaved(records)}"
         )
-    if are_continued(records):
+    if columns and are_continued(records):  # samples in Python have no merged cells
         option = f"--group-by {shlex.quote(columns.get('user_input', 'user_input'))}"
         return (
             "rows without a question stand below a question, as in merged cells, so a row is a passage and no sample. Write "
