@@ -502,11 +502,14 @@ def _find_name_beside(
     """
     if end == len(words) or words[end - 1].ends_clause or words[end].key not in names:
         return ""
+    rivals: dict[str, str] = {}
     for before, name in pairwise(others):
         if name.key == words[end].key and before.key in names and not before.ends_clause:
-            is_in_text = any(word.key == before.key for word in words)
-            return "" if is_in_text else before.spelling
-    return ""
+            rivals[before.key] = before.spelling
+    if len(rivals) != 1:  # "VA" of several clinics is no name of a person
+        return ""
+    ((key, spelling),) = rivals.items()
+    return "" if any(word.key == key for word in words) else spelling
 
 
 def _count_names(words: Iterable[Token], names: frozenset[str]) -> int:
