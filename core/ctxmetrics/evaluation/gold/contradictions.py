@@ -28,7 +28,8 @@ from ctxmetrics.evaluation.gold.values import (
 )
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
-from ctxmetrics.judges.evidence.contradiction import Contradiction, find_contradiction
+from ctxmetrics.judges.evidence.contradiction import find_contradiction
+from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.lexical.index import sentences
 

@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, compress, filterfalse, islice, pairwise
 from operator import itemgetter
+from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
 from ctxmetrics.judges.evidence.contrasts import Value, find_numbers, find_values, may_hold_values
+from ctxmetrics.judges.evidence.replaced_words import Pair, find_pairs
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import (
     get_stem_keys,
@@ -23,6 +25,8 @@ from ctxmetrics.text.list_marks import skip_list_marks
 
 # Words after a denial among which the word it denies is looked for.
 _WORDS_IN_SCOPE = 6
+# Words behind a phrase such as "except" that name what is taken out.
+_WORDS_OF_EXCEPTION = 4
 # Words on either side of a word within which something may deny it.
 WORDS_AROUND = 7
 
@@ -80,6 +84,29 @@ def _list_consonants(word: str) -> str:
     if len(consonants) < _MIN_CONSONANTS:
         return ""
     return consonants[:_MAX_CONSONANTS_COMPARED].translate(_HARD_CONSONANTS)
+
+
+class TakenOut(NamedTuple):
+    """What a text takes out of what it says.
+
+    Attributes:
+        phrase: The phrase that makes the exception, such as "except".
+        words: The words behind the phrase.
+        is_contrast: Whether the phrase holds a negation, as "but not on": it may only set one value against another.
+    """
+
+    phrase: str
+    words: Sequence[Token]
+    is_contrast: bool
+
+    def leaves(self, words: Sequence[Token]) -> bool:
+        """Whether other words name a value of the same kind, such as a day, and not the one taken out: Monday, not on Sunday."""
+        measured = [word for word in self.words if word.measures]
+        kinds = {word.measures for word in measured}
+        named_keys = {word.key for word in words if word.measures in kinds}
+        if self.is_contrast and not measured:
+            named_keys = {word.key for word in words if word.measures}
+        return bool(named_keys) and named_keys.isdisjoint(word.key for word in self.words)
 
 
 class ComparedText:
@@ -147,6 +174,26 @@ class ComparedText:
         if not may_hold_values(self.tokens):
             return ()  # the usual case
         return find_values(self.tokens, self.is_content, self.negations)
+
+    @cached_property
+    def pairs(self) -> Mapping[Pair, str]:
+        """The pairs of names with different roles, each with the words of the text: Anna beat Bernd."""
+        return find_pairs(self.tokens, self.is_content, self.language)
+
+    @cached_property
+    def exception(self) -> TakenOut | None:
+        """What the first exception of the text takes out: "except on Mondays"; None if it makes no exception."""
+        phrases_by_first_word = _read_exceptions(base_language(self.language))
+        for position, token in enumerate(self.tokens):
+            for phrase in phrases_by_first_word.get(token.folded, ()):
+                end = position + len(phrase)
+                words = self.tokens[position:end]
+                if tuple(map(_get_folded, words)) == phrase:
+                    spelling = " ".join(word.spelling for word in words)
+                    is_contrast = not get_word_list("negations", self.language).isdisjoint(phrase)
+                    words_behind = self.tokens[end : end + _WORDS_OF_EXCEPTION]
+                    return TakenOut(spelling, words_behind, is_contrast)
+        return None
 
     @cached_property
     def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
@@ -342,6 +389,22 @@ class ComparedText:
         start = min(first, last)
         end = max(first, last) + 1
         return " ".join(token.spelling for token in self.tokens[start:end])
+
+
+@lru_cache(maxsize=32)
+def _read_exceptions(language: str) -> Mapping[str, Sequence[tuple[str, ...]]]:
+    """Read the phrases of a language that make an exception, by their first word: except, but not on."""
+    phrases: dict[str, list[tuple[str, ...]]] = {}
+    for text in LISTS["exceptions"].get(language, ()):
+        phrase = tuple(map(_get_folded, tokenize(text)))
+        phrases.setdefault(phrase[0], []).append(phrase)
+    return phrases
+
+
+def list_exception_keys(language: str) -> frozenset[str]:
+    """Return keys of which every text that makes an exception has at least one."""
+    texts = LISTS["exceptions"].get(base_language(language), ())
+    return frozenset(tokenize(text)[0].key for text in texts)
 
 
 @lru_cache(maxsize=16)  # a unit is compared with one candidate after the other

@@ -11,21 +11,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
-from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.compared_text import (
     WORDS_AROUND,
     ComparedText,
     denies_by_characters,
+    list_exception_keys,
     read_unit,
 )
 from ctxmetrics.judges.evidence.contrasts import (
+    Contradiction,
     Value,
     find_contrary_keys,
     is_amount,
     read_bound_phrases,
 )
+from ctxmetrics.judges.evidence.replaced_words import find_swap
 from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
     find_equal_key,
@@ -49,23 +51,10 @@ _INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk"
 # Languages in which a denial is looked for on one side only, beside those without spaces.
 _DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
 _NUMBER_KINDS = frozenset(("number", "count"))
-
-
-class Contradiction(NamedTuple):
-    """The words of a unit and of its evidence that contradict each other.
-
-    Attributes:
-        kind: ``negation``, ``number``, ``name`` or ``reservation``.
-        unit: The words of the unit.
-        context: The words of the evidence that contradict them. Empty if only the unit has a negation.
-    """
-
-    kind: str
-    unit: str
-    context: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.unit!r}" + (f" against {self.context!r}" if self.context else "")
+# The share that a sentence must hold to make an exception to the unit.
+_MIN_SHARE_FOR_EXCEPTION = 0.65
+# The number of words of the longest unit whose words may all stand in the evidence, two of them exchanged.
+MAX_WORDS_OF_SWAP = 12
 
 
 def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
@@ -94,6 +83,8 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
         _find_other_numbers,
         _find_opposite_bounds,
         _find_contrary_values,
+        _find_exceptions,
+        _find_exchanged_words,
     )
     for check in checks:
         for match in check(claim, sentences):
@@ -105,11 +96,14 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any word may do so."""
     claim = read_unit(unit, language)
     # A text without a negation may contradict a unit that has one. Any other value may contradict a value.
-    if claim.negations or denies_by_characters(language):
+    if claim.negations or claim.exception or denies_by_characters(language):
+        return None
+    # A text that exchanges words has no other words than the unit.
+    if claim.pairs or len(claim.tokens) <= MAX_WORDS_OF_SWAP:
         return None
     if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
         return None
-    keys = list_denying_keys(language)
+    keys = list_denying_keys(language) | list_exception_keys(language)
     for value in claim.values:
         contrary = find_contrary_keys(value.group, value.value)
         if contrary is None:
@@ -532,6 +526,39 @@ def _find_contrary_values(
                         break  # one contradiction for each word is enough
         if contrary_values and not any(_has_value(text, value, words) for text in evidence):
             yield Contradiction("number", value.spelling, contrary_values[0].spelling)
+
+
+def _find_exceptions(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
+    """Yield an exception that only one side makes: every day, every day except in winter."""
+    least_shared = _MIN_SHARE_FOR_EXCEPTION * len(unit.content_keys)
+    close_texts = [text for text in evidence if text.shared_count >= least_shared]
+    exceptions = [text.exception for text in close_texts if text.exception is not None]
+    if unit.exception is not None:
+        if close_texts and not exceptions:
+            yield Contradiction("reservation", unit.exception.phrase, "")
+        return
+    is_in_each_text = len(exceptions) == len(close_texts)
+    if exceptions and is_in_each_text and not exceptions[0].leaves(unit.tokens):
+        yield Contradiction("reservation", unit.tokens[0].spelling, exceptions[0].phrase)
+
+
+def _find_exchanged_words(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield two words of the unit that the evidence has in the other order: Anna beat Bernd, Bernd beat Anna."""
+    for pair, spelling in unit.pairs.items():
+        if any(pair in text.pairs for text in evidence):
+            continue
+        exchanged_pair = pair.exchange()
+        for text in evidence:
+            if exchanged_pair in text.pairs:
+                yield Contradiction("name", spelling, text.pairs[exchanged_pair])
+    if len(unit.tokens) > MAX_WORDS_OF_SWAP:
+        return
+    for text in evidence:
+        swap = find_swap(unit.tokens, text.tokens, unit.language)
+        if swap is not None:
+            yield Contradiction("name", unit.spell(*swap), text.spell(*swap))
 
 
 def _has_value(text: ComparedText, value: Value, words: Iterable[str]) -> bool:

@@ -1,7 +1,8 @@
 """Words that say the contrary of each other: all and some, before and after, above and below, rose and fell.
 
 The phrases stand in ``contrasts.json``, in groups of values. Most count only beside the same word: "all seats" is no "some seats",
-but says nothing about "some doors". Two letters behind the same number are such values too: section 4(b) is not section 4(c).
+but says nothing about "some doors". Two letters behind the same number or word are such values too: section 4(b) is not section
+4(c), and gate C is not gate D.
 
 "At least 20 kg" and "up to 20 kg" hold the same number and say the contrary. The phrases of such bounds stand in ``bounds.json``. One
 counts if it stands right before its number or right behind it, or with one word between them.
@@ -29,6 +30,7 @@ _MAX_SKIPPED_WORDS = 3
 # The names of groups of values that are found by a rule. All other groups stand in the lists.
 BOTH = "both and a number"
 _LETTER_GROUP = "letter behind a number"
+_LABEL_GROUP = "letter behind a word"
 _FREQUENCY_GROUP = "frequency"
 _DURATION_KINDS = frozenset(("s", "day", "month"))
 _EVERY = frozenset(
@@ -92,6 +94,23 @@ _VALUES_OF_CHARACTERS: Mapping[str, tuple[str, str]] = {
     for spellings in values
     for character in spellings
 }
+
+
+class Contradiction(NamedTuple):
+    """The words of a unit and of its evidence that contradict each other.
+
+    Attributes:
+        kind: ``negation``, ``number``, ``name`` or ``reservation``.
+        unit: The words of the unit.
+        context: The words of the evidence that contradict them. Empty if only the unit has a negation.
+    """
+
+    kind: str
+    unit: str
+    context: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.unit!r}" + (f" against {self.context!r}" if self.context else "")
 
 
 class Value(NamedTuple):
@@ -203,7 +222,12 @@ def may_hold_values(words: Sequence[Token]) -> bool:
 def _may_hold_values_outside_phrases(words: Sequence[Token]) -> bool:
     """Whether a rule may find a value in a text: the text has a number, or characters of a script without blanks."""
     kinds = {*map(_get_kind, words)}
-    return "number" in kinds or "characters" in kinds or "i" in map(_get_folded, words)
+    return "number" in kinds or "characters" in kinds or any(map(_is_capital, words))
+
+
+def _is_capital(word: Token) -> bool:
+    """Whether a word is one capital letter."""
+    return len(word.spelling) == 1 and word.spelling.isupper()
 
 
 def find_values(
@@ -223,7 +247,7 @@ def find_values(
     forms = _get_forms(words)
     values: list[Value] = []
     if _may_hold_values_outside_phrases(words):
-        values += _find_values_outside_phrases(words)
+        values += _find_values_outside_phrases(words, is_content)
     # For each group of phrases, the first position that no phrase covers: "second largest" is not also "largest".
     next_free: dict[str, int] = {}
     for start, phrase in _find_phrases(forms):
@@ -242,7 +266,7 @@ def find_values(
     return values
 
 
-def _find_values_outside_phrases(words: Sequence[Token]) -> list[Value]:
+def _find_values_outside_phrases(words: Sequence[Token], is_content: Sequence[bool]) -> list[Value]:
     """Find the values that rules find. Each rule runs only if the text has one of the rule's words."""
     values: list[Value] = []
     kinds = {*map(_get_kind, words)}
@@ -251,6 +275,8 @@ def _find_values_outside_phrases(words: Sequence[Token]) -> list[Value]:
         values += _find_letters(words)
     if "characters" in kinds:
         values += _find_characters(words)
+    if any(map(_is_capital, words)):
+        values += _find_labels(words, is_content)
     if not _EVERY.isdisjoint(folded):
         values += _find_frequencies(words)
     if not _NUMERALS.keys().isdisjoint(map(_get_spelling, words)):
@@ -319,6 +345,30 @@ def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
         is_letter = len(word.folded) == 1 and word.kind == "word"
         if is_letter or word.folded in _LATIN_NUMERALS:
             yield Value(_LETTER_GROUP, word.folded, frozenset((number.key,)), word.spelling)
+
+
+def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator[Value]:
+    """Yield the single capital letters behind a word: gate C, vitamins A, B and D.
+
+    A letter before a word with a capital is an initial: John F. Kennedy. An I is a pronoun or a numeral.
+    """
+    name = ""  # the key of the word that the next letter belongs to
+    is_behind_letter = False
+    for position, word in enumerate(words):
+        if not _is_capital(word):
+            if is_content[position] and len(word.folded) > 1 and not word.ends_clause:
+                name = word.key
+            elif not is_behind_letter:  # "and" may stand before the last letter of a series
+                name = ""
+            is_behind_letter = False
+            continue
+        is_behind_letter = True
+        next_words = words[position + 1 : position + 2]
+        is_initial = bool(next_words) and next_words[0].spelling[:1].isupper()
+        if is_initial and _is_capital(next_words[0]):
+            is_initial = False
+        if name and word.spelling != "I" and not is_initial:
+            yield Value(_LABEL_GROUP, word.folded, frozenset((name,)), word.spelling)
 
 
 def _find_characters(words: Sequence[Token]) -> Iterator[Value]:

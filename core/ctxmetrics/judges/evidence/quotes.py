@@ -15,11 +15,11 @@ from typing import NamedTuple
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contradiction import (
-    Contradiction,
     find_contradiction,
     find_other_name,
     find_other_value,
 )
+from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.gaps import hides_statement
 from ctxmetrics.judges.evidence.quote_marks import take_off_marks
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word

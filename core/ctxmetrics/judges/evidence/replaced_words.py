@@ -1,16 +1,24 @@
-"""Whether evidence has another name or number in the place of one of the unit.
+"""Whether evidence has another name or number in the place of one of the unit, or two of its names in exchanged places.
 
 "It was designed in Graz by two brothers" is denied by "It was designed in Turin by two brothers": the words on both sides are
 the same. Of 2,617 true claims that people judged this flags none (`benchmarks/validity/doubts.py`).
+
+"Anna beat Bernd" is denied by "Bernd beat Anna". Two names of a text are a pair if a few words stand between them that give
+them different roles: "beat", "is older than", and "to" in "from Bremen to Kassel", but not "and" or "married". Another text
+exchanges the pair if it has the same words between the same names in the other order. An exchange is a reason to doubt, and no
+more. Of 1,451 true claims that people judged this flags none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise, product
+from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.contradiction import Contradiction
-from ctxmetrics.judges.evidence.word_forms import base_language
+from ctxmetrics.judges.evidence.contrasts import Contradiction
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
 # The share of the unit's other content words that a sentence has at least if it is about the same.
@@ -20,6 +28,12 @@ _STEM_LETTERS = 4
 _MIN_NAME_LETTERS = 3
 # Languages that write all nouns with a capital letter.
 _CAPITAL_NOUNS = frozenset({"de"})
+_MAX_WORDS_BETWEEN = 6
+_MAX_WORDS_OF_NAME = 4
+# Letters that the ending of an adjective changes: Spanish "más alta", "más alto".
+_FINAL_VOWELS = "aeo"
+# Longer texts have names in many roles.
+_MAX_WORDS_OF_STATEMENT = 40
 
 
 def find_replaced_word(
@@ -114,3 +128,154 @@ def _is_name(word: Token) -> bool:
 def _is_form_of(word: Token, other: Token) -> bool:
     """Whether two names may be forms of one, such as Porsche and Porsches."""
     return word.kind == "word" and word.folded[:_STEM_LETTERS] == other.folded[:_STEM_LETTERS]
+
+
+# --- Exchanged words -------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=128)
+def _get_words(purpose: str, language: str) -> frozenset[str]:
+    """Return the words of a list for a language, in small letters. Accents count: Italian "e" is and, "è" is is."""
+    return frozenset(LISTS[purpose].get(base_language(language), ()))
+
+
+class Pair(NamedTuple):
+    """Two names with different roles, and the words between them.
+
+    Attributes:
+        first: The key of a word of the first name.
+        between: The keys of the words between the names, without articles and without the vowels at their ends.
+        second: The key of a word of the second name.
+    """
+
+    first: str
+    between: tuple[str, ...]
+    second: str
+
+    def exchange(self) -> Pair:
+        """Return the pair with its names in the other order."""
+        return Pair(self.second, self.between, self.first)
+
+
+def find_pairs(words: Sequence[Token], is_content: Sequence[bool], language: str) -> Mapping[Pair, str]:
+    """Return the pairs of names of a text that stand near each other, each with the words of the text.
+
+    Args:
+        words: The words of the text.
+        is_content: Whether each of them is a content word.
+        language: ISO 639 code; it chooses the lists. A language without lists has no pairs.
+
+    >>> from ctxmetrics.judges.evidence.words import tokenize
+    >>> find_pairs(tokenize("Anna beat Bernd."), [True, True, True], "en")
+    {Pair(first='anna', between=('beat',), second='bernd'): 'Anna beat Bernd'}
+    """
+    pairs: dict[Pair, str] = {}
+    if len(words) > _MAX_WORDS_OF_STATEMENT or not _get_words("equal_roles", language):
+        return pairs
+    for name, next_name in pairwise(_find_names(words, is_content)):
+        if _have_roles(words, is_content, name, next_name, language):
+            pairs.update(_build_pairs(words, name, next_name, language))
+    than_words = _get_words("comparatives", language)
+    for position, word in enumerate(words):
+        if word.spelling.lower() not in than_words:
+            continue
+        compared = _find_compared(words, is_content, position)
+        if compared is not None and _have_roles(words, is_content, *compared, language):
+            pairs.update(_build_pairs(words, *compared, language))
+    return pairs
+
+
+def _find_names(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator[range]:
+    """Yield the positions of each name: content words with a capital that follow each other. The first word may be a name."""
+    start = 0
+    while start < len(words):
+        end = start
+        while end < len(words) and is_content[end] and words[end].spelling[:1].isupper():
+            end += 1
+            if words[end - 1].ends_clause:
+                break
+        if 0 < end - start <= _MAX_WORDS_OF_NAME:
+            yield range(start, end)
+        start = max(end, start + 1)
+
+
+def _find_compared(
+    words: Sequence[Token], is_content: Sequence[bool], than: int
+) -> tuple[range, range] | None:
+    """Return the positions of the two words that a text compares, which need no capital: "Cats live longer than dogs"."""
+    content_before = [position for position in range(than) if is_content[position]]
+    content_behind = [position for position in range(than + 1, len(words)) if is_content[position]]
+    if not content_before or not content_behind:
+        return None
+    first = content_before[0]
+    second = content_behind[0]
+    return range(first, first + 1), range(second, second + 1)
+
+
+def _have_roles(
+    words: Sequence[Token],
+    is_content: Sequence[bool],
+    name: range,
+    next_name: range,
+    language: str,
+) -> bool:
+    """Whether two names stand near each other in one clause, and the words between them give them different roles."""
+    between = range(name.stop, next_name.start)
+    if not between or len(between) > _MAX_WORDS_BETWEEN:
+        return False
+    if any(words[position].ends_clause for position in range(name.start, between.stop)):
+        return False
+    spellings = [words[position].spelling.lower() for position in between]
+    if not _get_words("equal_roles", language).isdisjoint(spellings):
+        return False
+    has_direction = not _get_words("directions", language).isdisjoint(spellings)
+    return has_direction or any(is_content[position] for position in between)
+
+
+def _build_pairs(
+    words: Sequence[Token], name: range, next_name: range, language: str
+) -> Mapping[Pair, str]:
+    """Build a pair of each word of one name and each word of the next: another text may write fewer words of a name."""
+    articles = _get_words("articles", language)
+    between = words[name.stop : next_name.start]
+    keys_between = tuple(
+        word.key.rstrip(_FINAL_VOWELS) for word in between if word.spelling.lower() not in articles
+    )
+    spelling = " ".join(word.spelling for word in words[name.start : next_name.stop])
+    return {
+        Pair(words[first].key, keys_between, words[second].key): spelling
+        for first, second in product(name, next_name)
+        if words[first].key != words[second].key
+    }
+
+
+def find_swap(
+    words: Sequence[Token], other_words: Sequence[Token], language: str
+) -> tuple[int, int] | None:
+    """Return the positions of two words that are exchanged in another text which is equal in all else; None if there are none.
+
+    >>> from ctxmetrics.judges.evidence.words import tokenize
+    >>> find_swap(tokenize("The dog bit the man."), tokenize("The man bit the dog."), "en")
+    (1, 4)
+    """
+    equal_role_words = _get_words("equal_roles", language)
+    if len(words) != len(other_words) or not equal_role_words:
+        return None
+    differing = [
+        position
+        for position, (word, other) in enumerate(zip(words, other_words, strict=True))
+        if word.key != other.key
+    ]
+    if len(differing) != len(("first", "second")):
+        return None
+    first, second = differing
+    is_exchange = (
+        words[first].key == other_words[second].key and words[second].key == other_words[first].key
+    )
+    between = words[first + 1 : second]
+    has_equal_roles = any(
+        word.spelling.lower() in equal_role_words or word.ends_clause for word in between
+    )
+    if not is_exchange or not between or has_equal_roles or words[first].ends_clause:
+        return None
+    return first, second

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.contradiction import Contradiction
+from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import get_word_list, list_keys, tokenize
 

@@ -15,10 +15,10 @@ from operator import itemgetter, or_
 from typing import Literal, NamedTuple
 
 from ctxmetrics.judges.evidence.contradiction import (
-    Contradiction,
     find_contradiction,
     list_contradicting_keys,
 )
+from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import ParsedText
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics.judges.evidence.contradiction import Contradiction
+from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.quotes import (
     DENIED,
     QuotedUnit,
