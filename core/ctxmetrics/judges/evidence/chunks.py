@@ -21,12 +21,11 @@ from ctxmetrics.judges.evidence.word_forms import (
     word_pattern,
 )
 from ctxmetrics.text.quantities import (
-    HAN_NUMERALS,
     JOINED_WORDS,
     NUMBER_NAMES,
     NUMBER_WORDS,
     SPOKEN_MARKS,
-    write_han_numbers,
+    may_hold_numerals,
 )
 
 # ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of characters of a script
@@ -94,8 +93,8 @@ class Decades(Digits):
     __slots__ = ()
 
 
-class HanNumbers(tuple[Token, ...]):
-    """The words of a chunk with a number in Chinese numerals. The chunk is read again with the number in digits."""
+class Numerals(tuple[Token, ...]):
+    """The words of a chunk with a number in numerals, as of Chinese or Korean. It is read again with the number in digits."""
 
     __slots__ = ()
 
@@ -327,19 +326,20 @@ def _read_days(chunk: str) -> tuple[Token, ...]:
     return ()
 
 
-# A small q stands for words: the third quarter is written q3 by `join_number_words`.
-_QUARTER = re.compile(r"\W*([Qq][1-4])\W*")
+# A small letter stands for words: the third quarter is written q3 by `join_number_words`, and the first half of 2023 h1.
+_QUARTER = re.compile(r"\W*([Qq][1-4]|[Hh][12])\W*")
 
 
 def _read_quarter(chunk: str) -> tuple[Token, ...]:
-    """Return the quarter of a year that a chunk is, such as Q1; nothing for another one."""
+    """Return the quarter or the half of a year that a chunk is, such as Q1; nothing for another one."""
     match = _QUARTER.fullmatch(chunk)
     if match is None:
         return ()
     key = match[1].lower()
     ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
-    kind: Kind = "number" if match[1][0] == "Q" else "count"
-    return (Token(key, key, kind, match[1], ends_clause, "quarter of a year"),)
+    kind: Kind = "number" if match[1].isupper() else "count"
+    measures = "quarter of a year" if key[0] == "q" else "half of a year"
+    return (Token(key, key, kind, match[1], ends_clause, measures),)
 
 
 # A grade or a blood type with its sign: B+, AA-; but not C++.
@@ -385,11 +385,13 @@ def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     """Return the words of a chunk as a tuple whose type says whether it has digits or number words."""
     if len(words) == 1 and words[0].key in DECADES:
         return Decades(words)
-    if not HAN_NUMERALS.isdisjoint(chunk) and write_han_numbers(chunk) != chunk:
-        return HanNumbers(words)
+    if max(chunk) >= _FIRST_UNSPACED and may_hold_numerals(chunk.strip(MARKS_AROUND)):
+        return Numerals(words)
     if _DIGIT.search(chunk):
         return Digits(words)
     if any(word.kind in {"number", "count"} or word.folded in NUMBER_WORDS for word in words):
+        return NumberWords(words)
+    if len(words) == 1 and words[0].spelling.lower() in JOINED_WORDS:
         return NumberWords(words)
     return tuple(words)
 

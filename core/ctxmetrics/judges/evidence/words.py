@@ -36,8 +36,8 @@ from ctxmetrics.judges.evidence.chunks import (
     MOST_KEPT,
     ClockWords,
     Decades,
-    HanNumbers,
     NumberWords,
+    Numerals,
     PlainDigits,
     Token,
     find_plain_chunk,
@@ -45,6 +45,7 @@ from ctxmetrics.judges.evidence.chunks import (
 )
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.text.quantities import (
+    EACH_WORDS,
     HALVES,
     MONTHS,
     ONE_WORDS,
@@ -59,7 +60,7 @@ from ctxmetrics.text.quantities import (
     is_nothing,
     join_number_words,
     read_quantities,
-    write_han_numbers,
+    write_numerals,
 )
 
 
@@ -202,16 +203,15 @@ _LINE_END = re.compile(
 def _write_in_digits(
     chunks: Sequence[str], number_kinds: Mapping[int, type], kinds: AbstractSet[type]
 ) -> Sequence[str]:
-    """Return the chunks with digits in the place of numbers of several words, or numbers in Chinese numerals.
+    """Return the chunks with digits in the place of numbers of several words, or of numbers in numerals.
 
     Args:
         chunks: The chunks of a text.
         number_kinds: The index of each chunk that may hold a number, with the type that `read_chunk` gave it.
         kinds: These types, each once.
     """
-    # Chinese numerals stand within one chunk: each chunk is written in digits by itself.
-    if HanNumbers in kinds:
-        return [write_han_numbers(chunk) for chunk in chunks]
+    if Numerals in kinds:
+        return write_numerals(" ".join(chunks)).split()
     if Decades in kinds:
         written_chunks = [*chunks]
         for index, kind in number_kinds.items():
@@ -221,7 +221,7 @@ def _write_in_digits(
     return join_number_words(chunks) if _may_join(chunks, number_kinds) else chunks
 
 
-_WORDS_BEHIND_FRACTION = frozenset(("of", "off"))
+_WORDS_BEHIND_FRACTION = frozenset(("of", "off", "in"))
 _WORDS_BEFORE_DECADE = frozenset(("the", "early", "late", "mid"))
 
 
@@ -303,12 +303,12 @@ def _is_measured(chunks: Sequence[str], index: int) -> bool:
     return index + 1 < len(chunks) and is_continued(chunks[index + 1])
 
 
-# "A hundred" is a number as well.
-_ONES_BEFORE = ONE_WORDS | {"a"}
+# "A hundred" is a number as well, and "every fifth guest" and "un client sur cinq" are shares.
+_ONES_BEFORE = ONE_WORDS | {"a", "sur"} | EACH_WORDS
 # The kinds of chunks that may be one of several words of a number.
 _JOINING_KINDS = frozenset((NumberWords, ClockWords))
 # The kinds of chunks that may be written in digits.
-_KINDS_IN_WORDS = _JOINING_KINDS | {HanNumbers, Decades}
+_KINDS_IN_WORDS = _JOINING_KINDS | {Numerals, Decades}
 
 
 # The words of each short stretch of chunks with a number; emptied when there are too many.

@@ -192,7 +192,8 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
     A date has a second key, its year. "2 out of 3" has the keys 2 and 3, because a context may have other words between them.
     A number that counts no noun has the keys of its parts, which any amount with this number shares.
     """
-    if token.measures == "fraction" and " " in token.spelling:  # 2 out of 3
+    is_one_in_many = " in " in token.spelling
+    if token.measures == "fraction" and " " in token.spelling and not is_one_in_many:  # 2 out of 3
         numbers = tuple(part for part in token.parts if part.replace(".", "").isdecimal())
         return numbers or (token.key,)
     if token.measures:

@@ -8,14 +8,14 @@ range its ends, and an amount its number for a text that does not say what it co
 
 Names of months and units, and what stands around a time, are in ``forms.json``.
 
-``reading`` goes through a text; ``dates``, ``times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words and in Chinese numerals.
+``reading`` goes through a text; ``dates_and_times`` and ``amounts`` read one value, ``ranges`` what is made of two, ``in_words`` what is written in words, ``numerals`` what has a word for each digit.
 """
 
 from ctxmetrics.text.quantities.amounts import SHARES
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
 from ctxmetrics.text.quantities.in_words import (
+    EACH_WORDS,
     HALVES,
-    HAN_NUMERALS,
     JOINED_WORDS,
     ONE_WORDS,
     QUARTERS,
@@ -25,13 +25,13 @@ from ctxmetrics.text.quantities.in_words import (
     find_spoken_time,
     is_nothing,
     join_number_words,
-    write_han_numbers,
 )
+from ctxmetrics.text.quantities.numerals import may_hold_numerals, write_numerals
 from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_quantities
 
 __all__ = [
+    "EACH_WORDS",
     "HALVES",
-    "HAN_NUMERALS",
     "JOINED_WORDS",
     "MONTHS",
     "NUMBER_NAMES",
@@ -48,6 +48,7 @@ __all__ = [
     "is_continued",
     "is_nothing",
     "join_number_words",
+    "may_hold_numerals",
     "read_quantities",
-    "write_han_numbers",
+    "write_numerals",
 ]

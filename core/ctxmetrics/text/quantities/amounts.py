@@ -74,6 +74,11 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 # An amount of money in which the point separates thousands, because money has no thousandths.
 _THOUSANDS_OF_MONEY = re.compile(r"-?(?:[1-9]\d{1,2}\.\d{3}|[1-9]\.\d00)")
+# An amount in which the point separates thousands, because nobody measures it to two zeros behind the point: 1.200 km.
+_THOUSANDS_OF_AMOUNT = re.compile(r"-?[1-9]\d{0,2}\.\d00")
+_BASES_WITHOUT_THOUSANDTHS = frozenset(
+    ("m", "m2", "m3", "g", "w", "wh", "km/h", "acre", "day", "month")
+)
 _DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
 _OLD = re.compile(r"[ -]old(?![^\W_])")
 _WORD = re.compile(r"([^\W\d_]{1,24})[ ]?")
@@ -88,7 +93,10 @@ def read_number(text: str, start: int) -> Value | None:
         inches = int(feet["feet"]) * _INCHES_OF_FOOT + int(feet["inches"])
         return build_amount(feet.end(), str(inches), UNITS["inch"])
     integer = INTEGER.match(text, start)
-    is_plain_amount = integer is not None and _ENDS_AMOUNT.match(text, integer.end()) is not None
+    is_plain_amount = integer is not None and (
+        _ENDS_AMOUNT.match(text, integer.end()) is not None
+        or _THOUSANDS.match(text, integer.end()) is not None
+    )
     # Otherwise it may be a code, a date or a ratio.
     if not is_plain_amount or text.startswith(("°", "º"), integer.end() if integer else start):
         code = _read_code(text, start) or _read_terms(text, start)
@@ -159,12 +167,10 @@ def _read_unit(
         if _is_certain(number):
             number = write_number(Decimal(number) * factor)
         unit_and_end = name_at(text, place, MEASURES)
-    elif (
-        unit_and_end is None and "." in number and _is_certain(number) and _THOUSANDS.match(text, place)
-    ):
+    elif unit_and_end is None and _is_certain(number) and _THOUSANDS.match(text, place):
         is_scaled = True
-        number = write_number(Decimal(number) * 1000)
-        place += 1
+        number = write_number(Decimal(number) * _FACTORS_OF_LETTERS[text[place]])
+        place, unit_and_end = _find_money_behind(text, place + 1)
     unit = currency
     if unit_and_end is not None:
         named_unit, unit_end = unit_and_end
@@ -182,6 +188,13 @@ def _read_unit(
     place, number = _read_ending(text, place, number, unit)
     amount = build_amount(place, number, unit)
     return amount._replace(kind="number") if is_scaled and unit is None else amount
+
+
+def _find_money_behind(text: str, place: int) -> tuple[int, tuple[Any, int] | None]:
+    """Return where a currency behind a place and a blank begins, and the currency with its end; the place if there is none."""
+    start = skip_mark(text, place, " ")
+    currency_and_end = name_at(text, start, MONEY)
+    return (place, None) if currency_and_end is None else (start, currency_and_end)
 
 
 # Units that are words of their own unless they are joined to a number: 8in, 50p. From 100 on a p is a kind of picture: 720p.
@@ -228,8 +241,9 @@ def _is_unit_of(text: str, start: int, end: int) -> bool:
 
 _TEMPERATURES = frozenset(("c", "f", "degree"))
 _BELOW_ZERO = re.compile(rf"[ ](?:{alternatives('below_zero')})(?![^\W_])", re.IGNORECASE)
-# 1.3k; without a point it may be kilometres (a 10k run) or a name (4k).
-_THOUSANDS = re.compile(r"k(?![^\W_])")
+# 12k, 1.3k, 1.2M. A whole number before an M or a B is no amount: a 100M run, a flat 12B.
+_THOUSANDS = re.compile(r"(?:[kK]|(?<=\.\d)[MB]|(?<=\.\d\d)[MB])(?![^\W_])")
+_FACTORS_OF_LETTERS: Mapping[str, int] = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
 # Between a scale and a currency: 2 milliards d'euros.
 _OF_MONEY = re.compile(r"[ ](?:d'|de[ ]|di[ ])")
 _TIMES_KIND = "times"
@@ -272,6 +286,8 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
         )
     number = _write_as_decimal(number) if "/" in number else number
     if unit.kind == "money" and _THOUSANDS_OF_MONEY.fullmatch(number):
+        number = number.replace(".", "")
+    if unit.base in _BASES_WITHOUT_THOUSANDTHS and _THOUSANDS_OF_AMOUNT.fullmatch(number):
         number = number.replace(".", "")
     amount = f"{number} {unit.factor}"
     if _is_certain(number):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
+from ctxmetrics.text.quantities.numerals import SPACED_WORDS, read_spaced_number
 
 _MARKS_AROUND_WORD = ".,;:!?()[]\"'“”„‘’«»…"
 _HOURS_ON_CLOCK = 12
@@ -248,12 +249,17 @@ _COUNTED_BY_ONE = frozenset(
     for word in row["words"]
     if len(word) > len("mio")
 )
-# The words for a quarter of a year, and the words that say which of the four quarters it is.
-QUARTERS = frozenset(LISTS["quarters"])
+# The words for a quarter and a half of a year, and the words that say which of them it is.
+_QUARTERS_OF_YEAR = frozenset(LISTS["quarters"])
+_HALVES_OF_YEAR = frozenset(LISTS["halves_of_year"])
+QUARTERS = _QUARTERS_OF_YEAR | _HALVES_OF_YEAR
 _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
-    name: f"q{number}"
-    for number, names in enumerate(LISTS["ordinals_of_quarters"], 1)
-    for name in names
+    name: str(number) for number, names in enumerate(LISTS["ordinals_of_quarters"], 1) for name in names
+}
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+# Arabic tens behind the ones that they are added to: خمسة وعشرون is 25.
+_ARABIC_TENS: Mapping[str, str] = {
+    f"و{word}": number for word, number in _TENS.items() if "\u0600" <= word[0] <= "\u06ff"
 }
 # Words of one number in several words that are no number words.
 JOINED_WORDS = frozenset(
@@ -266,6 +272,9 @@ JOINED_WORDS = frozenset(
         *_THOUSAND_ALONE,
         *_COUNTED_BY_ONE,
         *QUARTERS,
+        *SPACED_WORDS,
+        *("score", "foot", "feet"),
+        *_ARABIC_TENS,
     )
 )
 # Words between the two numbers of a result: drei zu null.
@@ -304,11 +313,10 @@ def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]
         The index behind the number, and the chunks to write in its place. Without a number: the next index, and no chunks.
     """
     first = chunks[index].lstrip(_MARKS_AROUND_WORD).lower()
-    number = _read_quarter(chunks, index, first) if first in _ORDINALS_OF_QUARTERS else None
-    if number is None and first in _FIRST_OF_SUM:
-        number = _read_sum(chunks, index)
-    if number is not None:
-        return number
+    for read in _READERS_OF_RARE_FORMS:
+        number = read(chunks, index, first)
+        if number is not None:
+            return number
     if first in _TENS:
         return _read_tens(chunks, index, first)
     if first in _ONES or first in _HALF_JOINTS or "-" in first or first.startswith(_ELIDED_ONE):
@@ -320,11 +328,139 @@ def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]
     return index + 1, ()
 
 
-def _read_quarter(chunks: Sequence[str], index: int, ordinal: str) -> tuple[int, Sequence[str]] | None:
-    """Read a quarter of a year: the first quarter, 1. Quartal."""
-    if index + 1 == len(chunks) or _strip_marks(chunks[index + 1]) not in QUARTERS:
+def _read_part_of_year(
+    chunks: Sequence[str], index: int, first: str
+) -> tuple[int, Sequence[str]] | None:
+    """Read a quarter or a half of a year: the first quarter, 1. Quartal, the first half of 2023, 1. Halbjahr.
+
+    A half of anything else is none: "the first half of the game".
+    """
+    ordinal, _, joined_word = first.partition("-")
+    joined_word = joined_word.rstrip(_MARKS_AROUND_WORD)
+    number = _ORDINALS_OF_QUARTERS.get(ordinal)
+    if number is None or (not joined_word and index + 1 == len(chunks)):
         return None
-    return index + 2, [_write_number(chunks, index, index + 1, _ORDINALS_OF_QUARTERS[ordinal])]
+    last = index if joined_word else index + 1
+    word = joined_word or _strip_marks(chunks[last])
+    if word in _QUARTERS_OF_YEAR:
+        return last + 1, [_write_number(chunks, index, last, f"q{number}")]
+    is_half = word in _HALVES_OF_YEAR
+    if word == "half":
+        words_behind = [*map(_strip_marks, chunks[last + 1 : last + 4])]
+        is_half = words_behind[:1] == ["of"] and (
+            words_behind[1:] == ["the", "year"] or _YEAR.fullmatch(words_behind[1]) is not None
+        )
+        last += is_half  # "of"
+    if not is_half or int(number) > len(("first", "second")):
+        return None
+    return last + 1, [_write_number(chunks, index, last, f"h{number}")]
+
+
+def _read_spaced(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
+    """Read a number of Indonesian or Vietnamese: dua puluh lima."""
+    number = read_spaced_number(chunks, index) if first in SPACED_WORDS else None
+    if number is None:
+        return None
+    end, digits = number
+    return end, [_write_number(chunks, index, end - 1, digits)]
+
+
+def _read_score(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
+    """Read scores that count twenty each: a score of years, three score years and ten, four score and seven years."""
+    end = index + 2
+    count = 1 if first == "a" else int(_ONES.get(first, "0"))
+    if not count or end >= len(chunks) or chunks[index + 1] != "score":
+        return None
+    number = 20 * count
+    if chunks[end] == "of":
+        noun = _strip_marks(chunks[end + 1]) if end + 1 < len(chunks) else ""
+        is_plural = noun.endswith("s") or noun in _PLURALS_WITHOUT_S
+        return (end + 1, [str(number)]) if is_plural and noun not in NUMBER_WORDS else None
+    if first == "a":
+        return None
+    ones = _look_up(chunks, end + 1, NUMBER_WORDS) if chunks[end] == "and" else ""
+    if ones:
+        return end + 2, [_write_number(chunks, index, end + 1, str(number + int(ones)))]
+    if [*map(_strip_marks, chunks[end + 1 : end + 3])] == ["and", "ten"]:
+        last = chunks[end + 2]
+        marks_behind = last[len(last.rstrip(_MARKS_AROUND_WORD)) :]
+        return end + 3, [str(number + 10), chunks[end] + marks_behind]
+    return end, [str(number)]
+
+
+_PLURALS_WITHOUT_S = frozenset(("people", "men", "women", "children"))
+
+
+def _read_each(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
+    """Read a share with an ordinal: every fifth person, jeder fünfte Gast. "Every fifth year" is a frequency, and no share."""
+    counted = index + 2
+    share = _look_up(chunks, index + 1, _SHARES_BY_ORDINAL) if first in EACH_WORDS else ""
+    if not share or counted >= len(chunks):
+        return None
+    if _is_unit(chunks, counted) or _strip_marks(chunks[counted]) in _OCCASIONS:
+        return None
+    return counted, [_write_number(chunks, index, index + 1, f"1/{share}")]
+
+
+def _read_one_of_many(
+    chunks: Sequence[str], index: int, first: str
+) -> tuple[int, Sequence[str]] | None:
+    """Read a share of two numbers: one in five, un client sur cinq."""
+    number = _ONES.get(first)
+    if number is None or index + 2 >= len(chunks):
+        return None
+    if chunks[index + 1] == "in":
+        total = _look_up(chunks, index + 2, _TOTALS)
+        if not total or int(total) <= int(number) or _is_unit(chunks, index + 3):
+            return None
+        return index + 3, [_write_number(chunks, index, index + 2, f"{number}/{total}")]
+    total = _look_up(chunks, index + 3, _TOTALS)
+    if number != "1" or chunks[index + 2] != "sur" or not total:
+        return None
+    return index + 4, [_write_number(chunks, index, index, f"1/{total}"), chunks[index + 1]]
+
+
+# Words for all numbers that a share may be one of: one in ten.
+_TOTALS: Mapping[str, str] = {
+    **NUMBER_WORDS,
+    **{str(number): str(number) for number in (*range(2, 11), 20, 100)},
+}
+EACH_WORDS = frozenset(LISTS["each"]["words"])
+# The number of a share by its ordinal: the fifth, of every fifth guest, is 5.
+_SHARES_BY_ORDINAL: Mapping[str, str] = {
+    word: number for number, words in LISTS["each"]["ordinals"].items() for word in words
+}
+
+
+def _read_feet(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
+    """Read feet and inches: six foot two."""
+    feet = NUMBER_WORDS.get(first, "")
+    if not feet.isdecimal() or index + 2 >= len(chunks) or chunks[index + 1] not in _FEET:
+        return None
+    inches = _look_up(chunks, index + 2, NUMBER_WORDS)
+    if not inches.isdecimal() or int(inches) >= _INCHES_OF_FOOT:
+        return None
+    end = index + 3
+    if end < len(chunks) and _strip_marks(chunks[end]) in _INCHES:
+        end += 1
+    elif _is_unit(chunks, end):
+        return None
+    return end, [_write_number(chunks, index, end - 1, f"{feet}'{inches}\"")]
+
+
+_FEET = frozenset(("foot", "feet"))
+_INCHES = frozenset(("inch", "inches"))
+_INCHES_OF_FOOT = 12
+
+
+def _read_ones_and_tens(
+    chunks: Sequence[str], index: int, first: str
+) -> tuple[int, Sequence[str]] | None:
+    """Read ones with tens behind them: خمسة وعشرون."""
+    tens = _look_up(chunks, index + 1, _ARABIC_TENS)
+    if first not in _ONES or not tens:
+        return None
+    return index + 2, [_write_number(chunks, index, index + 1, tens[0] + _ONES[first])]
 
 
 def _read_elided(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]]:
@@ -336,8 +472,10 @@ def _read_elided(chunks: Sequence[str], index: int, first: str) -> tuple[int, Se
     return index + max(1, end - 1), words
 
 
-def _read_sum(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]] | None:
+def _read_sum(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
     """Read a number with hundreds: two hundred and five, ciento veinte, two thousand five hundred."""
+    if first not in _FIRST_OF_SUM:
+        return None
     thousands = 0
     group = 0  # the part of the number below a thousand
     has_hundreds = False
@@ -538,7 +676,7 @@ def _is_unit(chunks: Sequence[str], index: int) -> bool:
     return name_at(" ".join(chunks[index : index + 2]), 0, SCALES_AND_MEASURES) is not None
 
 
-def _look_up(chunks: Sequence[str], index: int, table: dict[str, str]) -> str:
+def _look_up(chunks: Sequence[str], index: int, table: Mapping[str, str]) -> str:
     """Return the table's entry of the word at an index; an empty text if there is none."""
     if index >= len(chunks):
         return ""
@@ -554,78 +692,14 @@ def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> 
     return marks_before + number + marks_behind
 
 
-# --- Chinese numerals before what they count: 六点, 三千元, 百分之五 ---
-
-_HAN_DIGITS: Mapping[str, int] = {
-    **{digit: number for number, digit in enumerate("〇一二三四五六七八九")},
-    "零": 0,
-    "两": 2,
-    "兩": 2,
-}
-# The values of signs within a group of four digits.
-_HAN_SCALES: Mapping[str, int] = {"十": 10, "百": 100, "千": 1_000}
-# The values of signs that end a group of four digits.
-_HAN_GROUPS: Mapping[str, int] = {
-    **dict.fromkeys("万萬", 10**4),
-    **dict.fromkeys("亿億", 10**8),
-}
-_HAN_NUMERALS = "".join((*_HAN_DIGITS, *_HAN_SCALES, *_HAN_GROUPS))
-# A text without one of them holds no number in Chinese numerals.
-HAN_NUMERALS = frozenset(_HAN_NUMERALS)
-# Words that Chinese numerals may count. 分 alone is left out, because 十分 means "very".
-_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|辆|輛|軒|页|頁|票"
-# A number in Chinese numerals. 几十 (some tens) and 第三 (third) are not read. A number without 十 needs a digit, because 百 alone
-# may mean "many", or be a part of a name (百度).
-_HAN_NUMBER = re.compile(
-    rf"""
-    百分之(?P<percent>[{_HAN_NUMERALS}]+)                      # 百分之五
-    |(?<=[点點时時])(?P<minutes>[{_HAN_NUMERALS}]+)(?=分)      # 六点十分
-    |(?<![几幾数數好第初{_HAN_NUMERALS}])                      # 三千元
-    (?P<number>(?=[十]|[{_HAN_NUMERALS}]*[{"".join(_HAN_DIGITS)}])[{_HAN_NUMERALS}]+)
-    (?=(?:{_HAN_COUNTED}))
-    """,
-    re.VERBOSE,
+# The readers of forms of which most texts have none. Each returns None if its form does not begin at the index.
+_READERS_OF_RARE_FORMS = (
+    _read_part_of_year,
+    _read_spaced,
+    _read_score,
+    _read_each,
+    _read_one_of_many,
+    _read_feet,
+    _read_ones_and_tens,
+    _read_sum,
 )
-_HAN_ONE = "一"
-_HAN_COUNTED_BY_ONE = ("月", "号", "號")
-
-
-def write_han_numbers(text: str) -> str:
-    """Write the numbers in Chinese numerals in digits.
-
-    >>> write_han_numbers("晚上八点关门，门票三千二百元，打百分之五折。")
-    '晚上8点关门，门票3200元，打5%折。'
-    """
-    return _HAN_NUMBER.sub(_write_in_digits, text)
-
-
-def _write_in_digits(match: re.Match[str]) -> str:
-    """Write a number in Chinese numerals in digits. 一 stays as it is if it may mean "a"."""
-    numerals = match["percent"] or match["minutes"] or match["number"]
-    if match["percent"] is None and numerals == _HAN_ONE:
-        next_character = match.string[match.end() : match.end() + 1]
-        if next_character not in _HAN_COUNTED_BY_ONE:
-            return numerals
-    if len(numerals) > 1 and all(numeral in _HAN_DIGITS for numeral in numerals):  # 二〇二四
-        number = "".join(str(_HAN_DIGITS[numeral]) for numeral in numerals)
-    else:
-        number = str(_read_numerals(numerals))
-    return number + ("%" if match["percent"] else "")
-
-
-def _read_numerals(numerals: str) -> int:
-    """Return the value of numerals with scales: 一亿二千三百万 is 123,000,000."""
-    total = 0
-    group = 0
-    digit = 0
-    for numeral in numerals:
-        if numeral in _HAN_DIGITS:
-            digit = _HAN_DIGITS[numeral]
-        elif numeral in _HAN_SCALES:
-            group += (digit or 1) * _HAN_SCALES[numeral]
-            digit = 0
-        else:
-            total += (group + digit or 1) * _HAN_GROUPS[numeral]
-            group = 0
-            digit = 0
-    return total + group + digit

@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from ctxmetrics.text.quantities.amounts import build_amount, read_number, write_number
-from ctxmetrics.text.quantities.dates import LAST_MONTH, build_date, read_date
+from ctxmetrics.text.quantities.dates_and_times import (
+    LAST_HOUR,
+    LAST_MONTH,
+    NOON,
+    build_date,
+    read_date,
+    read_time,
+)
 from ctxmetrics.text.quantities.forms import FRACTIONS, LISTS, Value, alternatives
-from ctxmetrics.text.quantities.times import LAST_HOUR, NOON, read_time
 
 _TO = re.compile(
     rf"[ ]?-[ ]?(?=[\d(+$€£¥{FRACTIONS}]|[^\W\d_])|[ ](?:{alternatives('ranges')})[ ]|[ ]?[至到~][ ]?|から[ ]?|부터[ ]?",
@@ -61,9 +67,15 @@ def read_share(text: str, first: Value) -> Value | None:
         return None
     if float(first.key) > int(second.key):
         return None
+    if "in" in joint[0].lower().split():  # the same as "one in five"
+        number = f"{first.key}/{second.key}"
+        is_share = int(second.key) in _TOTALS and float(first.key) < int(second.key)
+        return build_amount(second.end, number, None)._replace(kind="fraction") if is_share else None
     return Value(second.end, "fraction", f"{first.key}/{second.key}", (first.key, second.key))
 
 
+# Totals behind "in": 1 in 5, but not 5 in 2020.
+_TOTALS = frozenset((*range(2, 13), 20, 100, 1_000, 10_000, 100_000, 1_000_000))
 _SHARE = re.compile(r"\d{1,9}(?:\.\d{1,2})?")
 
 

@@ -13,7 +13,7 @@ from ctxmetrics.text.quantities.amounts import (
     read_number,
     read_number_word,
 )
-from ctxmetrics.text.quantities.dates import read_date
+from ctxmetrics.text.quantities.dates_and_times import read_date, read_time
 from ctxmetrics.text.quantities.forms import (
     DAY_PARTS_BEFORE,
     FORMS,
@@ -28,7 +28,6 @@ from ctxmetrics.text.quantities.forms import (
     is_month,
 )
 from ctxmetrics.text.quantities.ranges import read_composed, read_range, read_share
-from ctxmetrics.text.quantities.times import read_time
 
 # Words behind a number that may be a part of its quantity: units, months, words of ranges.
 _WORDS_BEHIND_NUMBER = frozenset(
@@ -252,6 +251,8 @@ def _may_continue(text: str, match: re.Match[str]) -> bool:
     if word == "of":
         next_words = text[match.end() : match.end() + _MAX_WORD_CHARACTERS].split()
         return bool(next_words) and is_continued(next_words[0])
+    if word == "in":  # 1 in 5
+        return text[match.end() + 1 : match.end() + 2].isdecimal()
     return word[0] in _CONTINUING_CHARACTERS or word == "de" or is_continued(word.partition("-")[0])
 
 

@@ -1,0 +1,259 @@
+"""Numbers in words, one word for each digit and each scale: 三千元, สามชั่วโมง, 세 시간, tiga jam, ba giờ.
+
+Such words mean something else elsewhere, so a number is written in digits only before a word that it may count. In Indonesian and
+Vietnamese blanks stand between the words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ctxmetrics.text.quantities.forms import LISTS
+
+
+class Numerals(NamedTuple):
+    """The number words of a language.
+
+    Attributes:
+        digits: The words that add their value: three, twenty.
+        scales: The words that multiply the digit before them: hundred.
+        groups: The words that multiply all that stands before them: thousand.
+        teens: The words that add ten to the digit before them: Indonesian "lima belas" is 15.
+    """
+
+    digits: Mapping[str, int]
+    scales: Mapping[str, int]
+    groups: Mapping[str, int]
+    teens: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All words."""
+        return frozenset((*self.digits, *self.scales, *self.groups, *self.teens))
+
+    def read(self, words: Iterable[str]) -> int:
+        """Return the value of some number words: 一亿二千三百万 is 123,000,000."""
+        total = 0
+        group = 0
+        digit = 0
+        for word in words:
+            if word in self.digits:
+                digit += self.digits[word]
+            elif word in self.scales:
+                group += (digit or 1) * self.scales[word]
+                digit = 0
+            elif word in self.teens:
+                group += digit + 10
+                digit = 0
+            else:
+                total += (group + digit or 1) * self.groups[word]
+                group = 0
+                digit = 0
+        return total + group + digit
+
+
+def _join_words(words: Iterable[str]) -> str:
+    """Return a pattern of one of some words; of two words with one beginning the longer one is found."""
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+# --- Chinese and Japanese: 六点, 三千元, 百分之五, 三分之一 --------------------------------------------------------------
+
+_HAN = Numerals(
+    digits={
+        **{digit: number for number, digit in enumerate("〇一二三四五六七八九")},
+        "零": 0,
+        "两": 2,
+        "兩": 2,
+    },
+    scales={"十": 10, "百": 100, "千": 1_000},
+    groups={**dict.fromkeys("万萬", 10**4), **dict.fromkeys("亿億", 10**8)},
+)
+_HAN_SIGNS = "".join(_HAN.words)
+# Words that Chinese numerals may count. 分 alone is left out, because 十分 means "very".
+_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|辆|輛|軒|页|頁|票"
+# A number in Chinese numerals. 几十 (some tens) and 第三 (third) are not read. A number without 十 needs a digit, because 百 alone
+# may mean "many", or be a part of a name (百度).
+_HAN_NUMBER = re.compile(
+    rf"""
+    百分之(?P<percent>[{_HAN_SIGNS}]+)                         # 百分之五
+    |(?P<bottom>[二三四五六七八九十])分之(?P<top>[一二三四五六七八九])   # 三分之一
+    |(?<=[点點时時])(?P<minutes>[{_HAN_SIGNS}]+)(?=分)          # 六点十分
+    |(?<![几幾数數好第初{_HAN_SIGNS}])                          # 三千元
+    (?P<number>(?=[十]|[{_HAN_SIGNS}]*[{"".join(_HAN.digits)}])[{_HAN_SIGNS}]+)
+    (?=(?:{_HAN_COUNTED}))
+    """,
+    re.VERBOSE,
+)
+# 全天候开放 is open around the clock; 全天候 alone may be "in all weathers".
+_ALL_DAY = re.compile(
+    r"全天候?(?=开放|開放|营业|營業|服务|服務|值班|运营|運營|供应|供應|待命|监控|監控|在线|在線|客服)"
+)
+_HAN_ONE = "一"
+_HAN_COUNTED_BY_ONE = ("月", "号", "號")
+
+
+def _write_han(match: re.Match[str]) -> str:
+    """Write a number in Chinese numerals in digits. 一 stays as it is if it may mean "a"."""
+    if match["bottom"] is not None:
+        return f"{_HAN.read(match['top'])}/{_HAN.read(match['bottom'])}"
+    numerals = match["percent"] or match["minutes"] or match["number"]
+    if match["percent"] is None and numerals == _HAN_ONE:
+        next_character = match.string[match.end() : match.end() + 1]
+        if next_character not in _HAN_COUNTED_BY_ONE:
+            return numerals
+    if len(numerals) > 1 and all(numeral in _HAN.digits for numeral in numerals):  # 二〇二四
+        number = "".join(str(_HAN.digits[numeral]) for numeral in numerals)
+    else:
+        number = str(_HAN.read(numerals))
+    return number + ("%" if match["percent"] else "")
+
+
+# --- Thai and Korean --------------------------------------------------------------------------------------------------
+
+
+def _read_language(language: str) -> Numerals:
+    """Read the number words of a language."""
+    lists: Mapping[str, Any] = LISTS["numerals"][language]
+    return Numerals(
+        lists["digits"], lists["scales"], lists["groups"], frozenset(lists.get("teens", ()))
+    )
+
+
+_THAI = _read_language("th")
+_THAI_WORD = re.compile(_join_words(_THAI.words))
+# สามชั่วโมง; one alone (หนึ่ง) is also "a".
+_THAI_NUMBER = re.compile(
+    rf"[ ]?(?!หนึ่ง[ ]?(?:{_join_words(LISTS['numerals']['th']['counted'])}))"
+    rf"(?P<number>(?:{_THAI_WORD.pattern})+)[ ]?(?={_join_words(LISTS['numerals']['th']['counted'])})"
+)
+_KOREAN = Numerals(
+    digits={
+        **{digit: number for number, digit in enumerate("일이삼사오육칠팔구", 1)},
+        **{
+            word: number
+            for number, word in enumerate(
+                ["두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"], 2
+            )
+        },
+        **{
+            word: 10 * ten
+            for ten, word in enumerate(
+                ["스물", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔"], 2
+            )
+        },
+        "한": 1,
+        "하나": 1,
+        "둘": 2,
+        "셋": 3,
+        "넷": 4,
+        "스무": 20,
+    },
+    scales={"십": 10, "백": 100, "천": 1_000},
+    groups={"만": 10**4, "억": 10**8},
+)
+_KOREAN_WORD = re.compile(_join_words(_KOREAN.words))
+_KOREAN_ONES = "한|두|세|네|다섯|여섯|일곱|여덟|아홉"
+_KOREAN_TENS = "열|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔"
+# 세 시간, 스물다섯 명, 오만 원, 삼 년; 이 (this), 일 (day) and 한 (a) alone are no numbers.
+_KOREAN_NUMBER = re.compile(
+    rf"""
+    (?<![\uac00-\ud7af\d])
+    (?:
+        (?!한[ ]?[\uac00-\ud7af])
+        (?P<native>(?:{_KOREAN_TENS})?(?:{_KOREAN_ONES})|{_KOREAN_TENS})[ ]?
+        (?=시간|시(?![\uac00-\ud7af])|시(?:에|부터|까지)|명|개|살|마리|번|권|달|가지|사람|곳)
+        |
+        (?P<number>(?:[일이삼사오육칠팔구]?[십백천만억])+[일이삼사오육칠팔구]?|[삼사오육칠팔구])[ ]?
+        (?=년|월|분|초|원|킬로|미터|퍼센트|층|명|개월|주|도(?![\uac00-\ud7af])|달러|유로|세(?![\uac00-\ud7af]))
+    )
+    """,
+    re.VERBOSE,
+)
+# A chunk that is a number if the next chunk is a word that it counts.
+_KOREAN_CHUNK = re.compile(rf"(?:{_KOREAN_WORD.pattern})+")
+
+
+def write_numerals(text: str) -> str:
+    """Write the numbers in words of Chinese, Japanese, Thai and Korean in digits.
+
+    >>> write_numerals("晚上八点关门，门票三千二百元，打百分之五折。")
+    '晚上8点关门，门票3200元，打5%折。'
+    >>> write_numerals("직원은 스물다섯 명입니다. 가격은 오만 원입니다.")
+    '직원은 25명입니다. 가격은 50000원입니다.'
+    """
+    text = _ALL_DAY.sub("24小时", text)
+    text = _HAN_NUMBER.sub(_write_han, text)
+    text = _THAI_NUMBER.sub(lambda match: f" {_THAI.read(_THAI_WORD.findall(match['number']))} ", text)
+    return _KOREAN_NUMBER.sub(
+        lambda match: str(_KOREAN.read(_KOREAN_WORD.findall(match["native"] or match["number"]))), text
+    )
+
+
+def may_hold_numerals(chunk: str) -> bool:
+    """Whether a chunk holds a number that `write_numerals` writes in digits, perhaps only together with the next chunk."""
+    return _KOREAN_CHUNK.fullmatch(chunk) is not None or write_numerals(chunk) != chunk
+
+
+# --- Indonesian and Vietnamese ----------------------------------------------------------------------------------------
+
+_SPACED_LANGUAGES = {language: _read_language(language) for language in ("id", "vi")}
+# Words of these languages that a number has or counts.
+SPACED_WORDS: frozenset[str] = frozenset(
+    word
+    for language, numerals in _SPACED_LANGUAGES.items()
+    for word in (*numerals.words, *LISTS["numerals"][language]["counted"])
+)
+_MARKS_BEHIND_WORD = ".,;:!?)]\"'”’»"
+
+
+def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | None:
+    """Read a number of Indonesian or Vietnamese: dua puluh lima, năm mươi nghìn.
+
+    Args:
+        chunks: The pieces of a text between white space.
+        index: The index of the first word of the number.
+
+    Returns:
+        The index behind its last word, and the number in digits. None if no number begins here.
+
+    >>> read_spaced_number("Ada dua puluh lima orang.".split(), 1)
+    (4, '25')
+    """
+    first = chunks[index].lower()
+    for language, numerals in _SPACED_LANGUAGES.items():
+        if first in numerals.digits or first in numerals.groups:
+            number = _read_spaced(chunks, index, numerals, LISTS["numerals"][language])
+            if number is not None:
+                return number
+    return None
+
+
+def _read_spaced(
+    chunks: Sequence[str], index: int, numerals: Numerals, lists: Mapping[str, Any]
+) -> tuple[int, str] | None:
+    """Read a number of one language. One word is a number only before a word that it counts, and a one is none by itself."""
+    only_first = lists.get("only_first", ())  # Vietnamese năm is 5, and "year" behind a number
+    joints = lists.get("joints", ())
+    words: list[str] = []
+    end = index
+    while end < len(chunks):
+        word = chunks[end].rstrip(_MARKS_BEHIND_WORD).lower()
+        is_number = word in numerals.words and not (words and word in only_first)
+        if not is_number and not (words and word in joints):
+            break
+        if is_number:
+            words.append(word)
+        end += 1
+        if chunks[end - 1] != word and chunks[end - 1].lower() != word:  # a mark ends the number
+            break
+    if not words:
+        return None
+    next_word = chunks[end].rstrip(_MARKS_BEHIND_WORD).lower() if end < len(chunks) else ""
+    multiplies = any(word not in numerals.digits for word in words)
+    value = numerals.read(words)
+    if next_word not in lists["counted"] and not (multiplies and len(words) > 1):
+        return None
+    return None if value == 1 else (end, str(value))
