@@ -27,7 +27,7 @@ from ctxmetrics.judges.evidence.contrasts import (
     is_amount,
     read_bound_phrases,
 )
-from ctxmetrics.judges.evidence.replaced_words import find_swap
+from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_swap
 from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
     find_equal_key,
@@ -559,6 +559,9 @@ def _find_exchanged_words(
         swap = find_swap(unit.tokens, text.tokens, unit.language)
         if swap is not None:
             yield Contradiction("name", unit.spell(*swap), text.spell(*swap))
+        elif exchanges_endings(unit.tokens, text.tokens, unit.language):
+            last = len(unit.tokens) - 1
+            yield Contradiction("name", unit.spell(0, last), text.spell(0, len(text.tokens) - 1))
 
 
 def _has_value(text: ComparedText, value: Value, words: Iterable[str]) -> bool:

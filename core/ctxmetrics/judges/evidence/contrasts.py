@@ -31,6 +31,7 @@ _MAX_SKIPPED_WORDS = 3
 BOTH = "both and a number"
 _LETTER_GROUP = "letter behind a number"
 _LABEL_GROUP = "letter behind a word"
+_LABEL_BEFORE_GROUP = "letter before a word"
 _FREQUENCY_GROUP = "frequency"
 _DURATION_KINDS = frozenset(("s", "day", "month"))
 _EVERY = frozenset(
@@ -348,7 +349,7 @@ def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
 
 
 def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator[Value]:
-    """Yield the single capital letters behind a word: gate C, vitamins A, B and D.
+    """Yield the single capital letters behind a word (gate C, vitamins A, B and D) or before one (the X axis).
 
     A letter before a word with a capital is an initial: John F. Kennedy. An I is a pronoun or a numeral.
     """
@@ -367,8 +368,21 @@ def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator
         is_initial = bool(next_words) and next_words[0].spelling[:1].isupper()
         if is_initial and _is_capital(next_words[0]):
             is_initial = False
-        if name and word.spelling != "I" and not is_initial:
+        if word.spelling == "I" or is_initial:
+            continue
+        if name:
             yield Value(_LABEL_GROUP, word.folded, frozenset((name,)), word.spelling)
+        elif next_words and not word.ends_clause and _may_have_label(word, next_words[0], position):
+            beside = frozenset((next_words[0].key,))
+            yield Value(_LABEL_BEFORE_GROUP, word.folded, beside, word.spelling)
+
+
+def _may_have_label(letter: Token, word: Token, position: int) -> bool:
+    """Whether a letter may be a label of the word behind it: the X axis, A社. At the beginning of a text, an A is an article."""
+    if word.kind.startswith("character"):
+        return True
+    is_article = letter.spelling == "A" and position == 0
+    return not is_article and word.kind == "word" and len(word.folded) > 2  # noqa: PLR2004 - letters of "is"
 
 
 def _find_characters(words: Sequence[Token]) -> Iterator[Value]:

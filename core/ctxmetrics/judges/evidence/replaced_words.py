@@ -190,13 +190,18 @@ def _find_names(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator[
     start = 0
     while start < len(words):
         end = start
-        while end < len(words) and is_content[end] and words[end].spelling[:1].isupper():
+        while end < len(words) and is_content[end] and _has_capital(words[end]):
             end += 1
             if words[end - 1].ends_clause:
                 break
         if 0 < end - start <= _MAX_WORDS_OF_NAME:
             yield range(start, end)
         start = max(end, start + 1)
+
+
+def _has_capital(word: Token) -> bool:
+    """Whether a word begins with a capital, also behind an elided article: l'Inter."""
+    return word.spelling.rpartition("'")[2][:1].isupper()
 
 
 def _find_compared(
@@ -279,3 +284,41 @@ def find_swap(
     if not is_exchange or not between or has_equal_roles or words[first].ends_clause:
         return None
     return first, second
+
+
+def exchanges_endings(words: Sequence[Token], other_words: Sequence[Token], language: str) -> bool:
+    """Whether two texts of the same letters have other words: names that are exchanged, with the endings of their places.
+
+    This is for languages that write a role at the end of a word, or no blanks: Ahmet Mehmet'i yendi, Mehmet Ahmet'i yendi.
+    Texts that only have their words in another order say the same.
+    """
+    has_clauses = any(word.ends_clause for word in words[:-1])  # they may stand in any order
+    letters = _join_letters(words)
+    if has_clauses or sorted(letters) != sorted(_join_letters(other_words)):
+        return False
+    spellings = [word.folded for word in words]
+    if sorted(spellings) == sorted(word.folded for word in other_words):
+        return False
+    return not any(
+        mark in letters for mark in _get_words("equal_roles", language) if mark > _LAST_LATIN
+    )
+
+
+# Letters behind this one belong to scripts whose joining words may be a part of a longer word.
+_LAST_LATIN = "\u1100"
+
+
+def _join_letters(words: Sequence[Token]) -> str:
+    """Join the letters of some words. Of overlapping pairs of characters each character counts once."""
+    pieces: list[str] = []
+    for position, word in enumerate(words):
+        next_words = words[position + 1 : position + 2]
+        overlaps = (
+            word.kind == "characters"
+            and not word.ends_clause
+            and bool(next_words)
+            and next_words[0].kind == "characters"
+            and next_words[0].key[0] == word.key[-1]
+        )
+        pieces.append(word.key[:-1] if overlaps else word.folded)
+    return "".join(pieces)

@@ -259,7 +259,8 @@ _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 # Arabic tens behind the ones that they are added to: خمسة وعشرون is 25.
 _ARABIC_TENS: Mapping[str, str] = {
-    f"و{word}": number for word, number in _TENS.items() if "\u0600" <= word[0] <= "\u06ff"
+    **{f"و{word}": number for word, number in _TENS.items() if "\u0600" <= word[0] <= "\u06ff"},
+    **dict.fromkeys(("عشر", "عشرة"), "10"),
 }
 # Words of one number in several words that are no number words.
 JOINED_WORDS = frozenset(
@@ -456,7 +457,7 @@ _INCHES_OF_FOOT = 12
 def _read_ones_and_tens(
     chunks: Sequence[str], index: int, first: str
 ) -> tuple[int, Sequence[str]] | None:
-    """Read ones with tens behind them: خمسة وعشرون."""
+    """Read ones with tens behind them: خمسة وعشرون, خمسة عشر."""
     tens = _look_up(chunks, index + 1, _ARABIC_TENS)
     if first not in _ONES or not tens:
         return None

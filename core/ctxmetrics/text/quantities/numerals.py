@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS
 
+_HUNDRED = 100
+
 
 class Numerals(NamedTuple):
     """The number words of a language.
@@ -39,8 +41,11 @@ class Numerals(NamedTuple):
         group = 0
         digit = 0
         for word in words:
-            if word in self.digits:
-                digit += self.digits[word]
+            value = self.digits.get(word, 0)
+            if value >= _HUNDRED:  # Indonesian seratus
+                group += value
+            elif word in self.digits:
+                digit += value
             elif word in self.scales:
                 group += (digit or 1) * self.scales[word]
                 digit = 0
@@ -166,7 +171,7 @@ _KOREAN_NUMBER = re.compile(
         (?P<native>(?:{_KOREAN_TENS})?(?:{_KOREAN_ONES})|{_KOREAN_TENS})[ ]?
         (?=시간|시(?![\uac00-\ud7af])|시(?:에|부터|까지)|명|개|살|마리|번|권|달|가지|사람|곳)
         |
-        (?P<number>(?:[일이삼사오육칠팔구]?[십백천만억])+[일이삼사오육칠팔구]?|[삼사오육칠팔구])[ ]?
+        (?P<number>(?:[일이삼사오육칠팔구]?[십백천]?만[ ])?(?:[일이삼사오육칠팔구]?[십백천만억])+[일이삼사오육칠팔구]?|[삼사오육칠팔구])[ ]?
         (?=년|월|분|초|원|킬로|미터|퍼센트|층|명|개월|주|도(?![\uac00-\ud7af])|달러|유로|세(?![\uac00-\ud7af]))
     )
     """,
