@@ -34,22 +34,27 @@ from ctxmetrics.text.markup.links import (
     find_templates,
     find_textile_links,
 )
-from ctxmetrics.text.markup.markdown import find_code, find_emphasis, find_indexes
+from ctxmetrics.text.markup.markdown import (
+    find_code,
+    find_emphasis,
+    find_indexes,
+    find_wiki_marks,
+)
 
 __all__ = ["Edit", "count_marks", "find_markup", "may_hold_markup"]
 
 # Every text with ASCII markup, except for the marks of lines, holds one of these characters or pairs. A pair is looked for where
 # its first character stands, which is ten times as fast.
 _MARKS = ("<", "&", "*", "_", "[", "$", "\\", "|", "~", "^", "`", "\f")
-_PAIRS = ("{{", "''", "==", "@@", "--", '":http', "{color")
+_PAIRS = ("{{", "''", "==", "@@", "--", "((", " /", "(/", '":http', "{color")
 # A line that begins with a mark: a heading, a quotation, a page number; and a word that is cut at a line's end. Each pattern
 # begins with one character, which is searched for ten times as fast as one of several.
 _LINE_MARK = re.compile(
-    r"\n[ \t]*+(?:[#>=\d–—{-]|h[1-6]\.|(?i:page|p\.|pg|seite|p[áa]g|стр|strona|sida|side|sayfa)|第)"
+    r"\n[ \t]*+(?:[#>=/\d–—{-]|h[1-6]\.|(?i:page|p\.|pg|seite|p[áa]g|стр|strona|sida|side|sayfa)|第)"
 )
 _CUT_WORDS = (("-", re.compile(r"-[ \t\r]*\n")), ("‐", re.compile(r"‐[ \t\r]*\n")))
 _HEADING_NAMES = ("h1.", "h2.", "h3.", "h4.", "h5.", "h6.")
-_FIRST_LINE_MARKS = ("#", ">", "=", *_HEADING_NAMES)
+_FIRST_LINE_MARKS = ("#", ">", "=", "/", *_HEADING_NAMES)
 _RARE_CHARACTERS = re.compile(
     "[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ue000\ue001¹²³⁰⁴-⁹₀-₉【│┃║]"
 )
@@ -111,6 +116,7 @@ _KINDS: Sequence[tuple[Callable[[FoundMarkup], None], Sequence[str]]] = (
     (find_links, ("[", "【")),
     (find_indexes, ("~", "^")),
     (find_entities, ("&",)),
+    (find_wiki_marks, ("/", "||", "((")),
     (find_emphasis, ("*", "_", "~~", "''", "==")),
     (find_escapes, ("\\",)),
     (find_line_marks, ("#", ">", "==")),

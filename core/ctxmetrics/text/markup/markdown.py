@@ -182,6 +182,63 @@ def find_emphasis(markup: FoundMarkup) -> None:
             opened[mark] = (start, end)
 
 
+# Marks of two characters around words of a wiki or a chat, with a blank or a bracket before them.
+_BEFORE_MARK = r"(?<![^\s(\[\"'“*_])(?<!;[ ])"
+# DokuWiki: //the old harbour//. An address, a path and a comment have no such pair.
+_SLANTED = re.compile(
+    rf"{_BEFORE_MARK}//(?P<text>[^\W_](?:[^/\n;={{}}]{{0,200}}[^\s/;={{}}])?)//(?![\w/])"
+)
+# Org mode: /the old harbour/, with two words of letters at least, because /harbour/ may be a path. One word has a small letter.
+_SLANTED_BY_ONE = re.compile(
+    rf"""
+    {_BEFORE_MARK}/(?=[^/\n]{{0,100}}(?<![^\W\d_])[^\W\d_A-ZÀ-Þ])
+    (?P<text>[^\W\d_]{{1,30}}(?:,?[ ][^\W\d_]{{1,30}}){{1,9}}[.!?]?)
+    /(?![\w/])
+    """,
+    re.VERBOSE,
+)
+# Discord: ||the butler||. The two lines of a norm hold a sign, those of code stand beside quotation marks, and those of Jira begin a line.
+_SPOILER = re.compile(
+    r"""
+    (?<=[\s(\"“])(?<!['"][ ])\|\|(?=[^|\n]{0,200}[^\W\d_]{3})
+    (?P<text>[^\W_](?:[^|\n<>=&;{}+*]{0,200}[^\s|<>=&;{}+*])?)
+    \|\|(?![\w|])(?![ ]['"])
+    """,
+    re.VERBOSE,
+)
+# DokuWiki: a footnote, joined to the word before it: 20 euros((Since May.)). It begins with a capital and has two words.
+_DOUBLE_BRACKETS = re.compile(
+    r"\(\((?<=[\w.,;:!?]\(\()(?=[A-ZÀ-ÞА-Я][^\W\d_]*[ ])[^()\n=+*/<>&|{}\[\];]{4,400}\)\)"
+)
+
+
+def find_wiki_marks(markup: FoundMarkup) -> None:
+    """Find the marks of DokuWiki, Org mode and Discord around words; a footnote of DokuWiki is not seen."""
+    text = markup.text
+    if "||" in text and not _begins_line_with_table(text):
+        _drop_marks_around(markup, _SPOILER, "||")
+    if "//" in text:
+        _drop_marks_around(markup, _SLANTED, "//")
+    _drop_marks_around(markup, _SLANTED_BY_ONE, "/")
+    if "((" in text:
+        for match in match_marks(_DOUBLE_BRACKETS, text, "(("):
+            if markup.is_free(*match.span()):
+                markup.hide(*match.span())
+
+
+def _begins_line_with_table(text: str) -> bool:
+    """Whether a line begins as a table of Jira: ||Name||Fee||."""
+    return text.startswith("||") or "\n||" in text
+
+
+def _drop_marks_around(markup: FoundMarkup, pattern: re.Pattern[str], mark: str) -> None:
+    """Drop a mark before and behind the text of each match of a pattern."""
+    for match in match_marks(pattern, markup.text, mark):
+        start, end = match.span()
+        if markup.is_free(start, match.start("text")) and markup.is_free(match.end("text"), end):
+            markup.drop_pair((start, match.start("text")), (match.end("text"), end))
+
+
 def _read_struck(markup: FoundMarkup, start: int, end: int) -> None:
     """Drop struck text between tildes: ~~old~~. Beside a letter, tildes only lengthen a word, in Chinese and Japanese."""
     first_character = markup.text[start + 2]  # behind the tildes
