@@ -6,7 +6,7 @@ the same. Of 2,617 true claims that people judged this flags none (`benchmarks/v
 "Anna beat Bernd" is denied by "Bernd beat Anna". Two names of a text are a pair if a few words stand between them that give
 them different roles: "beat", "is older than", and "to" in "from Bremen to Kassel", but not "and" or "married". Another text
 exchanges the pair if it has the same words between the same names in the other order. An exchange is a reason to doubt, and no
-more. Of 1,451 true claims that people judged this flags none.
+more. Of 1,452 true claims that people judged this flags none.
 """
 
 from __future__ import annotations
