@@ -32,6 +32,8 @@ _MAX_WORDS_BETWEEN = 6
 _MAX_WORDS_OF_NAME = 4
 # Letters that the ending of an adjective changes: Spanish "más alta", "más alto".
 _FINAL_VOWELS = "aeo"
+# What a distance is measured in: metres and inches, and their multiples.
+_DISTANCES = frozenset(("m", "in"))
 # Longer texts have names in many roles.
 _MAX_WORDS_OF_STATEMENT = 40
 
@@ -233,6 +235,8 @@ def _have_roles(
     spellings = [words[position].spelling.lower() for position in between]
     if not _get_words("equal_roles", language).isdisjoint(spellings):
         return False
+    if any(words[position].measures in _DISTANCES for position in between):  # Lyon is 470 km from Paris
+        return False
     has_direction = not _get_words("directions", language).isdisjoint(spellings)
     return has_direction or any(is_content[position] for position in between)
 
@@ -264,24 +268,29 @@ def find_swap(
     (1, 4)
     """
     equal_role_words = _get_words("equal_roles", language)
-    if len(words) != len(other_words) or not equal_role_words:
+    articles = _get_words("articles", language)
+    positions = [i for i, word in enumerate(words) if word.spelling.lower() not in articles]
+    others = [word for word in other_words if word.spelling.lower() not in articles]
+    if len(positions) != len(others) or not equal_role_words:
         return None
     differing = [
-        position
-        for position, (word, other) in enumerate(zip(words, other_words, strict=True))
-        if word.key != other.key
+        (position, other.key)
+        for position, other in zip(positions, others, strict=True)
+        if words[position].key != other.key
     ]
     if len(differing) != len(("first", "second")):
         return None
-    first, second = differing
+    (first, key_instead_of_first), (second, key_instead_of_second) = differing
     is_exchange = (
-        words[first].key == other_words[second].key and words[second].key == other_words[first].key
+        words[first].key == key_instead_of_second and words[second].key == key_instead_of_first
     )
     between = words[first + 1 : second]
+    # A word such as "neighbour" may also stand behind both: Nina is Otto's neighbour.
     has_equal_roles = any(
-        word.spelling.lower() in equal_role_words or word.ends_clause for word in between
+        word.spelling.lower() in equal_role_words or word.measures in _DISTANCES for word in words
     )
-    if not is_exchange or not between or has_equal_roles or words[first].ends_clause:
+    has_clauses = any(word.ends_clause for word in words[first:second])
+    if not is_exchange or not between or has_equal_roles or has_clauses:
         return None
     return first, second
 

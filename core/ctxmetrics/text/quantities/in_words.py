@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
 from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
@@ -257,6 +258,11 @@ _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
     name: str(number) for number, names in enumerate(LISTS["ordinals_of_quarters"], 1) for name in names
 }
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+EACH_WORDS = frozenset(LISTS["each"]["words"])
+# The number of a share by its ordinal: the fifth, of every fifth guest, is 5.
+_SHARES_BY_ORDINAL: Mapping[str, str] = {
+    word: number for number, words in LISTS["each"]["ordinals"].items() for word in words
+}
 # Arabic tens behind the ones that they are added to: خمسة وعشرون is 25.
 _ARABIC_TENS: Mapping[str, str] = {
     **{f"و{word}": number for word, number in _TENS.items() if "\u0600" <= word[0] <= "\u06ff"},
@@ -276,6 +282,7 @@ JOINED_WORDS = frozenset(
         *SPACED_WORDS,
         *("score", "foot", "feet"),
         *_ARABIC_TENS,
+        *_SHARES_BY_ORDINAL,
     )
 )
 # Words between the two numbers of a result: drei zu null.
@@ -414,22 +421,24 @@ def _read_one_of_many(
         total = _look_up(chunks, index + 2, _TOTALS)
         if not total or int(total) <= int(number) or _is_unit(chunks, index + 3):
             return None
-        return index + 3, [_write_number(chunks, index, index + 2, f"{number}/{total}")]
+        share = write_share(int(number), int(total))
+        return index + 3, [_write_number(chunks, index, index + 2, share)]
     total = _look_up(chunks, index + 3, _TOTALS)
     if number != "1" or chunks[index + 2] != "sur" or not total:
         return None
     return index + 4, [_write_number(chunks, index, index, f"1/{total}"), chunks[index + 1]]
 
 
+def write_share(part: int, total: int) -> str:
+    """Write a share as a fraction in its lowest terms: four in ten is 2/5."""
+    divisor = gcd(part, total)
+    return f"{part // divisor}/{total // divisor}"
+
+
 # Words for all numbers that a share may be one of: one in ten.
 _TOTALS: Mapping[str, str] = {
     **NUMBER_WORDS,
     **{str(number): str(number) for number in (*range(2, 11), 20, 100)},
-}
-EACH_WORDS = frozenset(LISTS["each"]["words"])
-# The number of a share by its ordinal: the fifth, of every fifth guest, is 5.
-_SHARES_BY_ORDINAL: Mapping[str, str] = {
-    word: number for number, words in LISTS["each"]["ordinals"].items() for word in words
 }
 
 

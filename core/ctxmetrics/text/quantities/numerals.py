@@ -132,7 +132,7 @@ _THAI_WORD = re.compile(_join_words(_THAI.words))
 # สามชั่วโมง; one alone (หนึ่ง) is also "a".
 _THAI_NUMBER = re.compile(
     rf"[ ]?(?!หนึ่ง[ ]?(?:{_join_words(LISTS['numerals']['th']['counted'])}))"
-    rf"(?P<number>(?:{_THAI_WORD.pattern})+)[ ]?(?={_join_words(LISTS['numerals']['th']['counted'])})"
+    rf"(?P<number>(?:{_THAI_WORD.pattern}){{1,16}})[ ]?(?={_join_words(LISTS['numerals']['th']['counted'])})"
 )
 _KOREAN = Numerals(
     digits={
@@ -171,14 +171,14 @@ _KOREAN_NUMBER = re.compile(
         (?P<native>(?:{_KOREAN_TENS})?(?:{_KOREAN_ONES})|{_KOREAN_TENS})[ ]?
         (?=시간|시(?![\uac00-\ud7af])|시(?:에|부터|까지)|명|개|살|마리|번|권|달|가지|사람|곳)
         |
-        (?P<number>(?:[일이삼사오육칠팔구]?[십백천]?만[ ])?(?:[일이삼사오육칠팔구]?[십백천만억])+[일이삼사오육칠팔구]?|[삼사오육칠팔구])[ ]?
+        (?P<number>(?:[일이삼사오육칠팔구]?[십백천]?만[ ])?(?:[일이삼사오육칠팔구]?[십백천만억]){{1,12}}[일이삼사오육칠팔구]?|[삼사오육칠팔구])[ ]?
         (?=년|월|분|초|원|킬로|미터|퍼센트|층|명|개월|주|도(?![\uac00-\ud7af])|달러|유로|세(?![\uac00-\ud7af]))
     )
     """,
     re.VERBOSE,
 )
 # A chunk that is a number if the next chunk is a word that it counts.
-_KOREAN_CHUNK = re.compile(rf"(?:{_KOREAN_WORD.pattern})+")
+_KOREAN_CHUNK = re.compile(rf"(?:{_KOREAN_WORD.pattern}){{1,12}}")
 
 
 def write_numerals(text: str) -> str:
@@ -211,6 +211,8 @@ SPACED_WORDS: frozenset[str] = frozenset(
     for language, numerals in _SPACED_LANGUAGES.items()
     for word in (*numerals.words, *LISTS["numerals"][language]["counted"])
 )
+# The maximum number of words of a number with blanks.
+_MAX_SPACED_WORDS = 12
 _MARKS_BEHIND_WORD = ".,;:!?)]\"'”’»"
 
 
@@ -244,7 +246,7 @@ def _read_spaced(
     joints = lists.get("joints", ())
     words: list[str] = []
     end = index
-    while end < len(chunks):
+    while end < min(len(chunks), index + _MAX_SPACED_WORDS):
         word = chunks[end].rstrip(_MARKS_BEHIND_WORD).lower()
         is_number = word in numerals.words and not (words and word in only_first)
         if not is_number and not (words and word in joints):

@@ -16,6 +16,7 @@ from ctxmetrics.text.quantities.dates_and_times import (
     read_time,
 )
 from ctxmetrics.text.quantities.forms import FRACTIONS, LISTS, Value, alternatives
+from ctxmetrics.text.quantities.in_words import write_share
 
 _TO = re.compile(
     rf"[ ]?-[ ]?(?=[\d(+$€£¥{FRACTIONS}]|[^\W\d_])|[ ](?:{alternatives('ranges')})[ ]|[ ]?[至到~][ ]?|から[ ]?|부터[ ]?",
@@ -68,9 +69,10 @@ def read_share(text: str, first: Value) -> Value | None:
     if float(first.key) > int(second.key):
         return None
     if "in" in joint[0].lower().split():  # the same as "one in five"
-        number = f"{first.key}/{second.key}"
-        is_share = int(second.key) in _TOTALS and float(first.key) < int(second.key)
-        return build_amount(second.end, number, None)._replace(kind="fraction") if is_share else None
+        is_in_totals = int(second.key) in _TOTALS
+        is_share = is_in_totals and first.key.isdecimal() and int(first.key) < int(second.key)
+        share = write_share(int(first.key), int(second.key)) if is_share else ""
+        return build_amount(second.end, share, None)._replace(kind="fraction") if is_share else None
     return Value(second.end, "fraction", f"{first.key}/{second.key}", (first.key, second.key))
 
 
