@@ -305,8 +305,7 @@ def exchanges_endings(words: Sequence[Token], other_words: Sequence[Token], lang
     letters = _join_letters(words)
     if has_clauses or sorted(letters) != sorted(_join_letters(other_words)):
         return False
-    spellings = [word.folded for word in words]
-    if sorted(spellings) == sorted(word.folded for word in other_words):
+    if _sort_spellings(words) == _sort_spellings(other_words):
         return False
     return not any(
         mark in letters for mark in _get_words("equal_roles", language) if mark > _LAST_LATIN
@@ -315,6 +314,11 @@ def exchanges_endings(words: Sequence[Token], other_words: Sequence[Token], lang
 
 # Letters behind this one belong to scripts whose joining words may be a part of a longer word.
 _LAST_LATIN = "\u1100"
+
+
+def _sort_spellings(words: Sequence[Token]) -> list[str]:
+    """Return the spellings of some words in small letters, sorted. A quantity of several words is split."""
+    return sorted(" ".join(word.spelling for word in words).lower().split())
 
 
 def _join_letters(words: Sequence[Token]) -> str:
