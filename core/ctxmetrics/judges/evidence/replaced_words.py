@@ -284,13 +284,14 @@ def find_swap(
     is_exchange = (
         words[first].key == key_instead_of_second and words[second].key == key_instead_of_first
     )
-    between = words[first + 1 : second]
+    has_words_between = positions.index(second) > positions.index(first) + 1
+    has_number = "number" in {words[first].kind, words[second].kind}
     # A word such as "neighbour" may also stand behind both: Nina is Otto's neighbour.
     has_equal_roles = any(
         word.spelling.lower() in equal_role_words or word.measures in _DISTANCES for word in words
     )
     has_clauses = any(word.ends_clause for word in words[first:second])
-    if not is_exchange or not between or has_equal_roles or has_clauses:
+    if not is_exchange or not has_words_between or has_number or has_equal_roles or has_clauses:
         return None
     return first, second
 
@@ -305,11 +306,15 @@ def exchanges_endings(words: Sequence[Token], other_words: Sequence[Token], lang
     letters = _join_letters(words)
     if has_clauses or sorted(letters) != sorted(_join_letters(other_words)):
         return False
-    if _sort_spellings(words) == _sort_spellings(other_words):
-        return False
-    return not any(
-        mark in letters for mark in _get_words("equal_roles", language) if mark > _LAST_LATIN
+    has_same_words = sorted(word.folded for word in words) == sorted(
+        word.folded for word in other_words
     )
+    if has_same_words or _sort_spellings(words) == _sort_spellings(other_words):
+        return False
+    equal_role_words = _get_words("equal_roles", language)
+    if any(word.spelling.lower() in equal_role_words for word in words):
+        return False
+    return not any(mark in letters for mark in equal_role_words if mark > _LAST_LATIN)
 
 
 # Letters behind this one belong to scripts whose joining words may be a part of a longer word.
