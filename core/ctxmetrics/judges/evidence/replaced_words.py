@@ -30,6 +30,7 @@ _MIN_NAME_LETTERS = 3
 _CAPITAL_NOUNS = frozenset({"de"})
 _MAX_WORDS_BETWEEN = 6
 _MAX_WORDS_OF_NAME = 4
+_WORDS_OF_SWAP = 2
 # Letters that the ending of an adjective changes: Spanish "más alta", "más alto".
 _FINAL_VOWELS = "aeo"
 # What a distance is measured in: metres and inches, and their multiples.
@@ -268,30 +269,27 @@ def find_swap(
     (1, 4)
     """
     equal_role_words = _get_words("equal_roles", language)
-    articles = _get_words("articles", language)
-    positions = [i for i, word in enumerate(words) if word.spelling.lower() not in articles]
-    others = [word for word in other_words if word.spelling.lower() not in articles]
-    if len(positions) != len(others) or not equal_role_words:
-        return None
-    differing = [
-        (position, other.key)
-        for position, other in zip(positions, others, strict=True)
-        if words[position].key != other.key
-    ]
-    if len(differing) != len(("first", "second")):
-        return None
-    (first, key_instead_of_first), (second, key_instead_of_second) = differing
-    is_exchange = (
-        words[first].key == key_instead_of_second and words[second].key == key_instead_of_first
-    )
-    has_words_between = positions.index(second) > positions.index(first) + 1
-    has_number = "number" in {words[first].kind, words[second].kind}
     # A word such as "neighbour" may also stand behind both: Nina is Otto's neighbour.
     has_equal_roles = any(
         word.spelling.lower() in equal_role_words or word.measures in _DISTANCES for word in words
     )
+    if not equal_role_words or has_equal_roles:
+        return None
+    articles = _get_words("articles", language)
+    positions = [i for i, word in enumerate(words) if word.spelling.lower() not in articles]
+    other_keys = [word.key for word in other_words if word.spelling.lower() not in articles]
+    keys = [words[position].key for position in positions]
+    if len(keys) != len(other_keys):
+        return None
+    differing = [i for i, (key, other) in enumerate(zip(keys, other_keys, strict=True)) if key != other]
+    if len(differing) != _WORDS_OF_SWAP or differing[1] == differing[0] + 1:
+        return None
+    if [keys[i] for i in differing] != [other_keys[i] for i in reversed(differing)]:
+        return None
+    first, second = (positions[i] for i in differing)
+    has_number = "number" in {words[first].kind, words[second].kind}
     has_clauses = any(word.ends_clause for word in words[first:second])
-    if not is_exchange or not has_words_between or has_number or has_equal_roles or has_clauses:
+    if has_number or has_clauses:
         return None
     return first, second
 
