@@ -9,6 +9,7 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 
@@ -85,6 +86,7 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
         _find_contrary_values,
         _find_exceptions,
         _find_exchanged_words,
+        _find_exchanged_values,
     )
     for check in checks:
         for match in check(claim, sentences):
@@ -495,6 +497,68 @@ def _find_opposite_bounds(
             continue
         if all(evidence_bound.is_least != bound.is_least for evidence_bound in evidence_bounds):
             yield Contradiction("number", bound.spelling, evidence_bounds[0].spelling)
+
+
+def _find_exchanged_values(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield two values of the unit that the evidence exchanges: "born in 1975, died in 2003", "born in 2003, died in 1975".
+
+    The other words keep their order. If they are in another order as well, as in "died in 2003, born in 1975", nothing is exchanged.
+    """
+    positions_by_kind: dict[str, list[int]] = {}
+    for position, token in enumerate(unit.tokens):
+        if token.measures or token.kind == "number":
+            positions_by_kind.setdefault(token.measures, []).append(position)
+    for positions in positions_by_kind.values():
+        for first, second in pairwise(positions):
+            keys = (unit.tokens[first].key, unit.tokens[second].key)
+            if any(_have_order(text, keys) for text in evidence):
+                continue
+            for text in evidence:
+                if _are_values_exchanged(unit, text, keys):
+                    places = _find_single_places(text)
+                    against = text.spell(places[keys[1]], places[keys[0]])
+                    yield Contradiction("number", unit.spell(first, second), against)
+
+
+def _have_order(text: ComparedText, keys: tuple[str, str]) -> bool:
+    """Whether a text has the first of two values before the second."""
+    first_places = text.find_key(keys[0])
+    second_places = text.find_key(keys[1])
+    return bool(first_places and second_places) and first_places[0] < second_places[-1]
+
+
+def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[str, str]) -> bool:
+    """Whether a text has two values of the unit in the other order, and all words that it shares with the unit in the same order.
+
+    At least one of these words stands between the values, on both sides: "in 2019 and 2020" is a list, whose order means nothing.
+    """
+    unit_places = _find_single_places(unit)
+    text_places = _find_single_places(text)
+    first, second = keys
+    if any(key not in places for key in keys for places in (unit_places, text_places)):
+        return False
+    if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
+        return False
+    shared = [key for key in unit_places if key in text_places and key not in keys]
+    keeps_order = shared == sorted(shared, key=text_places.__getitem__)
+    stands_between = any(
+        unit_places[first] < unit_places[key] < unit_places[second]
+        and text_places[second] < text_places[key] < text_places[first]
+        for key in shared
+    )
+    return keeps_order and stands_between
+
+
+def _find_single_places(text: ComparedText) -> dict[str, int]:
+    """Return the position of each content word that stands once in a text, by its key, in the order of the text."""
+    counts = Counter(token.key for token in text.tokens)
+    return {
+        token.key: position
+        for position, token in enumerate(text.tokens)
+        if counts[token.key] == 1 and text.is_content[position]
+    }
 
 
 def _find_contrary_values(
