@@ -128,6 +128,7 @@ class ComparedText:
             words = _SIGN_BEFORE_NUMBER.sub(_name_sign, words)
         if "-free" in words:
             words = _FREE_OF.sub(r"without \1", words)
+        words = words.replace("non-", "not ")  # non-refundable
         if _MARK_BEHIND_BLANK.search(words):
             words = _BLANKS_BEFORE_MARK.sub("", words)
         self.tokens = read_number_words(tokenize(words), language)

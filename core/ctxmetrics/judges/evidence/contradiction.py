@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice, pairwise
 
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
@@ -81,6 +82,8 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
         _find_denials_of_evidence,
         _find_inflected_denials,
         _find_denials_on_one_side,
+        _find_added_negations,
+        _find_denying_prefixes,
         _find_other_numbers,
         _find_opposite_bounds,
         _find_contrary_values,
@@ -106,6 +109,8 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
         return None
     keys = list_denying_keys(language) | list_exception_keys(language)
+    for key in claim.content_keys:
+        keys |= _list_prefixed_contraries(key, language)
     for value in claim.values:
         contrary = find_contrary_keys(value.group, value.value)
         if contrary is None:
@@ -239,6 +244,67 @@ def _find_denials_on_one_side(
     elif texts and not any(text.denying for text in texts):
         position = unit.denying[0]
         yield Contradiction("negation", unit.spell(position, position), "")
+
+
+def _find_added_negations(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the negations by which alone a sentence differs from the unit: "Hunde dürfen mit", "Hunde dürfen nicht mit"."""
+    for text in evidence:
+        if bool(text.negations) == bool(unit.negations):
+            continue
+        if _list_keys_without_negations(text) != _list_keys_without_negations(unit):
+            continue
+        denying = text if text.negations else unit
+        position = denying.negations[0]
+        if denying.tokens[position].ends_clause:
+            continue  # "No. He left" denies a question
+        negation = denying.spell(position, position)
+        unit_words = negation if denying is unit else ""
+        text_words = negation if denying is text else ""
+        yield Contradiction("negation", unit_words, text_words)
+
+
+def _list_keys_without_negations(text: ComparedText) -> list[str]:
+    """Return the keys of the words of a text that are no negations."""
+    return [token.key for position, token in enumerate(text.tokens) if position not in text.negations]
+
+
+# The fewest characters of a word that a prefix denies: "able" in "unable".
+_MIN_CHARACTERS_BEHIND_PREFIX = 4
+
+
+def _find_denying_prefixes(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that differ from a word of the unit by a prefix that denies: passable, impassable."""
+    for position, token in enumerate(unit.tokens):
+        if token.kind != "word" or not unit.is_content[position]:
+            continue
+        contraries = _list_prefixed_contraries(token.key, unit.language)
+        if not contraries:
+            continue
+        for text in evidence:
+            if token.key in text.keys:
+                break
+            match = next((key for key in contraries if key in text.keys), None)
+            if match is not None and text.shared_count >= _MIN_SHARE_TO_DENY * len(unit.content_keys):
+                yield Contradiction(
+                    "negation", token.spelling, text.tokens[text.find_key(match)[0]].spelling
+                )
+
+
+@lru_cache(maxsize=4096)
+def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
+    """Return the keys of the words that a prefix makes the contrary of a word: "impassabl" for "passabl", and the reverse."""
+    contraries: set[str] = set()
+    for prefix in get_word_list("denying_prefixes", language):
+        if len(key) >= _MIN_CHARACTERS_BEHIND_PREFIX:
+            contraries.add(prefix + key)
+        stem = key.removeprefix(prefix)
+        if _MIN_CHARACTERS_BEHIND_PREFIX <= len(stem) < len(key):
+            contraries.add(stem)
+    return frozenset(contraries)
 
 
 def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
