@@ -88,6 +88,7 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
         _find_opposite_bounds,
         _find_contrary_values,
         _find_exceptions,
+        _find_lost_limits,
         _find_exchanged_words,
         _find_exchanged_values,
     )
@@ -102,6 +103,8 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     claim = read_unit(unit, language)
     # A text without a negation may contradict a unit that has one. Any other value may contradict a value.
     if claim.negations or claim.exception or denies_by_characters(language):
+        return None
+    if not get_word_list("limits", language).isdisjoint(token.folded for token in claim.tokens):
         return None
     # A text that exchanges words has no other words than the unit.
     if claim.pairs or len(claim.tokens) <= MAX_WORDS_OF_SWAP:
@@ -670,6 +673,20 @@ def _find_exceptions(unit: ComparedText, evidence: Sequence[ComparedText]) -> It
     is_in_each_text = len(exceptions) == len(close_texts)
     if exceptions and is_in_each_text and not exceptions[0].leaves(unit.tokens):
         yield Contradiction("reservation", unit.tokens[0].spelling, exceptions[0].phrase)
+
+
+def _find_lost_limits(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
+    """Yield a word such as "only" that no sentence of the evidence has: only members may vote, members and guests may vote."""
+    limits = get_word_list("limits", unit.language)
+    position = next((place for place, token in enumerate(unit.tokens) if token.folded in limits), None)
+    if position is None or position - 1 in unit.negations:  # "not only" limits nothing
+        return
+    all_limits = limits | get_word_list("other_limits", unit.language)
+    for text in evidence:
+        # "No one but members" is a limit, too.
+        if text.negations or any(token.folded in all_limits for token in text.tokens):
+            return
+    yield Contradiction("reservation", unit.spell(position, position), "")
 
 
 def _find_exchanged_words(
