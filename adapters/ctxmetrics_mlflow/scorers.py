@@ -187,8 +187,8 @@ def to_record(inputs: Any, outputs: Any, expectations: Any, trace: Trace | None)
             if assessment.expectation is not None
         },
     }
-    record |= {name: value for name, value in row_fields.items() if value is not None}
-    record |= {"id": trace.info.trace_id, "trace": trace, "run": trace}
+    record.update((name, value) for name, value in row_fields.items() if value is not None)
+    record.update(id=trace.info.trace_id, trace=trace, run=trace)
     return record
 
 
