@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, FallenSample
+from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, FallenSample, SupportingContext
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages
 from ctxmetrics.evaluation.comparison.difference_table import (
     MAX_TEXT_CHARACTERS,
@@ -16,7 +16,7 @@ from ctxmetrics.evaluation.comparison.difference_table import (
     build_table,
     format_number,
 )
-from ctxmetrics.evaluation.comparison.differences import Difference
+from ctxmetrics.evaluation.comparison.differences import Causes, CorrectedDifference, Difference
 from ctxmetrics.evaluation.comparison.sentences import (
     describe_metric,
     describe_metric_in_lines,
@@ -31,6 +31,20 @@ from ctxmetrics.scores.wording import clean, plural
 
 # The maximum number of units and of samples that the text shows. JSON and the page hold all.
 _MAX_ITEMS_SHOWN = 10
+# Classes by the names that they have in earlier pickles, which look for them in this module.
+_CLASSES_OF_EARLIER_PICKLES = {
+    "Causes": Causes,
+    "Corrected": CorrectedDifference,
+    "Held": SupportingContext,
+    "Worse": FallenSample,
+}
+
+
+def __getattr__(name: str) -> type[Plain]:
+    """Return a class by its name in earlier pickles."""
+    if name in _CLASSES_OF_EARLIER_PICKLES:
+        return _CLASSES_OF_EARLIER_PICKLES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class _ShownComparison(Plain):

@@ -142,7 +142,8 @@ def _list_by_place(value: Any, name: str) -> Any:
     places = [str(key) for key in value]
     is_from_0 = places == [str(place) for place in range(len(places))]
     is_from_1 = places == [str(place) for place in range(1, len(places) + 1)]
-    return [*value.values()] if places and (is_from_0 or is_from_1) else value
+    is_list = len(places) > 1 and (is_from_0 or is_from_1)
+    return [*value.values()] if is_list else value
 
 
 def _may_be_list(path: str, value: Any, name: str) -> bool:

@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.statistics.intervals import mean_interval
@@ -66,6 +67,12 @@ class MetricValues:
     provenances: dict[Provenance, None] = field(default_factory=dict)
     tie_ranges: list[tuple[float, float]] = field(default_factory=list)
     last_summary: MetricSummary | None = None
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Take the values of a pickle. Earlier pickles call ``answers`` "said"."""
+        _, values = state
+        for name, value in values.items():
+            setattr(self, "answers" if name == "said" else name, value)
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
