@@ -207,3 +207,12 @@ def test_scores_by_the_places_of_the_texts_order_them(first: int) -> None:
     scores = {str(first): 0.2, str(first + 1): 0.9}
     row = {"reference": "a", "retrieved_contexts": ["Text b.", "Text a."], "retrieved_scores": scores}
     assert Sample.from_dict(row).retrieved_contexts == ("Text a.", "Text b.")
+
+
+def test_numbers_of_as_many_objects_as_texts_are_unclear() -> None:
+    objects = [{"id": "1", "score": 0.2}, {"id": "2", "score": 0.9}]
+    row = {"reference": "a", "retrieved_contexts": ["Text b.", "Text a."], "found": objects}
+    sample = Sample.from_dict(row)
+    assert sample.retrieved_contexts == ("Text b.", "Text a.")
+    assert str(sample.metadata["order_unclear"]).startswith("found[]")
+    assert "order_unclear" not in Sample.from_dict({**row, "found": objects[:1]}).metadata

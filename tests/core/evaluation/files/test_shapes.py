@@ -22,7 +22,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import InputFileError, ParameterError, SampleError
-from ctxmetrics.evaluation.files.cell_values import are_comma_ids
+from ctxmetrics.evaluation.files.cell_values import are_comma_ids, are_sources, split_ids
 from ctxmetrics.evaluation.files.headers import find_plain_field
 from ctxmetrics.evaluation.files.services import find_reply
 from support.cases import each_case
@@ -575,3 +575,16 @@ def test_a_plain_header_means_a_field_that_can_hold_its_values() -> None:
         assert find_plain_field(header, possible) == "retrieved_contexts"
     for impossible in ([{"x": [1]}], {"x": 1}):
         assert find_plain_field(header, impossible) is None
+
+
+def test_commas_separate_ids_of_one_kind() -> None:
+    assert split_ids("a.pdf,b.pdf") == ["a.pdf", "b.pdf"]
+    assert split_ids("d1,d2") == ["d1", "d2"]
+    assert split_ids("Doe,A.pdf") is None  # one name with a comma in it
+
+
+def test_sources_are_objects_without_a_text() -> None:
+    assert are_sources([{"title": "Pumps", "url": "https://example.org"}])
+    assert not are_sources([{"title": "Pumps"}, {"text": "The pump is red."}])
+    assert not are_sources([])
+    assert not are_sources("Pumps")
