@@ -30,9 +30,8 @@ class _LaterModule:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        if (
-            name.startswith("_") and name != "__all__"
-        ):  # pytest asks all objects of a file for such names
+        # Pytest asks all objects of a file for private names.
+        if name.startswith("_") and name != "__all__":
             raise AttributeError(name)
         pytest.importorskip(self._module.partition(".")[0])
         module = import_module(self._module)

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ctxmetrics.errors import (
@@ -501,7 +500,8 @@ class Evaluation:
     def _finish_scores(self, job: _Job) -> list[Score]:
         """Return the scores of a sample. A score that was stopped has the reason code ``cancelled``."""
         scores: list[Score] = []
-        for metric, score_or_task in zip_longest(job.metrics, job.scores):
+        for index, metric in enumerate(job.metrics):
+            score_or_task = job.scores[index] if index < len(job.scores) else None
             score: Score | None = None
             if asyncio.isfuture(score_or_task):
                 with suppress(asyncio.CancelledError, asyncio.InvalidStateError):  # it did not end
