@@ -40,7 +40,7 @@ class MetricScorer(Scorer):
 
     The feedback holds the number, with the reason as rationale; verdicts, judge and pass mark are in its metadata. A
     score that cannot be computed is a feedback without a value, with the reason code as error code: MLflow leaves it
-    out of the mean. With a pass mark, ``EvaluationResult.passed`` asks for it.
+    out of the mean. With a pass mark, ``EvaluationResult.passed`` compares the value with it.
 
     Args:
         metric: A metric of the core, or its name (``"ndcg@10"``).

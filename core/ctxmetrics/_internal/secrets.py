@@ -83,7 +83,7 @@ _MAX_ENTRIES_SEARCHED = 300
 # How often an object is read if another thread changes it meanwhile.
 _MAX_READINGS_OF_OBJECT = 3
 # Types of objects in which no key is looked for.
-_TYPES_WITHOUT_KEYS = (int, float, complex, type(None), type, ModuleType, FunctionType)
+_TYPES_WITHOUT_API_KEYS = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
 # The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
 # another, in any thread.
@@ -201,7 +201,7 @@ def remember_api_keys(thing: object) -> None:
 
 def _remember_value(name: str, value: object) -> list[object]:
     """Remember a value if it is a key. Return the objects to search next: the value itself, if it may hold a key; else none."""
-    if isinstance(value, _TYPES_WITHOUT_KEYS):
+    if isinstance(value, _TYPES_WITHOUT_API_KEYS):
         return []
     content = value
     get_secret = getattr(value, "get_secret_value", None)  # a method of Pydantic's types for secrets
@@ -210,7 +210,7 @@ def _remember_value(name: str, value: object) -> list[object]:
         content = get_secret()
     if isinstance(content, bytes):
         content = content.decode("latin-1")
-    if isinstance(content, _TYPES_WITHOUT_KEYS):
+    if isinstance(content, _TYPES_WITHOUT_API_KEYS):
         return []
     if not isinstance(content, str):
         return [content]

@@ -289,6 +289,7 @@ class Metric(Definition, ABC):
         expected_texts += sample.reference_contexts or ()
         expected_texts += sample.references or ()
         expected_texts += [fact.text for fact in sample.reference_facts or ()]
+        # A text that is expected is no placeholder: "None" may be the answer.
         for context in contexts:
             if any(context.strip() in text for text in expected_texts):
                 return None
@@ -408,7 +409,7 @@ class Metric(Definition, ABC):
             value_or_word = values_of_empty_sides.nothing_retrieved
         else:
             value_or_word = values_of_empty_sides.both
-        if value_or_word == "judge":
+        if value_or_word == "judge":  # the judge is asked although a side is empty
             return None
         reason_code = "no_reference"
         cause = "the reference side is empty"

@@ -326,11 +326,11 @@ def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
     stage = {"contexts": items.get("contexts"), "ids": items.get("ids")}
     for name, value in stage.items():
         _check_depth(value, name)
-    labels = values["retrieved_context_ids"]
-    if labels is None:
-        labels = values["reference_context_ids"]
-    # ids of documents are of one kind in all stages
-    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(labels, None))
+    known_ids = values["retrieved_context_ids"]
+    if known_ids is None:
+        known_ids = values["reference_context_ids"]
+    # The sample's ids decide whether the ids of a stage are places in sources: they are so in all stages or in none.
+    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(known_ids, None))
     if stage["contexts"] is None and stage["ids"] is None:
         raise SampleError("holds neither contexts nor ids.", "Write a list of texts or of ids.")
     return Stage(**stage)

@@ -143,7 +143,7 @@ class Sample:
 
     @classmethod
     def from_fields(cls, values: Mapping[str, Any], where: str | None) -> Sample:
-        """Make a sample of the fields that a plan read in a row; else as `read`."""
+        """Make a sample of the fields that a plan read in a row. The errors are those of `read`."""
         try:
             return cls(**values)
         except SampleError as error:

@@ -261,7 +261,7 @@ def read_repeats(names: object, context_count: int) -> Mapping[int, int]:
     return repeats
 
 
-# The keys of an ``--out`` row: the fields, without those that the metric and the sample say, and two properties.
+# The keys of a row of ``--out``: the fields and two properties of a score. Two fields are left out, since the row has them already.
 _WRITTEN_FIELDS = (
     *(item.name for item in fields(Score) if item.name not in {"counted", "contexts"}),
     "passed",

@@ -84,7 +84,10 @@ def describe_usage(usage: Usage, language: str) -> str:
 
 
 def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: str = "en") -> str:
-    """Write a number with its noun: ``1 sample``, ``2 samples``; with both forms of a verb: ``1 sample has``, ``2 samples have``."""
+    """Write a number with its noun: ``1 sample``, ``2 samples``; with both forms of a verb: ``1 sample has``, ``2 samples have``.
+
+    Other languages have one form of the noun for all numbers: the translation of the English plural.
+    """
     if number == 1 and language == "en":
         return f"1 {noun} {verb}".rstrip()
     return f"{number} {say(f'{noun}s', language)} {verbs}".rstrip()

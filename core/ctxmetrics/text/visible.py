@@ -13,7 +13,8 @@ from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.markup import Edit, find_markup, may_hold_markup
 
 # Of longer texts few are remembered: their edits take much memory.
-_MIN_LONG_TEXT_CHARACTERS = 200_000
+# Longer texts are read part by part, and are not remembered.
+_MAX_CHARACTERS_AT_ONCE = 200_000
 
 
 class VisibleText:
@@ -128,7 +129,7 @@ def see(text: str) -> VisibleText:
     >>> see("The **fee** is 20&nbsp;euros.[1]").text
     'The fee is 20 euros.'
     """
-    return _read(text) if len(text) <= _MIN_LONG_TEXT_CHARACTERS else _read_long(text)
+    return _read(text) if len(text) <= _MAX_CHARACTERS_AT_ONCE else _read_long(text)
 
 
 @lru_cache(maxsize=256)

@@ -241,8 +241,8 @@ def agree(
             and whether the judge ranks the systems as people do, over all questions and question by question. None:
             ``run_id``, ``run`` or ``run_tag``, if all samples have it and a question has several.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value belong
-            together, and count as one draw of the intervals.
-        convention: The convention whose formulas the means have. Its units are always sentences. With ``results``, the convention of the
+            together: the intervals count them as one sample.
+        convention: The convention by whose formulas the means are computed. Its units are always sentences. With ``results``, the convention of the
             results is taken.
         **options: As for `ctxmetrics.evaluate`, except ``out``.
 

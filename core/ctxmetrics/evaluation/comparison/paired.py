@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TypeAlias
@@ -284,21 +283,32 @@ def _find_scale(name: str, scores: tuple[Score, Score]) -> float:
 
 def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
     """Count changes of the contexts and of the judge. Return None if there is no judge or without hashes."""
-    counts: Counter[str] = Counter()
+    changed_with_same_contexts = 0
+    changed_with_other_contexts = 0
+    verdicts_of_all = 0
+    different_verdicts = 0
     has_judge = False
     for position, difference in zip(values.positions, values.differences, strict=True):
         verdicts = column.verdicts[position]
         if verdicts is None:
             continue
         has_judge = True
-        is_same, verdict_count, different_count = verdicts
-        if abs(difference) > ROUNDING_ERROR:
-            counts["same" if is_same else "other"] += 1
-        counts["verdicts"] += verdict_count
-        counts["different"] += different_count
+        has_same_contexts, verdict_count, different_count = verdicts
+        has_changed = abs(difference) > ROUNDING_ERROR
+        if has_changed and has_same_contexts:
+            changed_with_same_contexts += 1
+        elif has_changed:
+            changed_with_other_contexts += 1
+        verdicts_of_all += verdict_count
+        different_verdicts += different_count
     if not has_judge:
         return None
-    return Causes(counts["other"], counts["same"], counts["verdicts"], counts["different"])
+    return Causes(
+        other_contexts=changed_with_other_contexts,
+        same_contexts=changed_with_same_contexts,
+        verdicts=verdicts_of_all,
+        different=different_verdicts,
+    )
 
 
 def _read_people_value(row: Row, metric: Metric, name: str, label: str) -> float | None:

@@ -145,9 +145,13 @@ def list_unit_lines(unit: ChangedUnit) -> Iterator[str]:
     """Yield the question of a unit, and the contexts that supported it."""
     if unit.user_input:
         yield f"question: {clean(unit.user_input, MAX_TEXT_CHARACTERS)}"
-    for held_context in unit.contexts:
-        quote = f': "{clean(held_context.quote, MAX_TEXT_CHARACTERS)}"' if held_context.quote else ""
-        yield f"context {held_context.rank} {describe_other_run(held_context)}{quote}"
+    for supporting_context in unit.contexts:
+        quote = (
+            f': "{clean(supporting_context.quote, MAX_TEXT_CHARACTERS)}"'
+            if supporting_context.quote
+            else ""
+        )
+        yield f"context {supporting_context.rank} {describe_other_run(supporting_context)}{quote}"
 
 
 def describe_other_run(held: SupportingContext, there: str = "by the other run") -> str:

@@ -74,7 +74,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
             for beginning, problem in _FOREIGN_FILE_BEGINNINGS.items():
                 if start.lstrip().lower().startswith(beginning.lower().encode()):
                     raise InputFileError(f"{file}: {problem}.")
-            encoding = encoding or _utf16_in(start) or _eight_bits_in(file)
+            encoding = encoding or _detect_utf16(start) or _detect_utf8_or_windows_1252(file)
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
     except DAMAGED_FILE_ERRORS as error:
@@ -194,7 +194,7 @@ def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
     yield to_block(bytes(block))
 
 
-def _utf16_in(start: bytes) -> str | None:
+def _detect_utf16(start: bytes) -> str | None:
     """Return which UTF-16 a file is in by its first bytes: nearly every second byte is 0 in the scripts of most keys."""
     if start[:2] in _UTF16_MARKS:
         return "utf-16"
@@ -204,7 +204,7 @@ def _utf16_in(start: bytes) -> str | None:
     return None
 
 
-def _eight_bits_in(file: Path) -> str:
+def _detect_utf8_or_windows_1252(file: Path) -> str:
     """Return the encoding of a file without zeros: Windows-1252 for a table that is not UTF-8."""
     if get_ending(file) not in _TABLE_ENDINGS or not file.is_file():
         return "utf-8-sig"

@@ -14,7 +14,7 @@ from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.values import (
-    find_telling,
+    find_distinguishing_words,
     has_more_numbers,
     has_other_number,
     have_contraries,
@@ -440,7 +440,9 @@ def _are_duplicates(words: Sequence[Token], others: Sequence[Token], language: s
     other_replaced = [word for word in others if word.key in different]
     if have_opposites(replaced, other_replaced) or have_contraries(replaced, other_replaced):
         return False
-    return different.isdisjoint(find_telling(words, language) | find_telling(others, language))
+    return different.isdisjoint(
+        find_distinguishing_words(words, language) | find_distinguishing_words(others, language)
+    )
 
 
 def _leaves_out_words(text: str, other: str, language: str) -> bool:

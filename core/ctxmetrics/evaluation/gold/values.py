@@ -256,7 +256,7 @@ def find_negations(text: ComparedText) -> Sequence[int]:
     return positions
 
 
-def find_telling(words: Sequence[Token], language: str) -> frozenset[str]:
+def find_distinguishing_words(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the words that change what a text states: numbers, words with a digit, names, and negations."""
     negations = get_word_list("negations", language)
     keys: set[str] = set()

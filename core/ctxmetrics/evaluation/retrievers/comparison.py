@@ -385,7 +385,7 @@ def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) 
     metrics = next(iter(settings.values())).metrics
     for metric in metrics:
         best_values: list[float] = []
-        values_together: list[float] = []
+        values_of_joined_contexts: list[float] = []
         for index, rows in enumerate(zip(*settings.values(), strict=True)):
             values = [row[metric].value for row in rows if row[metric].value is not None]
             if len(values) < len(rows):  # a setting has no value
@@ -397,14 +397,14 @@ def find_ceilings(settings: Mapping[str, Results], together: Mapping[int, Row]) 
                 value = row_together[metric].value
                 if value is not None:
                     # More contexts can confuse the judge. But a reranker could keep only the contexts of the best setting.
-                    values_together.append(max(value, best_value))
+                    values_of_joined_contexts.append(max(value, best_value))
         if best_values:
-            has_all_together = len(values_together) == len(best_values)
+            are_all_joined = len(values_of_joined_contexts) == len(best_values)
             ceilings.append(
                 Ceiling(
                     metric=metric,
                     best=fmean(best_values),
-                    together=fmean(values_together) if has_all_together else None,
+                    together=fmean(values_of_joined_contexts) if are_all_joined else None,
                     questions=len(best_values),
                 )
             )

@@ -16,7 +16,7 @@ from ctxmetrics.evaluation.rows.json_lines import ENCODING, json_line
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.rows.output_paths import (
     PART_ENDING,
-    check_table,
+    check_table_packages,
     check_writable,
     find_target,
 )
@@ -77,7 +77,7 @@ def write_tables(path: str | os.PathLike[str], rows: Iterable[Row], *, keep_text
         ParameterError: The ending is that of another kind of file.
     """
     check_ending(path)
-    check_table(path)
+    check_table_packages(path)
     for file_path, content in build_tables(path, rows, keep_texts=keep_texts).items():
         write_whole(file_path, [content])
 

@@ -112,7 +112,7 @@ def check_writable(path: str | os.PathLike[str], target: Path | None) -> None:
     raise InputFileError(f"{path}: cannot be written: {problem}. Choose another file.")
 
 
-def check_table(path: str | os.PathLike[str]) -> None:
+def check_table_packages(path: str | os.PathLike[str]) -> None:
     """Check that a file of results and the file of its verdicts can be written."""
     for output in (path, verdicts_beside(path)):
         if output is not None:

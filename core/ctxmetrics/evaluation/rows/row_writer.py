@@ -26,7 +26,7 @@ from ctxmetrics.evaluation.rows.output_files import copy_mode, write_tables, wri
 from ctxmetrics.evaluation.rows.output_paths import (
     PART_ENDING,
     add_part,
-    check_table,
+    check_table_packages,
     check_writable,
     find_target,
 )
@@ -92,7 +92,7 @@ class OutFile:
         # The lines of rows that were added and are not written yet.
         self._lines: list[bytes] = []
         self._is_broken = False
-        check_table(path)
+        check_table_packages(path)
         if self._target is not None:
             check_ending(path)
         check_writable(f"{path}{PART_ENDING}", self.part_path)

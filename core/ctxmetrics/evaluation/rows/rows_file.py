@@ -112,7 +112,7 @@ class LineReader:
 
         from ctxmetrics.evaluation.rows import line_forms
 
-        self._invalid: type[ValueError] = ValidationError
+        self._invalid_line_error: type[ValueError] = ValidationError
         self._read_json: Callable[..., Any] = from_json
         self.form: TypeAdapter[dict[str, Any]] = line_forms.LINE
         self._provenance_form = line_forms.PROVENANCE
@@ -168,7 +168,8 @@ class LineReader:
         if b"NaN" not in text and b"Infinity" not in text:
             try:
                 return self.form.validate_json(text)
-            except self._invalid:  # another line, half a character, or an error that is described below
+            except self._invalid_line_error:
+                # The line is of another kind, holds half of a character, or has a fault, which is described below.
                 pass
         data = self._read_json(with_whole_characters(text), allow_inf_nan=False)
         if not isinstance(data, dict):

@@ -396,7 +396,8 @@ class Evaluation:
 
         Args:
             file: The file of the results; None if there is no file. Scores that it already holds are taken over.
-            advance: Called when a sample is finished, to move the progress bar; None if there is no bar.
+            advance: Called when a sample is finished, with whether one of its scores failed: it moves the progress bar. None if there
+                is no bar.
         """
         self._warn_of_samples()
         index = self._first_index

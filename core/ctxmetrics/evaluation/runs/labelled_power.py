@@ -21,7 +21,8 @@ from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, SIGNIFICANCE
 from ctxmetrics.evaluation.statistics.power import Changes
 
 _Numbers = NDArray[np.float64]
-Judge = Literal["good", "inventing", "blind"]
+# Judges that are simulated: one that sees most changes, one that invents losses, and one that sees no change.
+SimulatedJudge = Literal["good", "inventing", "blind"]
 
 _RANDOM_SEED = 1
 _SIMULATION_COUNT = 300
@@ -53,7 +54,7 @@ class LabelledGate:
     labels: int
     scale: float
 
-    def simulate(self, changes: Changes, judge: Judge) -> tuple[float, float]:
+    def simulate(self, changes: Changes, judge: SimulatedJudge) -> tuple[float, float]:
         """Simulate how often the gate is red, or passes, without labels and with labels.
 
         Args:
@@ -113,7 +114,7 @@ class LabelledGate:
 
 
 def _simulate_differences(
-    source: np.random.Generator, changes: Changes, judge: Judge, samples: int
+    source: np.random.Generator, changes: Changes, judge: SimulatedJudge, samples: int
 ) -> tuple[_Numbers, _Numbers]:
     """Simulate the differences of a comparison at random: those by people, and those by the judge."""
     sizes = np.append(changes.sizes, 0.0)

@@ -109,7 +109,7 @@ def _average_change(metric: Metric, hits: list[bool], value: float, *, changed: 
     step = len(indexes) // _MAX_CHANGED_VERDICTS + 1
     changes = []
     for index in indexes[::step]:
-        changed_hits = [*hits[:index], not changed, *hits[index + 1 :]]
+        changed_hits = [*hits[:index], not hits[index], *hits[index + 1 :]]
         changed_value = metric.to_convention_scale(metric.to_value(changed_hits)) or 0.0
         changes.append(abs(value - changed_value))
     return sum(changes) / len(changes) if changes else 0.0

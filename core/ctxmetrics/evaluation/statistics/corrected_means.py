@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile, wilson
-from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, numbered
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, number_clusters_from_0
 
 _Numbers: TypeAlias = NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def corrected(
         pool = np.concatenate([judge_labelled, judge_others])
     terms = _compute_terms(labels, judge_labelled, pool, shares, sample_count)
     if clusters is not None:
-        terms = terms.add_up(numbered(clusters))
+        terms = terms.add_up(number_clusters_from_0(clusters))
     if apart:
         trust = 1.0
     elif trust is not None:

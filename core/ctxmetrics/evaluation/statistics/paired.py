@@ -187,10 +187,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def number_clusters(clusters: Sequence[object] | None, size: int) -> NDArray[np.intp]:
     """Return the number of the cluster of each sample. Without clusters, each sample has its own number."""
-    return np.arange(size) if clusters is None else np.array(numbered(clusters))
+    return np.arange(size) if clusters is None else np.array(number_clusters_from_0(clusters))
 
 
-def numbered(clusters: Sequence[object]) -> list[int]:
+def number_clusters_from_0(clusters: Sequence[object]) -> list[int]:
     """Return clusters as numbers from 0, in the order in which they occur."""
     numbers: dict[object, int] = {}
     return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]

@@ -329,7 +329,7 @@ def compare_counts(
 
 
 def find_sample_count(changes: Changes, *, scale: float = 1.0) -> int:
-    """Find how many samples a comparison needs to find these changes in 4 of 5 cases, to 1 %.
+    """Find how many samples a comparison needs to find these changes in 4 of 5 cases. The count is exact to 1 %.
 
     Args:
         changes: The true changes; their mean is not 0.

@@ -403,7 +403,7 @@ def _read_exceptions(language: str) -> Mapping[str, Sequence[tuple[str, ...]]]:
 
 
 def list_exception_keys(language: str) -> frozenset[str]:
-    """Return keys of which every text that makes an exception has at least one."""
+    """Return the first word of each phrase that makes an exception: a text without any of them makes none."""
     texts = LISTS["exceptions"].get(base_language(language), ())
     return frozenset(tokenize(text)[0].key for text in texts)
 

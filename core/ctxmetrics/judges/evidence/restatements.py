@@ -71,7 +71,7 @@ class _Unit:
         text: The text of the sentence.
         words: The words of the sentence.
         content: The content words of the sentence.
-        keys: The keys of its content words.
+        keys: The keys of its content words: word stems, equal for the forms of a word.
         beginnings: The first letters of its long content words. A context that states the unit has all of them.
     """
 

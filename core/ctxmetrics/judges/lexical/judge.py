@@ -201,7 +201,7 @@ def _build_unit_verdict(
         missing = details[f"missing_{plural}"]
         if missing:
             reasons.append(f"missing {plural}: {join_items(missing)}")
-    # All sentences that support the unit contradict it: the yes is then called uncertain.
+    # The sentences hold enough words of the unit, but all of them say something else: the yes is then called uncertain.
     if support.contradiction:
         reasons.append(f"contradiction ({support.contradiction})")
     return Verdict(

@@ -223,9 +223,11 @@ class _UnitWords:
         self._rules = rules
         self._owners = index.owners
         self._word_count = unit.content_word_count
-        self._free_sentences = unit.sentence_count - 1
+        # A unit of several sentences may choose as many without a cost, but for one.
+        self._sentences_without_cost = unit.sentence_count - 1
         self._most_sentences = max(rules.max_sentences, unit.sentence_count)
-        self._cost_of_doubling = rules.search_weight / unit.content_word_count
+        # What one chosen sentence costs more if there are twice as many sentences to choose from.
+        self._cost_per_doubling = rules.search_weight / unit.content_word_count
         # The cost of one chosen sentence, by the number of sentences to choose from.
         self._costs: dict[int, float] = {}
         # The deduction for missing numbers and names, by the bits of the words in some contexts.
@@ -280,9 +282,9 @@ class _UnitWords:
             doublings = log2(max(choices, _SENTENCES_WITHOUT_COST) / _SENTENCES_WITHOUT_COST)
             # With a higher cost a sentence that holds every word would not support the unit.
             highest_cost = 1 - self._rules.min_coverage
-            cost = min(self._cost_of_doubling * doublings, highest_cost)
+            cost = min(self._cost_per_doubling * doublings, highest_cost)
             self._costs[choices] = cost
-        counted_sentences = max(1, count - self._free_sentences)
+        counted_sentences = max(1, count - self._sentences_without_cost)
         return cost * counted_sentences
 
     def choose_best(self, bits_by_sentence: Mapping[int, int], choices: int) -> Candidate:

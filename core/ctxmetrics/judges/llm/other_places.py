@@ -241,6 +241,7 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
     ['s4', 's5']
     """
     denied_ids: list[str] = []
+    # Sentences have ids such as s1, contexts such as c1.
     units = [id_ for id_ in ids if id_.startswith("s")]
     text = _MARKDOWN.sub("", text[:LONGEST_TEXT].casefold())
     text = _BY_PLACE.sub(partial(_write_places, units), text)
@@ -498,6 +499,7 @@ def _read_in_order(
     key: str, values: Sequence[Any], ids: Collection[str], pack: Pack
 ) -> Iterator[OtherVerdict]:
     """Read a list with one verdict for each unit, in the order of the units."""
+    # Sentences have ids such as s1, contexts such as c1.
     units = [id_ for id_ in ids if id_.startswith("s")]
     verdicts = [read_value(value, pack) for value in values]
     if len(units) == len(verdicts):

@@ -320,7 +320,8 @@ class Run:
         if problem.limit is not None:
             self.token_limits[name] = min(problem.limit, self.token_limits.get(name, problem.limit))
         if problem.reason_code == "timeout":
-            breaker.timed_out(problem, alone=limiter.timed_out(sent_at))
+            was_only_request = limiter.timed_out(sent_at)
+            breaker.timed_out(problem, alone=was_only_request)
         elif not (problem.reason_code in OVERLOAD_CODES and problem.retryable):
             breaker.failed(problem)
         elif limiter.refused(sent_at, problem.retry_after):

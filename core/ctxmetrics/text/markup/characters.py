@@ -68,8 +68,9 @@ _RARE_CHARACTER = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\u2060\ufeff\ue000\ue001₀-₉¹²³⁰⁴-⁹](?:(?<=[¹²³⁰⁴-⁹])[¹²³⁰⁴-⁹]+)?"
 )
 _LOWERED_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-# A word of four letters, or a mark behind one of two.
-_BEFORE_NOTE = re.compile(r"[^\W\d_]{4}\Z|[^\W\d_]{2}[.,;!?”»]\Z")
+# What may stand before the raised digit of a note: a word of at least four letters ("river²", but not "km²"), or a punctuation mark
+# behind a word of at least two letters ("it.²").
+_TEXT_BEFORE_NOTE_PATTERN = re.compile(r"[^\W\d_]{4}\Z|[^\W\d_]{2}[.,;!?”»]\Z")
 
 
 def find_characters(markup: FoundMarkup) -> None:
@@ -83,7 +84,7 @@ def find_characters(markup: FoundMarkup) -> None:
         if "₀" <= mark <= "₉":
             markup.drop(start, end, mark.translate(_LOWERED_DIGITS))
         elif mark[0] in "¹²³⁰⁴⁵⁶⁷⁸⁹":
-            if not is_word(after) and _BEFORE_NOTE.search(text[max(0, start - 4) : start]):
+            if not is_word(after) and _TEXT_BEFORE_NOTE_PATTERN.search(text[max(0, start - 4) : start]):
                 markup.drop(start, end)
         elif mark != "\u200b" or (is_word(before) and is_word(after)):
             markup.drop(start, end)

@@ -17,7 +17,8 @@ LONGEST_NOTE = 300
 SUPERSCRIPTS = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 # The word that a text ends with.
 LAST_WORD = re.compile(r"[^\W\d_]+\Z")
-_BEHIND_DROPPED = frozenset(".,;:!?) \n")
+# The blank before a dropped mark is dropped, too, if one of these follows the mark: "word [1]." becomes "word."
+_PUNCTUATION_OR_BLANK = frozenset(".,;:!?) \n")
 BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
@@ -96,7 +97,9 @@ class FoundMarkup:
 
     def _with_blank(self, start: int, end: int) -> int:
         """Return the start of a stretch, one earlier if a blank stands before it and a blank or a punctuation mark follows."""
-        is_apart = self.character_before(start) == " " and self.text[end : end + 1] in _BEHIND_DROPPED
+        is_apart = (
+            self.character_before(start) == " " and self.text[end : end + 1] in _PUNCTUATION_OR_BLANK
+        )
         return start - 1 if is_apart else start
 
     def drop_pair(self, opening: tuple[int, int], closing: tuple[int, int]) -> None:
