@@ -120,8 +120,8 @@ def compare(
 
 def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]) -> Iterator[Outcome]:
     """Yield the outcome of each gate. A failed gate lists the samples that lost most."""
+    from ctxmetrics.evaluation.comparison.difference_sentences import describe_power
     from ctxmetrics.evaluation.comparison.difference_table import format_number
-    from ctxmetrics.evaluation.comparison.sentences import describe_power
     from ctxmetrics.evaluation.runs.gates import check_difference, describe_overruled
 
     for option, name, margin in gates:

@@ -10,6 +10,12 @@ from typing import Any
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.evaluation.comparison.changed_units import ChangedUnit, FallenSample, SupportingContext
 from ctxmetrics.evaluation.comparison.compared_stages import ComparedStages
+from ctxmetrics.evaluation.comparison.difference_sentences import (
+    describe_metric,
+    describe_metric_in_lines,
+    describe_other_run,
+    list_unit_lines,
+)
 from ctxmetrics.evaluation.comparison.difference_table import (
     MAX_TEXT_CHARACTERS,
     build_named_table,
@@ -17,12 +23,6 @@ from ctxmetrics.evaluation.comparison.difference_table import (
     format_number,
 )
 from ctxmetrics.evaluation.comparison.differences import Causes, CorrectedDifference, Difference
-from ctxmetrics.evaluation.comparison.sentences import (
-    describe_metric,
-    describe_metric_in_lines,
-    describe_other_run,
-    list_unit_lines,
-)
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Table
 from ctxmetrics.evaluation.pages.text_forms import TextForm

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from ctxmetrics.evaluation.comparison.difference_sentences import build_clauses
 from ctxmetrics.evaluation.comparison.difference_table import format_difference, format_ends
 from ctxmetrics.evaluation.comparison.differences import Difference
-from ctxmetrics.evaluation.comparison.sentences import build_clauses
 from ctxmetrics.evaluation.pages.charts import Chart, Line, draw_over_k, list_over_k
 from ctxmetrics.evaluation.pages.tables import Bar, Cell, Column, Table
 from ctxmetrics.evaluation.retrievers.comparison import QuestionAcross, RetrieverFigures, Setting

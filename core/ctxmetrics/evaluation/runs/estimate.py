@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.comparison.sentences import describe_power
+from ctxmetrics.evaluation.comparison.difference_sentences import describe_power
 from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.power import read_values

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.compare import choose_metric, compare
+from ctxmetrics.evaluation.comparison.difference_sentences import count_labels, describe_labels
 from ctxmetrics.evaluation.comparison.difference_table import format_number
 from ctxmetrics.evaluation.comparison.differences import CorrectedDifference, Difference
-from ctxmetrics.evaluation.comparison.sentences import count_labels, describe_labels
 from ctxmetrics.evaluation.comparison.view import Comparison
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.runs.results import Results

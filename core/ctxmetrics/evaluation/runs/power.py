@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ctxmetrics.evaluation.comparison.compare import choose_metric
-from ctxmetrics.evaluation.comparison.sentences import describe_power
+from ctxmetrics.evaluation.comparison.difference_sentences import describe_power
 from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.evaluation.statistics.intervals import mean_interval
 from ctxmetrics.evaluation.statistics.paired import TEST_POWER, paired_mean

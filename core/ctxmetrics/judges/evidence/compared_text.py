@@ -13,7 +13,7 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
 from ctxmetrics.judges.evidence.contrasts import Value, find_numbers, find_values, may_hold_values
 from ctxmetrics.judges.evidence.replaced_words import Pair, find_pairs
-from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.judges.evidence.words import (
     get_stem_keys,
     get_word_list,
@@ -397,11 +397,12 @@ def _read_exceptions(language: str) -> Mapping[str, Sequence[tuple[str, ...]]]:
     """Read the phrases of a language that make an exception, by their first word: except, but not on."""
     phrases: dict[str, list[tuple[str, ...]]] = {}
     for text in LISTS["exceptions"].get(language, ()):
-        phrase = tuple(map(_get_folded, tokenize(text)))
+        phrase = tuple(map(fold, text.replace("'", " ").split()))
         phrases.setdefault(phrase[0], []).append(phrase)
     return phrases
 
 
+@lru_cache(maxsize=32)
 def list_exception_keys(language: str) -> frozenset[str]:
     """Return the first word of each phrase that makes an exception: a text without any of them makes none."""
     texts = LISTS["exceptions"].get(base_language(language), ())

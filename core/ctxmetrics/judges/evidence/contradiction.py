@@ -102,7 +102,9 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any word may do so."""
     claim = read_unit(unit, language)
     # A text without a negation may contradict a unit that has one. Any other value may contradict a value.
-    if claim.negations or claim.exception or denies_by_characters(language):
+    exception_keys = list_exception_keys(language)
+    makes_exception = not exception_keys.isdisjoint(claim.keys)
+    if claim.negations or makes_exception or denies_by_characters(language):
         return None
     if not get_word_list("limits", language).isdisjoint(token.folded for token in claim.tokens):
         return None
@@ -111,7 +113,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
         return None
     if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
         return None
-    keys = list_denying_keys(language) | list_exception_keys(language)
+    keys = list_denying_keys(language) | exception_keys
     for key in claim.content_keys:
         keys |= _list_prefixed_contraries(key, language)
     for value in claim.values:

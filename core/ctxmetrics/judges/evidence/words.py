@@ -83,10 +83,18 @@ def tokenize(text: str) -> Sequence[Token]:
         return [*chain.from_iterable(words_by_chunk)]
     has_several_lines = "\n" in text or "\t" in text
     lines = _split_lines(text) if has_several_lines else [text]
+    words: Sequence[Token]
     if len(lines) > 1:
-        words: Sequence[Token] = [*chain.from_iterable(map(tokenize, lines))]
+        words = [*chain.from_iterable(map(tokenize, lines))]
     else:
-        words = _tokenize_line(chunks, words_by_chunk)
+        number_kinds = _read_chunks_with_numbers(chunks, words_by_chunk)
+        in_digits = _write_number_words(chunks, number_kinds)
+        if in_digits == chunks:
+            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
+            _replace_stretches(chunks, words_by_chunk, number_kinds)
+            words = [*chain.from_iterable(words_by_chunk)]
+        else:
+            words = tokenize(" ".join(in_digits))
     if len(text) <= _MAX_CHARACTERS_REMEMBERED:
         if len(_texts_with_numbers) >= _MAX_TEXTS_REMEMBERED:
             _texts_with_numbers.clear()
@@ -94,18 +102,17 @@ def tokenize(text: str) -> Sequence[Token]:
     return words
 
 
-def _tokenize_line(chunks: Sequence[str], words_by_chunk: list[Any]) -> Sequence[Token]:
-    """Return the words of a line that may hold numbers. The arguments are those of `_read_chunks_with_numbers`."""
-    number_kinds = _read_chunks_with_numbers(chunks, words_by_chunk)
+def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> Sequence[str]:
+    """Write the numbers in words of a line in digits. A line without such words is returned as it is.
+
+    Args:
+        chunks: The parts of the line between white space.
+        number_kinds: The kind of each number, by the index of its chunk.
+    """
     kinds = frozenset(number_kinds.values())
-    if not kinds.isdisjoint(_KINDS_IN_WORDS):
-        in_digits = _write_in_digits(chunks, number_kinds, kinds)
-        if in_digits != chunks:
-            return tokenize(" ".join(in_digits))
-        if ClockWords in kinds:
-            _replace_spoken_times(chunks, words_by_chunk, number_kinds)
-    _replace_stretches(chunks, words_by_chunk, number_kinds)
-    return [*chain.from_iterable(words_by_chunk)]
+    if kinds.isdisjoint(_KINDS_IN_WORDS):
+        return chunks
+    return _write_in_digits(chunks, number_kinds, kinds)
 
 
 # The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to

@@ -125,7 +125,8 @@ def read_number(text: str, start: int) -> Value | None:
         amount = _shorten(f"{sign}{number}.{cents['cents']}")
         return build_amount(cents.end(), amount, MONEY[cents["sign"]])
     number = sign + _shorten(number)
-    unit_and_end = _find_unit(text, place, number, currency)
+    names = SCALES_AND_MEASURES if currency is None else _SCALES_BEHIND_CURRENCY
+    unit_and_end = _find_attached_unit(text, place, number, currency) or name_at(text, place, names)
     return _read_unit(text, place, number, currency, unit_and_end)
 
 
@@ -152,7 +153,7 @@ def _read_unit(
         place: The position at which the digits end.
         number: The number.
         currency: The currency before the number, if there is one.
-        unit_and_end: The scale (a `Decimal`) or the unit behind the number, and the position at which it ends (`_find_unit`).
+        unit_and_end: The scale (a `Decimal`) or the unit behind the number, and the position at which it ends (`read_number`).
     """
     digits_end = place
     is_scaled = False
@@ -202,14 +203,18 @@ _ATTACHED_UNITS = {"in": UNITS["inch"], "p": MONEY["pence"]}
 _ATTACHED = re.compile(r"(?<=\d)(?:in|(?<!\d\d\d)p)(?![^\W_])")
 
 
-def _find_unit(text: str, place: int, number: str, currency: Unit | None) -> tuple[Any, int] | None:
-    """Return the unit or the scale behind a number, and the position at which it ends."""
-    if currency is not None:  # $5m
-        return name_at(text, place, SHORT_SCALES) or name_at(text, place, SCALES_AND_MEASURES)
-    attached = _ATTACHED.match(text, place) if number.isdecimal() else None
-    if attached is not None:
-        return _ATTACHED_UNITS[attached[0]], attached.end()
-    return name_at(text, place, SCALES_AND_MEASURES)
+# Behind an amount of money, an m is a million: $5m.
+_SCALES_BEHIND_CURRENCY: Mapping[str, Any] = {**SCALES_AND_MEASURES, **SHORT_SCALES}
+
+
+def _find_attached_unit(
+    text: str, place: int, number: str, currency: Unit | None
+) -> tuple[Any, int] | None:
+    """Return the unit that is joined to a number, and the position at which it ends. An amount of money has none."""
+    attached = _ATTACHED.match(text, place) if number.isdecimal() and currency is None else None
+    if attached is None:
+        return None
+    return _ATTACHED_UNITS[attached[0]], attached.end()
 
 
 def _read_ending(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:

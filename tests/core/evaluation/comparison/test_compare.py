@@ -29,7 +29,7 @@ from ctxmetrics.evaluation.agreement.labelling.draw import (
     samples_by_key,
 )
 from ctxmetrics.evaluation.comparison.compare import compare_all
-from ctxmetrics.evaluation.comparison.sentences import build_clauses
+from ctxmetrics.evaluation.comparison.difference_sentences import build_clauses
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.people_answers import PersonAnswer
 from ctxmetrics.evaluation.rows.sample_record import context_hashes
