@@ -12,10 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ctxmetrics.text.markup.characters import find_characters, find_entities, find_escapes
 from ctxmetrics.text.markup.found_markup import Edit, FoundMarkup
 from ctxmetrics.text.markup.html import find_highlights, find_tags
-from ctxmetrics.text.markup.latex import find_dashes, find_formulas, find_tex
+from ctxmetrics.text.markup.latex import (
+    find_characters,
+    find_dashes,
+    find_entities,
+    find_escapes,
+    find_formulas,
+    find_tex,
+)
 from ctxmetrics.text.markup.layout import (
     find_breaks,
     find_colours,
