@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import pickle
 import sys
 from importlib import import_module
@@ -36,6 +37,22 @@ def test_values_of_earlier_pickles_are_whole() -> None:
     # "It is tall." stands in no context; the one expected id was retrieved.
     assert row["context_recall"].value == 0.5
     assert row["id_based_context_recall"].value == 1.0
+
+
+# A difference that labels corrected, written at commit cea46127, when one interval was printed and decided.
+_CORRECTED = base64.b64decode(
+    "gAWVzwAAAAAAAACMJWN0eG1ldHJpY3MuZXZhbHVhdGlvbi5jb21wYXJpc29uLnZpZXeUjAlDb3JyZWN0ZWSUk5QpgZRdlChHv7mZmZmZmZpHv8mZ"
+    "mZmZmZpHP6mZmZmZmZqGlEc/pHrhR64Ue0soR0BDAAAAAAAASwdHP4R64UeuFHtHP5R64UeuFHtHAAAAAAAAAABHP4R64UeuFHtHP564UeuFHrhH"
+    "P6R64UeuFHtHP6mZmZmZmZpHAAAAAAAAAABHP9mZmZmZmZpLY0e/vrhR64UeuIllYi4="
+)
+
+
+def test_an_earlier_corrected_difference_keeps_its_values() -> None:
+    corrected = pickle.loads(_CORRECTED)  # noqa: S301 - the same
+    assert (corrected.difference, corrected.p, corrected.labelled) == (-0.1, 0.04, 40)
+    assert corrected.interval == corrected.decision_interval == (-0.2, 0.05)
+    assert (corrected.degrees, corrected.people, corrected.by_audit) == (99, -0.12, False)
+    assert pickle.loads(pickle.dumps(corrected)) == corrected  # noqa: S301 - the same
 
 
 def test_a_metric_of_an_earlier_pickle_scores() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
@@ -21,6 +22,19 @@ class CorrectedDifference(LabelledDifference, Plain):
 
     people: float
     by_audit: bool = False
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        """Take the values of a pickle, in the order of the fields.
+
+        In earlier pickles one interval is printed and decides, so that they have one value less.
+        """
+        names = [item.name for item in fields(self)]
+        values = [*state]
+        if len(values) < len(names):
+            interval = values[names.index("interval")]
+            values.insert(names.index("decision_interval"), interval)
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(self, name, value)
 
     @property
     def names(self) -> tuple[str, str]:

@@ -31,7 +31,8 @@ from ctxmetrics.scores.wording import clean, plural
 
 # The maximum number of units and of samples that the text shows. JSON and the page hold all.
 _MAX_ITEMS_SHOWN = 10
-# Classes by the names that they have in earlier pickles, which look for them in this module.
+# A pickle names the module and the class as they were when it was written. Users keep pickles of comparisons, so these classes,
+# which stood in this module under these names, are still found here.
 _CLASSES_OF_EARLIER_PICKLES = {
     "Causes": Causes,
     "Corrected": CorrectedDifference,

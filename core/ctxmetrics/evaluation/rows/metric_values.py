@@ -69,7 +69,10 @@ class MetricValues:
     last_summary: MetricSummary | None = None
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Take the values of a pickle. Earlier pickles call ``answers`` "said"."""
+        """Take the values of a pickle, by the names of the fields.
+
+        Users keep pickles of results. In earlier ones the field ``answers`` has the name "said".
+        """
         _, values = state
         for name, value in values.items():
             setattr(self, "answers" if name == "said" else name, value)
