@@ -66,6 +66,8 @@ _get_folded = itemgetter(Token._fields.index("folded"))
 
 # "Sugar-free" denies sugar.
 _FREE_OF = re.compile(r"(?<![\w-])([^\W\d_]{2,20})-free(?![\w-])")
+# "Non-refundable" denies "refundable". "Canon-ball" denies nothing.
+_NON_PREFIX = re.compile(r"(?<![\w-])non-(?=\w)")
 
 
 def _name_sign(match: re.Match[str]) -> str:
@@ -128,7 +130,8 @@ class ComparedText:
             words = _SIGN_BEFORE_NUMBER.sub(_name_sign, words)
         if "-free" in words:
             words = _FREE_OF.sub(r"without \1", words)
-        words = words.replace("non-", "not ")  # non-refundable
+        if "non-" in words and base_language(language) == "en":
+            words = _NON_PREFIX.sub("not ", words)
         if _MARK_BEHIND_BLANK.search(words):
             words = _BLANKS_BEFORE_MARK.sub("", words)
         self.tokens = read_number_words(tokenize(words), language)

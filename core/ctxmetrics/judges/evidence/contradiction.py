@@ -98,6 +98,7 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
     return None
 
 
+@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
 def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any word may do so."""
     claim = read_unit(unit, language)
