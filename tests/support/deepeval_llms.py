@@ -87,10 +87,14 @@ class Dictionary(FakeLLM):
 
 
 class SyncOnly(FakeLLM):
+    """DeepEval's base class wants both methods: users raise in the one that they do not have."""
+
     async def a_generate(self, prompt: str) -> Any:
         raise NotImplementedError
 
 
 class AsyncOnly(FakeLLM):
+    """As `SyncOnly`, the other way round."""
+
     def generate(self, prompt: str) -> Any:
         raise NotImplementedError

@@ -132,7 +132,7 @@ def list_distinct_ids(ids: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _DeferredVerdicts:
-    """What the verdicts of a score are built from when somebody reads them. It takes a tenth of their memory."""
+    """What the verdicts of a score are built from when the caller reads them. It takes a tenth of their memory."""
 
     metric: ListMetric
     hits: Sequence[Any]

@@ -780,7 +780,9 @@ def test_trap_runnable_is_no_langsmith_evaluator(case, client):
 
 def test_no_dangling_source_run_without_evaluator_tracing(case, client):
     if "disable_evaluator_tracing" not in signature(langsmith.evaluate).parameters:
-        pytest.skip("an older langsmith")
+        pytest.skip(
+            "this langsmith cannot turn the tracing of evaluators off, so there is nothing to test"
+        )
     results = run_sync(
         [ours.ContextRecallEvaluator(judge=case.judge)],
         [case.example],

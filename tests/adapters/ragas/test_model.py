@@ -247,7 +247,7 @@ def test_instructor_llm_of_ones_own_with_a_sync_client() -> None:
 
         def generate(self, prompt: str, response_model: Any) -> Any:
             self.threads.add(threading.get_ident())
-            time.sleep(0.01)
+            time.sleep(0.01)  # it blocks its thread, as a synchronous client does
             return response_model.model_validate_json(YES)
 
         async def agenerate(self, prompt: str, response_model: Any) -> Any:

@@ -42,7 +42,7 @@ _EITHER_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 _ANSWERS_NAME = re.compile(r"answers?$", re.IGNORECASE)
 # Names of lists of expected facts.
 _FACTS_NAME = re.compile(r"(?:\w+_)?(?:facts|nuggets|claims|key_?points)", re.IGNORECASE)
-# Names of items that were not retrieved, and that nobody expects either: hard_negatives, citations.
+# Names of lists that hold neither retrieved nor expected items: hard_negatives, citations.
 _NEITHER_SIDE_NAMES = re.compile(
     r"negative|distractor|(?:^|[\W_])neg(?:[\W_]|$)|hard|alias|citation", re.IGNORECASE
 )

@@ -408,7 +408,7 @@ def _correct_difference(
         run=name,
         mean=uncorrected.mean,
         corrected=corrected.difference,
-        # Wrong gold is rare, so few questions change: the interval that reaches to changes that nobody saw.
+        # Wrong gold is rare, so few questions change: this interval also covers changes that no label shows.
         interval=corrected.decision_interval or (corrected.difference, corrected.difference),
         survives=survives,
     )

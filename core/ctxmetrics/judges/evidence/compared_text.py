@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, compress, filterfalse, islice, pairwise
@@ -178,6 +179,16 @@ class ComparedText:
         if not may_hold_values(self.tokens):
             return ()  # the usual case
         return find_values(self.tokens, self.is_content, self.negations)
+
+    @cached_property
+    def single_places(self) -> Mapping[str, int]:
+        """The position of each content word that stands once in the text, by its key, in the order of the text."""
+        counts = Counter(token.key for token in self.tokens)
+        return {
+            token.key: position
+            for position, token in enumerate(self.tokens)
+            if counts[token.key] == 1 and self.is_content[position]
+        }
 
     @cached_property
     def pairs(self) -> Mapping[Pair, str]:

@@ -9,7 +9,6 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice, pairwise
@@ -589,7 +588,7 @@ def _find_exchanged_values(
                 continue
             for text in evidence:
                 if _are_values_exchanged(unit, text, keys):
-                    places = _find_single_places(text)
+                    places = text.single_places
                     against = text.spell(places[keys[1]], places[keys[0]])
                     yield Contradiction("number", unit.spell(first, second), against)
 
@@ -606,8 +605,8 @@ def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[st
 
     At least one of these words stands between the values, on both sides: "in 2019 and 2020" is a list, whose order means nothing.
     """
-    unit_places = _find_single_places(unit)
-    text_places = _find_single_places(text)
+    unit_places = unit.single_places
+    text_places = text.single_places
     first, second = keys
     if any(key not in places for key in keys for places in (unit_places, text_places)):
         return False
@@ -621,16 +620,6 @@ def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[st
         for key in shared
     )
     return keeps_order and stands_between
-
-
-def _find_single_places(text: ComparedText) -> dict[str, int]:
-    """Return the position of each content word that stands once in a text, by its key, in the order of the text."""
-    counts = Counter(token.key for token in text.tokens)
-    return {
-        token.key: position
-        for position, token in enumerate(text.tokens)
-        if counts[token.key] == 1 and text.is_content[position]
-    }
 
 
 def _find_contrary_values(

@@ -74,7 +74,7 @@ _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 # An amount of money in which the point separates thousands, because money has no thousandths.
 _THOUSANDS_OF_MONEY = re.compile(r"-?(?:[1-9]\d{1,2}\.\d{3}|[1-9]\.\d00)")
-# An amount in which the point separates thousands, because nobody measures it to two zeros behind the point: 1.200 km.
+# An amount in which the point separates thousands, since a decimal part does not end in two zeros: 1.200 km.
 _THOUSANDS_OF_AMOUNT = re.compile(r"-?[1-9]\d{0,2}\.\d00")
 _BASES_WITHOUT_THOUSANDTHS = frozenset(
     ("m", "m2", "m3", "g", "w", "wh", "km/h", "acre", "day", "month")
