@@ -32,7 +32,7 @@ from faults.reply_slips import (
     requoted,
     wrapped,
 )
-from faults.reply_spellings import told_apart
+from faults.reply_spellings import told_apart, with_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -550,13 +550,6 @@ def after_draft(begin: str, end: str) -> kinds.Fault:
 
 
 @fault
-def evidence_as(reply: Entry, ask: Ask, form: Callable[[list[Entry]], Any]) -> Any:
-    for entry in units_of(reply).values():
-        entry["evidence"] = form(entry["evidence"])
-    return reply
-
-
-@fault
 def flattened(reply: Entry, ask: Ask) -> Any:
     """The fields of the one piece of evidence stand in the entry."""
     for entry in units_of(reply).values():
@@ -643,19 +636,19 @@ HONEST: dict[str, kinds.Fault] = {
     "honest, a next turn behind it": lambda reply, ask: (
         f"{json.dumps(reply)}\nuser: Another one.\nassistant: {json.dumps({**of_sample(ask, (ask.number + 1) % 10), 'code': '0badc0de'})}"
     ),
-    "honest, evidence by context": evidence_as(
+    "honest, evidence by context": with_evidence(
         lambda pieces: {piece["context"]: piece["quote"] for piece in pieces}
     ),
-    "honest, evidence as texts": evidence_as(
+    "honest, evidence as texts": with_evidence(
         lambda pieces: [f"{piece['context']}: {piece['quote']}" for piece in pieces]
     ),
-    "honest, evidence as one text": evidence_as(
+    "honest, evidence as one text": with_evidence(
         lambda pieces: f"{pieces[0]['context']}: {pieces[0]['quote']}" if pieces else ""
     ),
-    "honest, evidence in pairs": evidence_as(
+    "honest, evidence in pairs": with_evidence(
         lambda pieces: [[piece["context"], piece["quote"]] for piece in pieces]
     ),
-    "honest, evidence as a text of JSON": evidence_as(json.dumps),
+    "honest, evidence as a text of JSON": with_evidence(json.dumps),
     "honest, evidence in the entry": flattened(),
     "honest, entries as texts of JSON": wrapped(
         lambda reply, _: {
