@@ -12,6 +12,7 @@ Names of months and units, and what stands around a time, are in ``forms.json``.
 """
 
 from ctxmetrics.text.quantities.amounts import SHARES
+from ctxmetrics.text.quantities.dates_and_times import SPOKEN_MARKS, find_spoken_time
 from ctxmetrics.text.quantities.forms import MONTHS, NUMBER_NAMES, NUMBER_WORDS, Quantity
 from ctxmetrics.text.quantities.in_words import (
     EACH_WORDS,
@@ -20,9 +21,7 @@ from ctxmetrics.text.quantities.in_words import (
     ONE_WORDS,
     QUARTERS,
     RESULT_JOINTS,
-    SPOKEN_MARKS,
     TENS_JOINTS,
-    find_spoken_time,
     is_nothing,
     join_number_words,
 )

@@ -1,20 +1,35 @@
-"""Dates, with or without their year or day; and clock times: of 24 hours, or of 12 with what says which half of the day is meant."""
+"""Dates and clock times: in digits, and times in words.
+
+A date may lack its year or its day. A time has 24 hours, or 12 with what says which half of the day is meant. A time in words (half
+past nine, halb zehn, wpół do dziesiątej) is an hour and a phrase. The phrases stand in ``forms.json``, by the minutes that they add
+to the hour.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import (
     DAY_PARTS_BEFORE,
     LISTS,
     MEASURES,
     MONTHS,
+    NUMBER_WORDS,
     UNITS,
     Value,
     alternatives,
     is_month,
     name_at,
     skip_mark,
+)
+from ctxmetrics.text.quantities.in_words import (
+    MARKS_AROUND_WORD,
+    TENS_JOINTS,
+    is_unit,
+    stand_at,
+    strip_marks,
 )
 
 # The name of a month: letters, with the marks of Devanagari and Thai.
@@ -282,3 +297,175 @@ def _is_clock(text: str, match: re.Match[str], word_before: str) -> bool:
         return is_led and name_at(text, match.end(), MEASURES) is None
     marks = ("mark", "east_asian", "minute_behind", "minute_of_clock")
     return word_before in _SURE_CLOCK_LEADS or any(map(match.__getitem__, marks))
+
+
+# --- Times in words ---------------------------------------------------------------------------------------------------
+
+_MINUTES_OF_HOUR = 60
+
+
+class SpokenTime(NamedTuple):
+    """A time in words.
+
+    Attributes:
+        begin: The index of its first word.
+        end: The index behind its last word.
+        key: The hours and minutes of the time in digits, such as ``09:30``.
+    """
+
+    begin: int
+    end: int
+    key: str
+
+
+class _Phrase(NamedTuple):
+    """Words before or behind an hour that add minutes to it: "half past", "y media".
+
+    Attributes:
+        words: The words.
+        mark: The index of the rarest word: the phrase is looked for where this word stands.
+        minutes: The minutes that the phrase adds to the hour.
+        hours: The numbers of the hours by their names, in the language of the phrase.
+    """
+
+    words: tuple[str, ...]
+    mark: int
+    minutes: int
+    hours: Mapping[str, int]
+
+
+def _rate_rarity(word: str) -> int:
+    """Return a number that is higher for a rarer word.
+
+    Number words are the rarest. Of other words, such as those that join minutes to an hour, longer ones are rarer.
+    """
+    return _RARITY_OF_NUMBERS if word.partition("-")[0] in NUMBER_WORDS else len(word)
+
+
+# More than the length of any word that joins minutes to an hour.
+_RARITY_OF_NUMBERS = 16
+
+
+def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
+    """Read the phrases before or behind an hour, by the rarest word of each.
+
+    Args:
+        side: ``"before"`` or ``"behind"``.
+    """
+    phrases_by_mark: dict[str, list[_Phrase]] = {}
+    times_of_language: dict[str, Any]
+    for times_of_language in LISTS["spoken_times"]:
+        hours: dict[str, int] = {}
+        for number, names in enumerate(times_of_language["hours"], 1):
+            hours.update(dict.fromkeys(names, number))
+        for minutes, phrases in times_of_language.get(side, {}).items():
+            for phrase in phrases:
+                words = tuple(phrase.split())
+                mark = max(words, key=_rate_rarity)
+                entry = _Phrase(words, words.index(mark), int(minutes), hours)
+                phrases_by_mark.setdefault(mark, []).append(entry)
+    return phrases_by_mark
+
+
+_PHRASES_BEFORE_HOUR = _read_phrases("before")
+_PHRASES_BEHIND_HOUR = _read_phrases("behind")
+_EVENING_PHRASES = frozenset(part.strip("'") for part in LISTS["evening"])
+_MORNING_PHRASES = frozenset(part.strip("'") for part in LISTS["morning"])
+_NIGHT_PHRASES = frozenset(part.strip("'") for part in LISTS["night"])
+_DAY_PARTS = _EVENING_PHRASES | _MORNING_PHRASES | _NIGHT_PHRASES
+# Phrases that say "24/7", by one word of each.
+_ALWAYS: Mapping[str, Sequence[Sequence[str]]] = {
+    mark: [phrase.split() for phrase in phrases] for mark, phrases in LISTS["always"].items()
+}
+# A time in words has one of these words.
+SPOKEN_MARKS = frozenset((*_PHRASES_BEFORE_HOUR, *_PHRASES_BEHIND_HOUR, *_ALWAYS))
+
+
+def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
+    """Find the time in words that has its mark at an index.
+
+    Args:
+        chunks: The pieces of a text between white space.
+        index: The index of a word of `SPOKEN_MARKS`.
+
+    >>> find_spoken_time(["at", "half", "past", "nine."], 1)
+    SpokenTime(begin=1, end=4, key='09:30')
+    """
+    mark = strip_marks(chunks[index])
+    for words in _ALWAYS.get(mark, ()):
+        begin = index - words.index(mark)
+        if stand_at(chunks, begin, words):
+            return SpokenTime(begin, begin + len(words), "24/7")
+    # The mark may stand inside its phrase: `phrase.mark` is its position there.
+    for phrase in _PHRASES_BEFORE_HOUR.get(mark, ()):
+        begin = index - phrase.mark
+        hour_index = begin + len(phrase.words)
+        if hour_index >= len(chunks) or not stand_at(chunks, begin, phrase.words):
+            continue
+        hour = _read_hour(chunks[hour_index], phrase.hours)
+        if hour is not None and not _counts_unit(chunks, hour_index):
+            minutes = hour * _MINUTES_OF_HOUR + phrase.minutes
+            return _write_time(chunks, begin, hour_index + 1, minutes)
+    for phrase in _PHRASES_BEHIND_HOUR.get(mark, ()):
+        hour_index = index - phrase.mark - 1
+        if hour_index < 0 or not stand_at(chunks, hour_index + 1, phrase.words):
+            continue
+        hour = _read_hour(chunks[hour_index], phrase.hours)
+        if hour is None or (_is_sum(phrase) and not _is_led(chunks, hour_index)):
+            continue
+        is_in_words = not chunks[hour_index][0].isdecimal()
+        if phrase.minutes or is_in_words:
+            end = hour_index + 1 + len(phrase.words)
+            return _write_time(chunks, hour_index, end, hour * _MINUTES_OF_HOUR + phrase.minutes)
+    return None
+
+
+def _counts_unit(chunks: Sequence[str], index: int) -> bool:
+    """Whether a unit follows a number: "at five to ten percent" is not a time."""
+    return chunks[index][-1] not in MARKS_AROUND_WORD and is_unit(chunks, index + 1)
+
+
+def _is_sum(phrase: _Phrase) -> bool:
+    """Whether a phrase adds a number to the hour, as in "las seis y diez": without "las" it may be a list of numbers."""
+    return phrase.words[0] in TENS_JOINTS and phrase.words[-1] in NUMBER_WORDS
+
+
+def _is_led(chunks: Sequence[str], index: int) -> bool:
+    """Whether a word such as "at" stands before an index."""
+    return index > 0 and chunks[index - 1].lower() in LISTS["clock_leads"]
+
+
+def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
+    """Return the hour of a chunk, which is a number or the name of an hour; None for any other chunk."""
+    word = strip_marks(chunk)
+    is_short_number = word.isascii() and word.isdecimal() and len(word) <= len("12")
+    if is_short_number and 0 < int(word) <= LAST_HOUR:
+        return int(word)
+    return hours.get(word)
+
+
+def _write_time(chunks: Sequence[str], begin: int, end: int, minutes: int) -> SpokenTime:
+    """Build the time of a phrase. A part of the day behind the phrase belongs to it: "half past nine in the evening".
+
+    Args:
+        chunks: The chunks of the text.
+        begin: The index of the phrase's first chunk.
+        end: The index behind its last chunk.
+        minutes: The time, in minutes since midnight, if it is in the first half of the day.
+    """
+    noon = NOON * _MINUTES_OF_HOUR
+    for word_count in (1, 2, 3):
+        day_part_end = end + word_count
+        day_part = " ".join(map(strip_marks, chunks[end:day_part_end]))
+        if day_part_end <= len(chunks) and day_part in _DAY_PARTS:
+            end = day_part_end
+            is_after_early_hours = minutes % noon > _LAST_EARLY_HOUR * _MINUTES_OF_HOUR
+            is_late = day_part in _EVENING_PHRASES or (
+                day_part in _NIGHT_PHRASES and is_after_early_hours
+            )
+            minutes = minutes % noon + (noon if is_late else 0)
+            break
+    if minutes < _MINUTES_OF_HOUR:  # "half past twelve" is after noon
+        minutes += noon
+    hour, minute = divmod(minutes, _MINUTES_OF_HOUR)
+    return SpokenTime(begin, end, f"{hour:02}:{minute:02}")

@@ -1,202 +1,27 @@
-"""Numbers and clock times of several words.
-
-A number in words (treinta y uno, двадцать один, two thirds) is written in digits. A time in words (half past nine, halb zehn,
-wpół do dziesiątej) is an hour and a phrase. The phrases stand in ``forms.json``, by the minutes that they add to the hour.
-"""
+"""Numbers of several words, written in digits: treinta y uno, двадцать один, two thirds."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
-from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
 from ctxmetrics.text.quantities.numerals import SPACED_WORDS, read_spaced_number
 
-_MARKS_AROUND_WORD = ".,;:!?()[]\"'“”„‘’«»…"
-_HOURS_ON_CLOCK = 12
-_MINUTES_OF_HOUR = 60
-_LAST_HOUR = 24
-# At night, the hours up to this one are those of the morning.
-_LAST_EARLY_HOUR = 5
+MARKS_AROUND_WORD = ".,;:!?()[]\"'“”„‘’«»…"
 
 
-class SpokenTime(NamedTuple):
-    """A time in words.
-
-    Attributes:
-        begin: The index of its first word.
-        end: The index behind its last word.
-        key: The hours and minutes of the time in digits, such as ``09:30``.
-    """
-
-    begin: int
-    end: int
-    key: str
+def strip_marks(chunk: str) -> str:
+    """Return a chunk in small letters, without the marks around it."""
+    return chunk.strip(MARKS_AROUND_WORD).lower()
 
 
-class _Phrase(NamedTuple):
-    """Words before or behind an hour that add minutes to it: "half past", "y media".
-
-    Attributes:
-        words: The words.
-        mark: The index of the rarest word: the phrase is looked for where this word stands.
-        minutes: The minutes that the phrase adds to the hour.
-        hours: The numbers of the hours by their names, in the language of the phrase.
-    """
-
-    words: tuple[str, ...]
-    mark: int
-    minutes: int
-    hours: Mapping[str, int]
-
-
-def _rate_rarity(word: str) -> int:
-    """Return a number that is higher for a rarer word.
-
-    Number words are the rarest. Of other words, such as those that join minutes to an hour, longer ones are rarer.
-    """
-    return _RARITY_OF_NUMBERS if word.partition("-")[0] in NUMBER_WORDS else len(word)
-
-
-# More than the length of any word that joins minutes to an hour.
-_RARITY_OF_NUMBERS = 16
-
-
-def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
-    """Read the phrases before or behind an hour, by the rarest word of each.
-
-    Args:
-        side: ``"before"`` or ``"behind"``.
-    """
-    phrases_by_mark: dict[str, list[_Phrase]] = {}
-    times_of_language: dict[str, Any]
-    for times_of_language in LISTS["spoken_times"]:
-        hours: dict[str, int] = {}
-        for number, names in enumerate(times_of_language["hours"], 1):
-            hours.update(dict.fromkeys(names, number))
-        for minutes, phrases in times_of_language.get(side, {}).items():
-            for phrase in phrases:
-                words = tuple(phrase.split())
-                mark = max(words, key=_rate_rarity)
-                entry = _Phrase(words, words.index(mark), int(minutes), hours)
-                phrases_by_mark.setdefault(mark, []).append(entry)
-    return phrases_by_mark
-
-
-_PHRASES_BEFORE_HOUR = _read_phrases("before")
-_PHRASES_BEHIND_HOUR = _read_phrases("behind")
-_EVENING = frozenset(part.strip("'") for part in LISTS["evening"])
-_MORNING = frozenset(part.strip("'") for part in LISTS["morning"])
-_NIGHT = frozenset(part.strip("'") for part in LISTS["night"])
-_DAY_PARTS = _EVENING | _MORNING | _NIGHT
-# Phrases that say "24/7", by one word of each.
-_ALWAYS: Mapping[str, Sequence[Sequence[str]]] = {
-    mark: [phrase.split() for phrase in phrases] for mark, phrases in LISTS["always"].items()
-}
-# A time in words has one of these words.
-SPOKEN_MARKS = frozenset((*_PHRASES_BEFORE_HOUR, *_PHRASES_BEHIND_HOUR, *_ALWAYS))
-
-
-def find_spoken_time(chunks: Sequence[str], index: int) -> SpokenTime | None:
-    """Find the time in words that has its mark at an index.
-
-    Args:
-        chunks: The pieces of a text between white space.
-        index: The index of a word of `SPOKEN_MARKS`.
-
-    >>> find_spoken_time(["at", "half", "past", "nine."], 1)
-    SpokenTime(begin=1, end=4, key='09:30')
-    """
-    mark = _strip_marks(chunks[index])
-    for words in _ALWAYS.get(mark, ()):
-        begin = index - words.index(mark)
-        if _stand_at(chunks, begin, words):
-            return SpokenTime(begin, begin + len(words), "24/7")
-    # The mark may stand inside its phrase: `phrase.mark` is its position there.
-    for phrase in _PHRASES_BEFORE_HOUR.get(mark, ()):
-        begin = index - phrase.mark
-        hour_index = begin + len(phrase.words)
-        if hour_index >= len(chunks) or not _stand_at(chunks, begin, phrase.words):
-            continue
-        hour = _read_hour(chunks[hour_index], phrase.hours)
-        if hour is not None and not _counts_unit(chunks, hour_index):
-            minutes = hour * _MINUTES_OF_HOUR + phrase.minutes
-            return _write_time(chunks, begin, hour_index + 1, minutes)
-    for phrase in _PHRASES_BEHIND_HOUR.get(mark, ()):
-        hour_index = index - phrase.mark - 1
-        if hour_index < 0 or not _stand_at(chunks, hour_index + 1, phrase.words):
-            continue
-        hour = _read_hour(chunks[hour_index], phrase.hours)
-        if hour is None or (_is_sum(phrase) and not _is_led(chunks, hour_index)):
-            continue
-        is_in_words = not chunks[hour_index][0].isdecimal()
-        if phrase.minutes or is_in_words:
-            end = hour_index + 1 + len(phrase.words)
-            return _write_time(chunks, hour_index, end, hour * _MINUTES_OF_HOUR + phrase.minutes)
-    return None
-
-
-def _counts_unit(chunks: Sequence[str], index: int) -> bool:
-    """Whether a unit follows a number: "at five to ten percent" is not a time."""
-    return chunks[index][-1] not in _MARKS_AROUND_WORD and _is_unit(chunks, index + 1)
-
-
-def _is_sum(phrase: _Phrase) -> bool:
-    """Whether a phrase adds a number to the hour, as in "las seis y diez": without "las" it may be a list of numbers."""
-    return phrase.words[0] in TENS_JOINTS and phrase.words[-1] in NUMBER_WORDS
-
-
-def _is_led(chunks: Sequence[str], index: int) -> bool:
-    """Whether a word such as "at" stands before an index."""
-    return index > 0 and chunks[index - 1].lower() in LISTS["clock_leads"]
-
-
-def _stand_at(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
+def stand_at(chunks: Sequence[str], start: int, words: Sequence[str]) -> bool:
     """Whether the chunks from an index on are these words."""
     if start < 0 or start + len(words) > len(chunks):
         return False
-    return all(_strip_marks(chunks[start + offset]) == word for offset, word in enumerate(words))
-
-
-def _read_hour(chunk: str, hours: Mapping[str, int]) -> int | None:
-    """Return the hour of a chunk, which is a number or the name of an hour; None for any other chunk."""
-    word = _strip_marks(chunk)
-    is_short_number = word.isascii() and word.isdecimal() and len(word) <= len("12")
-    if is_short_number and 0 < int(word) <= _LAST_HOUR:
-        return int(word)
-    return hours.get(word)
-
-
-def _write_time(chunks: Sequence[str], begin: int, end: int, minutes: int) -> SpokenTime:
-    """Build the time of a phrase. A part of the day behind the phrase belongs to it: "half past nine in the evening".
-
-    Args:
-        chunks: The chunks of the text.
-        begin: The index of the phrase's first chunk.
-        end: The index behind its last chunk.
-        minutes: The time, in minutes since midnight, if it is in the first half of the day.
-    """
-    noon = _HOURS_ON_CLOCK * _MINUTES_OF_HOUR
-    for word_count in (1, 2, 3):
-        day_part_end = end + word_count
-        day_part = " ".join(map(_strip_marks, chunks[end:day_part_end]))
-        if day_part_end <= len(chunks) and day_part in _DAY_PARTS:
-            end = day_part_end
-            is_after_early_hours = minutes % noon > _LAST_EARLY_HOUR * _MINUTES_OF_HOUR
-            is_late = day_part in _EVENING or (day_part in _NIGHT and is_after_early_hours)
-            minutes = minutes % noon + (noon if is_late else 0)
-            break
-    if minutes < _MINUTES_OF_HOUR:  # "half past twelve" is after noon
-        minutes += noon
-    hour, minute = divmod(minutes, _MINUTES_OF_HOUR)
-    return SpokenTime(begin, end, f"{hour:02}:{minute:02}")
-
-
-def _strip_marks(chunk: str) -> str:
-    """Return a chunk in small letters, without the marks around it."""
-    return chunk.strip(_MARKS_AROUND_WORD).lower()
+    return all(strip_marks(chunks[start + offset]) == word for offset, word in enumerate(words))
 
 
 _ONES: dict[str, str] = {
@@ -294,7 +119,7 @@ _ZERO_NAMES = frozenset(
 
 def is_nothing(chunk: str) -> bool:
     """Whether a word is a zero, as in the result "drei zu null"."""
-    return chunk.rstrip(_MARKS_AROUND_WORD).lower() in _ZERO_NAMES
+    return chunk.rstrip(MARKS_AROUND_WORD).lower() in _ZERO_NAMES
 
 
 def join_number_words(chunks: Sequence[str]) -> list[str]:
@@ -320,7 +145,7 @@ def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]
     Returns:
         The index behind the number, and the chunks to write in its place. Without a number: the next index, and no chunks.
     """
-    first = chunks[index].lstrip(_MARKS_AROUND_WORD).lower()
+    first = chunks[index].lstrip(MARKS_AROUND_WORD).lower()
     for read in _READERS_OF_RARE_FORMS:
         number = read(chunks, index, first)
         if number is not None:
@@ -344,17 +169,17 @@ def _read_part_of_year(
     A half of anything else is none: "the first half of the game".
     """
     ordinal, _, joined_word = first.partition("-")
-    joined_word = joined_word.rstrip(_MARKS_AROUND_WORD)
+    joined_word = joined_word.rstrip(MARKS_AROUND_WORD)
     number = _ORDINALS_OF_QUARTERS.get(ordinal)
     if number is None or (not joined_word and index + 1 == len(chunks)):
         return None
     last = index if joined_word else index + 1
-    word = joined_word or _strip_marks(chunks[last])
+    word = joined_word or strip_marks(chunks[last])
     if word in _QUARTERS_OF_YEAR:
         return last + 1, [_write_number(chunks, index, last, f"q{number}")]
     is_half = word in _HALVES_OF_YEAR
     if word == "half":
-        words_behind = [*map(_strip_marks, chunks[last + 1 : last + 4])]
+        words_behind = [*map(strip_marks, chunks[last + 1 : last + 4])]
         is_half = words_behind[:1] == ["of"] and (
             words_behind[1:] == ["the", "year"] or _YEAR.fullmatch(words_behind[1]) is not None
         )
@@ -381,7 +206,7 @@ def _read_score(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
         return None
     number = 20 * count
     if chunks[end] == "of":
-        noun = _strip_marks(chunks[end + 1]) if end + 1 < len(chunks) else ""
+        noun = strip_marks(chunks[end + 1]) if end + 1 < len(chunks) else ""
         is_plural = noun.endswith("s") or noun in _PLURALS_WITHOUT_S
         return (end + 1, [str(number)]) if is_plural and noun not in NUMBER_WORDS else None
     if first == "a":
@@ -389,9 +214,9 @@ def _read_score(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
     ones = _look_up(chunks, end + 1, NUMBER_WORDS) if chunks[end] == "and" else ""
     if ones:
         return end + 2, [_write_number(chunks, index, end + 1, str(number + int(ones)))]
-    if [*map(_strip_marks, chunks[end + 1 : end + 3])] == ["and", "ten"]:
+    if [*map(strip_marks, chunks[end + 1 : end + 3])] == ["and", "ten"]:
         last = chunks[end + 2]
-        marks_behind = last[len(last.rstrip(_MARKS_AROUND_WORD)) :]
+        marks_behind = last[len(last.rstrip(MARKS_AROUND_WORD)) :]
         return end + 3, [str(number + 10), chunks[end] + marks_behind]
     return end, [str(number)]
 
@@ -405,7 +230,7 @@ def _read_each(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequ
     share = _look_up(chunks, index + 1, _SHARES_BY_ORDINAL) if first in EACH_WORDS else ""
     if not share or counted >= len(chunks):
         return None
-    if _is_unit(chunks, counted) or _strip_marks(chunks[counted]) in _OCCASIONS:
+    if is_unit(chunks, counted) or strip_marks(chunks[counted]) in _OCCASIONS:
         return None
     return counted, [_write_number(chunks, index, index + 1, f"1/{share}")]
 
@@ -419,7 +244,7 @@ def _read_one_of_many(
         return None
     if chunks[index + 1] == "in":
         total = _look_up(chunks, index + 2, _TOTALS)
-        if not total or int(total) <= int(number) or _is_unit(chunks, index + 3):
+        if not total or int(total) <= int(number) or is_unit(chunks, index + 3):
             return None
         share = write_share(int(number), int(total))
         return index + 3, [_write_number(chunks, index, index + 2, share)]
@@ -451,9 +276,9 @@ def _read_feet(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequ
     if not inches.isdecimal() or int(inches) >= _INCHES_OF_FOOT:
         return None
     end = index + 3
-    if end < len(chunks) and _strip_marks(chunks[end]) in _INCHES:
+    if end < len(chunks) and strip_marks(chunks[end]) in _INCHES:
         end += 1
-    elif _is_unit(chunks, end):
+    elif is_unit(chunks, end):
         return None
     return end, [_write_number(chunks, index, end - 1, f"{feet}'{inches}\"")]
 
@@ -521,9 +346,9 @@ def _iterate_words(chunks: Sequence[str], index: int) -> Iterator[tuple[int, str
     """Yield the words from an index on, each with its index, up to the first word with a mark behind it."""
     for position in range(index, len(chunks)):
         chunk = chunks[position]
-        word = chunk.lstrip(_MARKS_AROUND_WORD) if position == index else chunk
-        yield position, word.rstrip(_MARKS_AROUND_WORD).lower()
-        if chunk[-1] in _MARKS_AROUND_WORD:
+        word = chunk.lstrip(MARKS_AROUND_WORD) if position == index else chunk
+        yield position, word.rstrip(MARKS_AROUND_WORD).lower()
+        if chunk[-1] in MARKS_AROUND_WORD:
             return
 
 
@@ -588,7 +413,7 @@ def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
         end, words = _read_fraction(chunks, index, first, number)
     if words:
         return end, words
-    next_word = _strip_marks(chunks[index + 1]) if index + 1 < len(chunks) else ""
+    next_word = strip_marks(chunks[index + 1]) if index + 1 < len(chunks) else ""
     if next_word in _COUNTED_BY_ONE:
         return index + 1, [_write_number(chunks, index, index, number)]
     # The Spanish "en vez" is not a number.
@@ -599,7 +424,7 @@ def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
 
 def _read_joined_parts(chunks: Sequence[str], index: int, first: str) -> Sequence[str]:
     """Read two number words with a hyphen between them: three-quarters, three-nil."""
-    first_word, _, second_word = first.rstrip(_MARKS_AROUND_WORD).partition("-")
+    first_word, _, second_word = first.rstrip(MARKS_AROUND_WORD).partition("-")
     if first_word not in _ONES:
         return ()
     number = _ONES[first_word]
@@ -629,7 +454,7 @@ def _read_fraction(
 ) -> tuple[int, Sequence[str]]:
     """Read a fraction: "two thirds". "A third" is a fraction only in "a third of" and "a third off"."""
     part = _look_up(chunks, index + 1, _FRACTION_PARTS)
-    word = chunks[index + 1].rstrip(_MARKS_AROUND_WORD).lower() if part else ""
+    word = chunks[index + 1].rstrip(MARKS_AROUND_WORD).lower() if part else ""
     has_other_meaning = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
     words_behind = chunks[index + 2 : index + 4]
     is_fraction = first in _ONES or words_behind[:1] in (["of"], ["off"])
@@ -637,7 +462,7 @@ def _read_fraction(
         return index + 1, ()
     end = index + 2
     is_before_article = words_behind in (["of", "a"], ["of", "an"])
-    if is_before_article and _is_unit(chunks, index + 4):  # a quarter of an inch
+    if is_before_article and is_unit(chunks, index + 4):  # a quarter of an inch
         end = index + 4
     return end, [_write_number(chunks, index, index + 1, f"{number}/{part}")]
 
@@ -647,7 +472,7 @@ def _read_half(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]:
     unit = index + 1
     if unit < len(chunks) and chunks[unit] in _HALF_JOINTS:
         unit += 1
-    if not _is_unit(chunks, unit):
+    if not is_unit(chunks, unit):
         return index + 1, ()
     return unit, [_write_number(chunks, index, index, "0.5")]
 
@@ -662,24 +487,24 @@ def _read_one_and_a_half(chunks: Sequence[str], index: int, number: str) -> tupl
         start = index + 2 if behind_unit else index + 1
         phrases = _AND_A_FRACTION.get(chunks[start], ()) if start < len(chunks) else ()
         for words, fraction in phrases:
-            if not _stand_at(chunks, start, words):
+            if not stand_at(chunks, start, words):
                 continue
             end = start + len(words)
             unit_index = index + 1 if behind_unit else end
             # "Las dos y media" is a time; "two and a half" of anything is a number.
             is_number = not behind_unit and len(words) > len(("y", "media"))
-            if not ((is_number and end < len(chunks)) or _is_unit(chunks, unit_index)):
+            if not ((is_number and end < len(chunks)) or is_unit(chunks, unit_index)):
                 break
             sum_in_digits = _write_number(chunks, index, index, number + fraction)
             if not behind_unit:
                 return end, [sum_in_digits]
             last_chunk = chunks[end - 1]
-            marks_behind = last_chunk[len(last_chunk.rstrip(_MARKS_AROUND_WORD)) :]
+            marks_behind = last_chunk[len(last_chunk.rstrip(MARKS_AROUND_WORD)) :]
             return end, [sum_in_digits, chunks[unit_index] + marks_behind]
     return index + 1, ()
 
 
-def _is_unit(chunks: Sequence[str], index: int) -> bool:
+def is_unit(chunks: Sequence[str], index: int) -> bool:
     """Whether a unit or a scale of two letters or more stands at an index."""
     if index >= len(chunks) or len(chunks[index]) == 1:
         return False
@@ -690,15 +515,15 @@ def _look_up(chunks: Sequence[str], index: int, table: Mapping[str, str]) -> str
     """Return the table's entry of the word at an index; an empty text if there is none."""
     if index >= len(chunks):
         return ""
-    return table.get(chunks[index].rstrip(_MARKS_AROUND_WORD).lower(), "")
+    return table.get(chunks[index].rstrip(MARKS_AROUND_WORD).lower(), "")
 
 
 def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> str:
     """Write a number in digits, with the marks before its first chunk and behind its last chunk."""
     first_chunk = chunks[first]
     last_chunk = chunks[last]
-    marks_before = first_chunk[: len(first_chunk) - len(first_chunk.lstrip(_MARKS_AROUND_WORD))]
-    marks_behind = last_chunk[len(last_chunk.rstrip(_MARKS_AROUND_WORD)) :]
+    marks_before = first_chunk[: len(first_chunk) - len(first_chunk.lstrip(MARKS_AROUND_WORD))]
+    marks_behind = last_chunk[len(last_chunk.rstrip(MARKS_AROUND_WORD)) :]
     return marks_before + number + marks_behind
 
 
