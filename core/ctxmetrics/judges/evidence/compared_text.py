@@ -135,7 +135,7 @@ class ComparedText:
             words = _NON_PREFIX.sub("not ", words)
         if _MARK_BEHIND_BLANK.search(words):
             words = _BLANKS_BEFORE_MARK.sub("", words)
-        self.tokens = read_number_words(tokenize(words), language)
+        self.tokens: Sequence[Token] = read_number_words(tokenize(words), language)
         self.language = language
         self._unit = unit or self
         self.negations: Sequence[int] = ()
