@@ -33,13 +33,9 @@ from _shared.labelled_arrays import (
 
 from ctxmetrics.evaluation.statistics.corrected_means import corrected
 from ctxmetrics.evaluation.statistics.intervals import student_quantile
+from ctxmetrics.evaluation.statistics.label_decisions import choose_p, decide_loss, decide_no_loss
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
-from ctxmetrics.evaluation.statistics.labelled import (
-    choose_p,
-    decide_loss,
-    decide_no_loss,
-    labelled_difference,
-)
+from ctxmetrics.evaluation.statistics.labelled import labelled_difference
 from ctxmetrics.evaluation.statistics.paired import (
     MIN_CHANGED_SAMPLES,
     ROUNDING_ERROR,

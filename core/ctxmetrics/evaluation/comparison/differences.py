@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, does_label_decide
+from ctxmetrics.evaluation.statistics.label_decisions import does_label_decide
+from ctxmetrics.evaluation.statistics.labelled import LabelledDifference
 from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES, SIGNIFICANCE_LEVEL
 
 

@@ -16,11 +16,8 @@ from ctxmetrics.evaluation.rows.gold_answers import PeopleGold, counts_gold, sco
 from ctxmetrics.evaluation.rows.people_answers import label_of, labels_in, people_value, weight_in
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.statistics.corrected_means import weighted_mean
-from ctxmetrics.evaluation.statistics.labelled import (
-    choose_p,
-    find_detectable_loss,
-    labelled_difference,
-)
+from ctxmetrics.evaluation.statistics.label_decisions import choose_p, find_detectable_loss
+from ctxmetrics.evaluation.statistics.labelled import labelled_difference
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, paired_mean
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import find_metric

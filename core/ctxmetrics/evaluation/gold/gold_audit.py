@@ -27,6 +27,7 @@ from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, PeopleGold, rea
 from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.statistics.corrected_means import MIN_AUDITED, audited_mean
 from ctxmetrics.evaluation.statistics.intervals import wilson
+from ctxmetrics.evaluation.statistics.label_decisions import allow_change
 from ctxmetrics.evaluation.statistics.labelled import labelled_difference
 from ctxmetrics.evaluation.statistics.paired import paired_mean
 from ctxmetrics.samples.sample import Sample
@@ -403,7 +404,7 @@ def _correct_difference(
     survives = None
     if _excludes_zero(uncorrected.interval):
         sign = 1 if uncorrected.mean > 0 else -1
-        survives = corrected.allow_change(0.0, sign)
+        survives = allow_change(corrected, 0.0, sign)
     yield AuditedMean(
         run=name,
         mean=uncorrected.mean,

@@ -10,7 +10,7 @@ from ctxmetrics.evaluation.comparison.differences import CorrectedDifference, Di
 from ctxmetrics.evaluation.comparison.view import Comparison
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.runs.results import Results
-from ctxmetrics.evaluation.statistics.labelled import decide_loss, decide_no_loss
+from ctxmetrics.evaluation.statistics.label_decisions import decide_loss, decide_no_loss, show_change
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR
 from ctxmetrics.scores.wording import plural
 
@@ -98,7 +98,7 @@ def _describe_loss(metric: Difference, margin: float) -> tuple[str, Difference |
     """Describe a loss that is shown to be larger than a margin. Return the difference that shows it, too."""
     basis: Difference | CorrectedDifference = metric
     labels = metric.corrected
-    if labels is not None and labels.show_change(margin):
+    if labels is not None and show_change(labels, margin):
         basis = labels
     problem = f"{metric.name} fell by {format_number(-basis.difference, metric)}, more than {margin:g}"
     if labels is not None and labels.difference >= -margin:

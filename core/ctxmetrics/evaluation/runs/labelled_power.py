@@ -9,14 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxmetrics.evaluation.runs.power import DEFAULT_CHANGED_SHARE, RunValues, find_losses
+from ctxmetrics.evaluation.statistics.label_decisions import choose_p, decide_loss, decide_no_loss
 from ctxmetrics.evaluation.statistics.label_draw import share_out_labels
-from ctxmetrics.evaluation.statistics.labelled import (
-    LabelledDifference,
-    choose_p,
-    decide_loss,
-    decide_no_loss,
-    labelled_difference,
-)
+from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, labelled_difference
 from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, SIGNIFICANCE_LEVEL, paired_mean
 from ctxmetrics.evaluation.statistics.power import Changes
 

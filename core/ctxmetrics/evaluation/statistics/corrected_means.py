@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.statistics.intervals import mean_interval, student_quantile, wilson
-from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, number_clusters_from_0
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, number_clusters
 
 _Numbers: TypeAlias = NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def corrected(
         pool = np.concatenate([judge_labelled, judge_others])
     terms = _compute_terms(labels, judge_labelled, pool, shares, sample_count)
     if clusters is not None:
-        terms = terms.add_up(number_clusters_from_0(clusters))
+        terms = terms.add_up(number_clusters(clusters, sample_count))
     if apart:
         trust = 1.0
     elif trust is not None:
@@ -152,7 +152,7 @@ class _ErrorTerms:
     people: _Numbers
     judge: _Numbers
 
-    def add_up(self, cluster_numbers: Sequence[int]) -> _ErrorTerms:
+    def add_up(self, cluster_numbers: NDArray[np.intp]) -> _ErrorTerms:
         """Return the sums of each cluster. ``cluster_numbers`` has the number of the cluster of each sample."""
         people = np.bincount(cluster_numbers, self.people).astype(float)
         judge = np.bincount(cluster_numbers, self.judge).astype(float)

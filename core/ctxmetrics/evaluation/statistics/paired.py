@@ -186,11 +186,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def number_clusters(clusters: Sequence[object] | None, size: int) -> NDArray[np.intp]:
-    """Return the number of the cluster of each sample. Without clusters, each sample has its own number."""
-    return np.arange(size) if clusters is None else np.array(number_clusters_from_0(clusters))
+    """Return the number of the cluster of each sample: from 0, in the order in which clusters occur.
 
-
-def number_clusters_from_0(clusters: Sequence[object]) -> list[int]:
-    """Return clusters as numbers from 0, in the order in which they occur."""
+    Args:
+        clusters: The cluster of each sample. None: each sample is a cluster.
+        size: How many samples there are.
+    """
+    if clusters is None:
+        return np.arange(size)
     numbers: dict[object, int] = {}
-    return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters])

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxmetrics.evaluation.statistics.labelled import (
-    LabelledDifference,
+from ctxmetrics.evaluation.statistics.label_decisions import (
     choose_p,
     decide_loss,
     decide_no_loss,
     find_detectable_loss,
-    labelled_difference,
 )
+from ctxmetrics.evaluation.statistics.labelled import LabelledDifference, labelled_difference
 from ctxmetrics.evaluation.statistics.paired import SIGNIFICANCE_LEVEL, holm, paired_mean
 from support.benchmarks import load_benchmark
 

@@ -1,0 +1,187 @@
+"""What is decided about a difference of which a part of the samples is labelled.
+
+The decision is not that of the printed interval: this one holds the true difference for every judge, and an interval that is
+wide enough for that would turn the right decisions of a good judge around. So the judge decides, unless the labels speak
+against it. Labels that agree with the judge everywhere change no decision, however few there are.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ctxmetrics.evaluation.statistics.intervals import student_quantile
+from ctxmetrics.evaluation.statistics.labelled import LabelledDifference
+from ctxmetrics.evaluation.statistics.paired import (
+    ROUNDING_ERROR,
+    SIGNIFICANCE_LEVEL,
+    TEST_POWER,
+    PairedMean,
+    power_multiple,
+)
+
+# Labels overrule a change that the judge shows if they differ from the judge by more than this number of standard errors. Two
+# contradicting labels are enough if no other label shows the change: they differ by the square root of 2.
+OVERRULE_ERRORS = 1.4
+# The same limit for only the samples that changed by the judge. People err about all samples, and their errors about the many
+# other samples would hide this difference.
+OVERRULE_ERRORS_OF_CHANGED = 2
+# The share of true changes that labels overrule with these limits, if the judge errs equally often in both directions: the tails
+# beyond 1.4 or 2 of the normal distribution.
+OVERRULED_SHARE = 0.1
+# The correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass: by this
+# factor times its variance, divided by its square.
+SHRINKAGE_FACTOR = 2
+# Labels show the same change as the judge if their difference exceeds the margin by more than this share of half their interval.
+MIN_HALF_INTERVAL_PART = 0.88
+# The same share for a pass. It grows from this value without labels to 1 with 64 labels, in proportion to the labels.
+MIN_PASS_PART = 0.6
+LABELS_PER_PASS_PART = 160
+
+
+def show_change(labels: LabelledDifference, margin: float, sign: int = -1) -> bool:
+    """Tell whether the whole deciding interval is a change larger than a margin: a loss (``sign`` -1) or a gain (1)."""
+    if labels.decision_interval is None:
+        return False
+    smallest_change = min(sign * end for end in labels.decision_interval)
+    return smallest_change > margin
+
+
+def allow_change(labels: LabelledDifference, margin: float, sign: int = -1) -> bool:
+    """Tell whether the labels allow a change that the judge shows and that is larger than a margin.
+
+    For a gain, they do not allow it if both conditions hold:
+
+    - they differ from the judge: ``c < -1.4 * s_r``, with c the correction and s_r its error; or, in the samples that changed
+      by the judge, ``g < -2 * s_g``, with g the mean of ``d - f`` and s_g its error;
+    - they do not show the change themselves: ``T - 0.88 * t * sqrt(s_d**2 + s_r**2) <= margin``, with T the difference and s_d
+      its error by samples.
+    """
+    if labels.complete:
+        return show_change(labels, margin, sign)
+    differ = -sign * labels.correction > OVERRULE_ERRORS * labels.label_error + ROUNDING_ERROR
+    limit = OVERRULE_ERRORS_OF_CHANGED * labels.changed_gap_error
+    differ_in_changed = -sign * labels.changed_gap > limit + ROUNDING_ERROR
+    show = (
+        sign * labels.difference - MIN_HALF_INTERVAL_PART * labels.quantile * labels.error
+        > margin + ROUNDING_ERROR
+    )
+    return show or not (differ or differ_in_changed)
+
+
+def show_no_loss(labels: LabelledDifference, margin: float) -> bool:
+    """Tell whether the deciding interval shows that no loss is larger than a margin."""
+    if labels.decision_interval is None:
+        return labels.difference >= 0
+    return labels.decision_interval[0] >= -margin
+
+
+def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
+    """Tell whether the labels allow the judge's conclusion that no loss is larger than a margin.
+
+    They do not allow it if both conditions hold:
+
+    - they are below the judge: ``c < 0``;
+    - they do not show the same: ``T - min(1, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
+
+    c, T and s_r are the symbols of `allow_change`. But the correction of the samples that changed by the judge is shrunk: this
+    correction and its error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
+    at random, and a judge errs there in both directions.
+
+    Source: W. James, C. Stein, Proceedings of the Fourth Berkeley Symposium 1 (1961) 361, with the positive part.
+    """
+    if labels.complete:
+        return show_no_loss(labels, margin)
+    changed_correction = labels.correction - labels.unchanged_correction
+    changed_variance = max(labels.label_error**2 - labels.unchanged_error**2, 0.0)
+    kept_share = 0.0
+    if abs(changed_correction) > ROUNDING_ERROR:
+        kept_share = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / changed_correction**2)
+    correction = labels.unchanged_correction + kept_share * changed_correction
+    label_error = math.hypot(labels.unchanged_error, kept_share * math.sqrt(changed_variance))
+    difference = labels.difference - labels.correction + correction
+    weight = min(1.0, MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART)
+    half_width = weight * labels.quantile * math.hypot(label_error, labels.sample_error)
+    return correction >= -ROUNDING_ERROR or difference - half_width >= -margin - ROUNDING_ERROR
+
+
+def choose_p(judge: float, p: float, labels: LabelledDifference | None) -> float:
+    """Choose the p value of "no difference" that decides: the judge's, or the labels'.
+
+    The labels decide in three cases: all samples are labelled; their p value is smaller than the judge's; or they do not allow
+    a difference that the judge shows.
+
+    Args:
+        judge: The judge's mean difference.
+        p: The p value of the judge's difference.
+        labels: The difference by labels; None without labels.
+    """
+    return labels.p if labels is not None and does_label_decide(judge, p, labels) else p
+
+
+def does_label_decide(judge: float, p: float, labels: LabelledDifference) -> bool:
+    """Tell whether the labels decide about the direction of a difference: see `choose_p`, which has the arguments."""
+    if labels.complete or labels.p < p:
+        return True
+    return p <= SIGNIFICANCE_LEVEL and not allow_change(labels, 0.0, 1 if judge > 0 else -1)
+
+
+def decide_loss(
+    judge: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
+) -> bool:
+    """Decide whether a loss larger than a margin is shown.
+
+    The interval by labels shows it. Or the judge's interval shows it, and the labels allow it.
+
+    Args:
+        judge: The interval of the judge's difference.
+        labels: The difference by labels; None without labels.
+        margin: At least 0.
+    """
+    judge_shows = judge is not None and judge[1] < -margin
+    if labels is None:
+        return judge_shows
+    return show_change(labels, margin) or (judge_shows and allow_change(labels, margin))
+
+
+def decide_no_loss(
+    judge: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
+) -> bool:
+    """Decide whether it is shown that no loss is larger than a margin. The labels count as in `decide_loss`.
+
+    Args:
+        judge: The interval of the judge's difference; None if nothing changed.
+        labels: The difference by labels; None without labels.
+        margin: At least 0.
+    """
+    judge_shows = judge is None or judge[0] >= -margin
+    if labels is None:
+        return judge_shows
+    return show_no_loss(labels, margin) or (judge_shows and allow_no_loss(labels, margin))
+
+
+def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -> float | None:
+    """Find the smallest true loss beyond the margin of a gate that the decision shows with 80 % power.
+
+    Without labels it is the judge's own.
+
+    With labels of some samples it is the judge's own if they agree. Else it is larger, since they overrule a loss that is true
+    in `OVERRULED_SHARE` of the comparisons if the judge errs as often in both directions: the loss that the judge shows in 80 % of the
+    others. But it is at most the loss that labels show themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``.
+
+    If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
+
+    Args:
+        judge: The judge's difference.
+        labels: The difference by labels; None without labels.
+    """
+    if labels is None:
+        return judge.detectable
+    if labels.complete or labels.contradict(judge.mean):
+        return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
+    judge_detectable = judge.detectable or 0.0
+    power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
+    combined_detectable = judge_detectable * (labels.quantile + power) / power_multiple(labels.degrees)
+    labels_detectable = (
+        student_quantile(TEST_POWER, labels.degrees) + MIN_HALF_INTERVAL_PART * labels.quantile
+    ) * labels.error
+    return max(judge_detectable, min(combined_detectable, labels_detectable))
