@@ -37,6 +37,8 @@ _ID_SEPARATOR_PATTERN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+
 _WHOLE_NUMBER_PATTERN = re.compile(r"^0*(\d+)(?:\.0+)?$")
 # A number whose last digits a sheet has cut: 1.23457E+11.
 _CUT_NUMBER_PATTERN = re.compile(r"\d\.\d{2,}E\+\d{2,}")
+# A word of an id: letters and digits.
+_WORD_PATTERN = re.compile(r"[^\W_]+")
 # A number as sheets write large ones: 1E+05, 1.2e6.
 _EXPONENT_NUMBER_PATTERN = re.compile(r"\d(?:\.\d+)?[eE]\+?\d{1,2}")
 
@@ -80,7 +82,7 @@ def _list_numbers(id_: str) -> list[str]:
 
 def _unify_marks(id_: str) -> list[str]:
     """List the one form of an id with one mark between its words: ``./docs/a.pdf`` and ``Docs/a.pdf/`` give ``docs-a-pdf``."""
-    words = re.findall(r"[^\W_]+", unquote(id_).casefold())
+    words = _WORD_PATTERN.findall(unquote(id_).casefold())
     return ["-".join(words)] if words else []
 
 
@@ -479,6 +481,8 @@ class Labels:
         reference_forms: set[str] = set()
         for reference_id in reference_ids:
             reference_forms.update(change.list_reference_forms(reference_id))
+        if not reference_forms:
+            return []
         retrieved_by_form: dict[str, str] = {}
         for retrieved_id in self.retrieved:
             for form in change.list_retrieved_forms(retrieved_id):

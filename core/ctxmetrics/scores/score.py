@@ -117,10 +117,7 @@ class Score:
     @property
     def doubtful(self) -> Mapping[str, int]:
         """The number of verdicts of each doubtful code: weak, unverified, contradicted, uncertain or near the bar."""
-        codes = [
-            verdict.code for verdict in self.verdicts if verdict.code in DOUBTFUL and verdict.weight
-        ]
-        return Counter(codes) if codes else EMPTY
+        return count_doubts(self.verdicts)
 
     @property
     def language(self) -> str:
@@ -240,6 +237,12 @@ class Score:
     def to_dict(self) -> dict[str, Any]:
         """Return the score as plain JSON-ready data; the keys are those of an ``--out`` row."""
         return fields_to_json_data(self, _WRITTEN_FIELDS)
+
+
+def count_doubts(verdicts: Iterable[Verdict]) -> Mapping[str, int]:
+    """Count the verdicts of each doubtful code. A verdict without weight does not count."""
+    codes = [verdict.code for verdict in verdicts if verdict.code in DOUBTFUL and verdict.weight]
+    return Counter(codes) if codes else EMPTY
 
 
 def read_repeats(names: object, context_count: int) -> Mapping[int, int]:

@@ -5,12 +5,9 @@ These are notes beside a number, never a part of it. Ids that name spans are not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.sample_record import build_record
 from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.wording import TEXT, clean, plural
@@ -26,19 +23,16 @@ _MIN_COMMON_SHARE = 0.1
 class IndexSketch:
     """Facts about the retrieval index of a run, collected from its samples.
 
-    Args:
-        rows: The first rows of the run.
-
     Attributes:
         labels: The retrieved and the reference ids.
-        hashes: The hashes of the texts that were retrieved under each id; none if ids and texts are no pairs.
+        ids: The retrieved ids, each once. Ids that name spans are left out.
+        hashes: The hashes of the texts that were retrieved under an id; nothing if ids and texts are no pairs.
     """
 
-    def __init__(self, rows: Iterable[Row] = ()) -> None:
+    def __init__(self) -> None:
         self.labels: Labels = Labels()
+        self.ids: dict[str, None] = {}
         self.hashes: dict[str, set[str]] = {}
-        for row in rows:
-            self.add(build_record(row) or EMPTY)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the record of a sample: see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
@@ -46,13 +40,11 @@ class IndexSketch:
         self.labels.add_ids(ids, record.get("reference_context_ids"))
         if in_spans(ids):
             return
+        self.ids |= dict.fromkeys(ids)
         hashes = record.get("context_hashes") or ()
         if len(hashes) == len(ids):
             for id_, hash_ in zip(ids, hashes, strict=True):
                 self.hashes.setdefault(id_, set()).add(hash_)
-        else:
-            for id_ in ids:
-                self.hashes.setdefault(id_, set())
 
 
 def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], bool]:
@@ -61,8 +53,8 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
     match none of its ids.
     """
-    smaller_size = min(len(first.hashes), len(second.hashes))
-    shared = [id_ for id_ in first.hashes if id_ in second.hashes]
+    smaller_size = min(len(first.ids), len(second.ids))
+    shared = [id_ for id_ in first.ids if id_ in second.ids]
     notes = _describe_own_labels(first.labels, second.labels)
     if smaller_size >= _MIN_IDS and len(shared) < _MIN_COMMON_SHARE * smaller_size:
         notes.append(
@@ -72,8 +64,8 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
     is_same_index = not notes
     changed_ids = []
     for id_ in shared:
-        hashes_before = first.hashes[id_]
-        hashes_after = second.hashes[id_]
+        hashes_before = first.hashes.get(id_)
+        hashes_after = second.hashes.get(id_)
         if hashes_before and hashes_after and hashes_before.isdisjoint(hashes_after):
             changed_ids.append(id_)
     if changed_ids:

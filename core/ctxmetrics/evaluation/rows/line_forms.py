@@ -146,6 +146,22 @@ class LightRecord(TypedDict, total=False):
     reference_context_ids: list[str] | None
 
 
+class Metadata(TypedDict, total=False):
+    """The metadata of a score that the library computes with. A score may have any other metadata too."""
+
+    __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
+
+    tie_range: tuple[float, float]
+
+
+class LightMetadata(TypedDict, total=False):
+    """The metadata of a score that the summary of a run reads."""
+
+    __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
+
+    tie_range: tuple[float, float]
+
+
 class LightDetails(TypedDict, total=False):
     """The details of a verdict that the summary of a run reads."""
 
@@ -173,6 +189,7 @@ LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
         only=_SCORE_FIELDS,
         verdicts=list[_VERDICT_TYPE],
         usage=declare(Usage),
+        metadata=Metadata,
         sample=Record | None,
         **_PROVENANCE_FIELD_TYPES,
     )
@@ -182,6 +199,7 @@ LIGHT_LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
         Score,
         only={"metric", "value", "reason_code", "threshold", "sample_id", "metadata"},
         verdicts=list[_LIGHT_VERDICT_TYPE],
+        metadata=LightMetadata,
         sample=LightRecord | None,
         **_PROVENANCE_FIELD_TYPES,
     )

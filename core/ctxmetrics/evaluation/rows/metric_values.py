@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.statistics.intervals import mean_interval
-from ctxmetrics.scores.score import FAILURES, Provenance, Score, get_deferred
+from ctxmetrics.scores.score import FAILURES, Provenance, Score, count_doubts, get_deferred
 from ctxmetrics.scores.wording import TEXT, clean, describe_contradiction
 from ctxmetrics.verdicts import Verdict
 
@@ -79,46 +79,66 @@ class MetricValues:
 
     def add(self, score: Score) -> None:
         """Append a row's score."""
-        if len(self.provenances) < _MAX_PROVENANCES:
-            self.provenances[score.provenance] = None
-        self.values.append(math.nan if score.value is None else score.value)
-        self.codes.append(score.reason_code)
+        tie_range = score.metadata.get("tie_range")
+        self.add_value(score.value, score.reason_code, score.threshold, score.provenance, tie_range)
         if score.reason_code == "metric_error":
             self.words.setdefault(score.reason_code, score.message or "")
         deferred = get_deferred(score)
         if deferred is None:
-            self._add_verdicts(score)
+            self.add_verdicts(score.verdicts, score.provenance, score.sample_id)
         else:  # not of a judge: each verdict is positive or negative, and none is doubtful
             self.answered = self.answered or len(deferred) > 0
             self.verdicts += len(deferred)
             self.doubtful.append(0)
-        self.convention = score.provenance.convention
-        if score.reason_code in FAILURES:
-            self.failed += 1
-        ties = score.metadata.get("tie_range")
-        if ties and score.value is not None:
-            self.tie_ranges.append((score.value - ties[0], ties[1] - score.value))
-        if score.threshold is not None:
-            self.threshold = score.threshold
 
-    def _add_verdicts(self, score: Score) -> None:
-        """Count the verdicts of a score: the missing verdicts, the verdicts of a judge, and the doubtful verdicts."""
-        verdicts = score.verdicts
+    def add_value(
+        self,
+        value: float | None,
+        reason_code: str | None,
+        threshold: float | None,
+        provenance: Provenance,
+        tie_range: Sequence[float] | None,
+    ) -> None:
+        """Append a row's value. The verdicts behind it are added by `add_verdicts`.
+
+        Args:
+            value: The value; None if there is none.
+            reason_code: Why there is no value.
+            threshold: The pass mark.
+            provenance: The provenance of the value.
+            tie_range: The lowest and the highest possible value, if the order of equal scores decides it.
+        """
+        if len(self.provenances) < _MAX_PROVENANCES:
+            self.provenances[provenance] = None
+        self.values.append(math.nan if value is None else value)
+        self.codes.append(reason_code)
+        self.convention = provenance.convention
+        if reason_code in FAILURES:
+            self.failed += 1
+        if tie_range and value is not None:
+            self.tie_ranges.append((value - tie_range[0], tie_range[1] - value))
+        if threshold is not None:
+            self.threshold = threshold
+
+    def add_verdicts(
+        self, verdicts: Sequence[Verdict], provenance: Provenance, sample_id: str | None
+    ) -> None:
+        """Count the verdicts of a row: the missing verdicts, the verdicts of a judge, and the doubtful verdicts."""
         values = [verdict.value for verdict in verdicts]
         missing_count = values.count(None)
         if missing_count:
             self._add_causes(verdicts)
         self.answered = self.answered or missing_count < len(values)
         self.verdicts += len(values)
-        if score.provenance.judge:
+        if provenance.judge:
             self._add_answers(values)
             self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
-        doubts = score.doubtful
+        doubts = count_doubts(verdicts)
         if doubts:
             self.doubts.update(doubts)
         self.doubtful.append(sum(doubts.values()))
         if "uncertain" in doubts and len(self.contradictions) < _MAX_CONTRADICTIONS:
-            self._add_contradictions(score)
+            self._add_contradictions(verdicts, sample_id)
 
     def _add_answers(self, values: Sequence[bool | None]) -> None:
         """Count the positive and the negative verdicts of a judge."""
@@ -133,9 +153,9 @@ class MetricValues:
                 self.causes[code] += 1
                 self.words.setdefault(code, verdict.reason or "")
 
-    def _add_contradictions(self, score: Score) -> None:
-        name = clean(score.sample_id or f"row {len(self.values)}", TEXT)
-        for verdict in score.verdicts:
+    def _add_contradictions(self, verdicts: Sequence[Verdict], sample_id: str | None) -> None:
+        name = clean(sample_id or f"row {len(self.values)}", TEXT)
+        for verdict in verdicts:
             text = describe_contradiction(verdict)
             if text:
                 self.contradictions.append(f"{text} ({name}, {verdict.id})")

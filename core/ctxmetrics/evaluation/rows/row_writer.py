@@ -32,7 +32,7 @@ from ctxmetrics.evaluation.rows.output_paths import (
 )
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
-from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_rows
+from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, make_score_reader, read_rows
 from ctxmetrics.evaluation.rows.sample_record import content_hash
 from ctxmetrics.evaluation.rows.table_files import (
     check_ending,
@@ -86,7 +86,7 @@ class OutFile:
         self.part_path: Path | None = None if self._target is None else add_part(self._target)
         # The lines of an earlier run, up to the first sample that is computed anew.
         self._earlier_lines: IO[bytes] | None = None
-        self._reader: LineReader
+        self._reader: LineReader[Score]
         # The number of each provenance in the file.
         self._provenances: dict[Provenance, int] = {}
         # The lines of rows that were added and are not written yet.
@@ -104,7 +104,7 @@ class OutFile:
             copy_mode(self._target, self._descriptor)
             if resume:
                 self._earlier_lines = self.part_path.open("rb")
-                self._reader = LineReader()
+                self._reader = make_score_reader()
             else:
                 os.ftruncate(self._descriptor, 0)
         except BlockingIOError:
@@ -164,7 +164,7 @@ class OutFile:
                 return None
             if line is None or (line.record or EMPTY).get("content_hash") != expected_hash:
                 return None
-            score = line.score
+            score = line.content
             if not _is_same_run(score, sample, metric):
                 return None
             prompt = score.provenance.prompt or ""
@@ -181,7 +181,7 @@ class OutFile:
         self._provenances.update(provenance_numbers)
         return scores
 
-    def _read_line(self, lines: IO[bytes]) -> Line | None:
+    def _read_line(self, lines: IO[bytes]) -> Line[Score] | None:
         """Read the next complete line of a sample, with the shared data of the lines before it. Return None at the end."""
         for text in lines:
             if not text.endswith(b"\n"):

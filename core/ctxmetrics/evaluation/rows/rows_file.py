@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY
@@ -31,6 +31,8 @@ from ctxmetrics.scores.score import Provenance, Score
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+# What is read of a line beside the facts about its sample.
+Content = TypeVar("Content")
 # The maximum number of characters of a provenance's number in a message.
 _MAX_NUMBER_CHARACTERS = 80
 _NO_RESULTS = "this is no line of results"
@@ -38,7 +40,7 @@ _HOW_TO_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."
 _CUT_OFF_LINE = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
-def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) -> Iterator[Row]:
+def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
     """Yield the rows of a file of results, each line checked as a judge's reply is.
 
     Values lie on the scale of their convention, verdicts have the ids of what they are about, spans lie in their
@@ -46,16 +48,60 @@ def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) ->
 
     Args:
         path: A file that `to_lines` or `to_rows` wrote. The lines of one sample follow each other.
-        reader: The reader of its lines; None: a `LineReader`, which checks all fields.
 
     Raises:
         InputFileError: The file cannot be read, a line is no such row, or a sample lacks a metric that the samples before
             it have.
     """
-    reader = reader or LineReader()
+    for index, lines in enumerate(read_groups(path, make_score_reader())):
+        try:
+            row = _build_row(index, lines)
+        except CtxMetricsError as error:
+            raise InputFileError(
+                f"{path}, line {lines[-1].number}: the sample of these results cannot be read: {error}"
+            ) from None
+        yield row
+
+
+def _build_row(index: int, lines: Sequence[Line[Score]]) -> Row:
+    """Build the row of a sample from its lines.
+
+    Raises:
+        CtxMetricsError: The lines hold an invalid sample.
+    """
+    last_line = lines[-1]
+    sample = None
+    if last_line.record is not None:
+        fields = dict(last_line.record)
+        for name in FIELDS_BESIDE_SAMPLE:
+            fields.pop(name, None)
+        fields["id"] = last_line.sample_id
+        sample = Sample(**fields)
+    scores = tuple(line.content for line in lines)
+    return Row(index, sample, last_line.sample_id, scores, last_line.record)
+
+
+def read_groups(
+    path: str | os.PathLike[str], reader: LineReader[Content]
+) -> Iterator[list[Line[Content]]]:
+    """Yield the lines of each sample. Every sample must have the metrics of the first one.
+
+    Raises:
+        InputFileError: As `read_rows` raises.
+    """
+    metrics: list[str] | None = None
     try:
         with open_bytes(Path(path)) as lines:
-            yield from _read_groups(lines, str(path), reader)
+            for group in _group_lines(lines, str(path), reader):
+                names = [line.metric for line in group]
+                if metrics is None:
+                    metrics = names
+                if names != metrics:
+                    raise InputFileError(
+                        f"{path}, line {group[-1].number}: the sample has {', '.join(names)}, those before it "
+                        f"{', '.join(metrics)}. Give the whole file of one run."
+                    )
+                yield group
     except DAMAGED_FILE_ERRORS as error:
         raise InputFileError(f"{path}: cannot be decompressed: {error}. Compress it again.") from None
     except OSError as error:
@@ -64,29 +110,7 @@ def read_rows(path: str | os.PathLike[str], reader: LineReader | None = None) ->
         ) from None
 
 
-def _read_groups(lines: Iterable[bytes], path: str, reader: LineReader) -> Iterator[Row]:
-    """Yield a row for the lines of each sample. Every sample must have the metrics of the first one."""
-    metrics: list[str] | None = None
-    for index, group in enumerate(_group_lines(lines, path, reader)):
-        number = group[-1].number
-        names = [line.score.metric for line in group]
-        if metrics is None:
-            metrics = names
-        if names != metrics:
-            raise InputFileError(
-                f"{path}, line {number}: the sample has {', '.join(names)}, those before it "
-                f"{', '.join(metrics)}. Give the whole file of one run."
-            )
-        try:
-            row = reader.build_row(index, group)
-        except CtxMetricsError as error:
-            raise InputFileError(
-                f"{path}, line {number}: the sample of these results cannot be read: {error}"
-            ) from None
-        yield row
-
-
-class Line(NamedTuple):
+class Line(NamedTuple, Generic[Content]):
     """One line about a sample and metric.
 
     Attributes:
@@ -94,27 +118,50 @@ class Line(NamedTuple):
         sample_id: The id of the sample.
         record: The facts about the sample in the file.
         provenance_id: The number of the provenance that stands in a line before it; None if it stands in this one.
-        score: The score.
+        metric: The name of the metric.
+        content: The score, or what is read of it.
     """
 
     number: int
     sample_id: str | None
     record: Mapping[str, Any] | None
     provenance_id: int | None
-    score: Score
+    metric: str
+    content: Content
 
 
-class LineReader:
-    """Reads the lines of a file in order. It completes each line by data that earlier lines gave once for all."""
+def make_score_reader() -> LineReader[Score]:
+    """Make a reader of all fields of the lines."""
+    from ctxmetrics.evaluation.rows import line_forms
 
-    def __init__(self) -> None:
+    return LineReader(line_forms.LINE, build_score)
+
+
+class LineReader(Generic[Content]):
+    """Reads the lines of a file in order. It completes each line by data that earlier lines gave once for all.
+
+    Args:
+        form: The fields that are read of a line.
+        build_content: Builds the content of a line from its fields and the record of its sample, and checks that they agree.
+        allow_nan: Do not look for NaN in fields that have no type. To look for it takes as long as to read some short fields.
+    """
+
+    def __init__(
+        self,
+        form: TypeAdapter[dict[str, Any]],
+        build_content: Callable[[dict[str, Any], Mapping[str, Any]], Content],
+        *,
+        allow_nan: bool = False,
+    ) -> None:
         from pydantic_core import ValidationError, from_json
 
         from ctxmetrics.evaluation.rows import line_forms
 
+        self._form = form
+        self._build_content = build_content
+        self._allow_nan = allow_nan
         self._invalid_line_error: type[ValueError] = ValidationError
         self._read_json: Callable[..., Any] = from_json
-        self.form: TypeAdapter[dict[str, Any]] = line_forms.LINE
         self._provenance_form = line_forms.PROVENANCE
         self._run_form = line_forms.RUN
         # The provenances of the lines so far, by their ids in the file.
@@ -123,7 +170,7 @@ class LineReader:
         self._sample_id: str | None = None
         self._record: Mapping[str, Any] | None = None
 
-    def read(self, text: bytes, number: int = 1) -> Line | None:
+    def read(self, text: bytes, number: int = 1) -> Line[Content] | None:
         """Read a line. Return None if it holds data that other lines share.
 
         Raises:
@@ -140,34 +187,15 @@ class LineReader:
             data["provenance"] = share_provenance(Provenance(**data["provenance"]))
         else:
             data["provenance"] = self._find_provenance(provenance_id)
-        return Line(number, sample_id, record, provenance_id, self.build_score(data, record))
-
-    def build_score(self, data: dict[str, Any], record: Mapping[str, Any] | None) -> Score:
-        """Build the score of a line from its fields, and check that they agree."""
-        return build_score(data, record or EMPTY)
-
-    def build_row(self, index: int, lines: Sequence[Line]) -> Row:
-        """Build the row of a sample from its lines.
-
-        Raises:
-            CtxMetricsError: The lines hold an invalid sample.
-        """
-        last_line = lines[-1]
-        sample = None
-        if last_line.record is not None:
-            fields = dict(last_line.record)
-            for name in FIELDS_BESIDE_SAMPLE:
-                fields.pop(name, None)
-            fields["id"] = last_line.sample_id
-            sample = Sample(**fields)
-        scores = tuple(line.score for line in lines)
-        return Row(index, sample, last_line.sample_id, scores, last_line.record)
+        metric = data["metric"]
+        content = self._build_content(data, record or EMPTY)
+        return Line(number, sample_id, record, provenance_id, metric, content)
 
     def _parse(self, text: bytes) -> dict[str, Any] | None:
         """Read the fields of a line about a sample. Return None if it is about the run, or a provenance, which is remembered."""
-        if b"NaN" not in text and b"Infinity" not in text:
+        if self._allow_nan or (b"NaN" not in text and b"Infinity" not in text):
             try:
-                return self.form.validate_json(text)
+                return self._form.validate_json(text)
             except self._invalid_line_error:
                 # The line is of another kind, holds half of a character, or has a fault, which is described below.
                 pass
@@ -175,7 +203,7 @@ class LineReader:
         if not isinstance(data, dict):
             raise InputFileError("it is no object.")
         if "metric" in data or "provenance_id" not in data:
-            return check_types(self.form, data)
+            return check_types(self._form, data)
         if "run" in data:
             check_types(self._run_form, data)
             return None
@@ -207,9 +235,11 @@ class LineReader:
         return self._record
 
 
-def _group_lines(lines: Iterable[bytes], name: str, reader: LineReader) -> Iterator[list[Line]]:
+def _group_lines(
+    lines: Iterable[bytes], name: str, reader: LineReader[Content]
+) -> Iterator[list[Line[Content]]]:
     """Yield the lines of each sample."""
-    group: list[Line] = []
+    group: list[Line[Content]] = []
     for number, text in enumerate(lines, 1):
         line = _read_line(reader, text, number, name)
         if line is None:
@@ -223,15 +253,19 @@ def _group_lines(lines: Iterable[bytes], name: str, reader: LineReader) -> Itera
     yield group
 
 
-def _belongs(line: Line, group: Sequence[Line]) -> bool:
+def _belongs(line: Line[Any], group: Sequence[Line[Any]]) -> bool:
     """Tell whether a line is about the sample of the lines before it, and a metric that these lack."""
-    first_score = group[0]
-    if line.sample_id != first_score.sample_id or line.record != first_score.record:
+    first_line = group[0]
+    if line.record is not first_line.record and line.record != first_line.record:
         return False
-    return line.score.metric not in [other.score.metric for other in group]
+    if line.sample_id != first_line.sample_id:
+        return False
+    return line.metric not in [other.metric for other in group]
 
 
-def _read_line(reader: LineReader, text: bytes, number: int, name: str) -> Line | None:
+def _read_line(
+    reader: LineReader[Content], text: bytes, number: int, name: str
+) -> Line[Content] | None:
     """Read a line of a file of results.
 
     Args:

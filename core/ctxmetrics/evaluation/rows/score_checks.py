@@ -25,12 +25,12 @@ _ROUNDING_ERROR = 1e-9
 _MAX_ID_CHARACTERS = 80
 
 
-def check_scale(score: Score) -> None:
-    """Check that value and pass mark are on the scale of the score's convention."""
-    scale = get_convention(score.provenance.convention).scale
-    for name, value in (("value", score.value), ("threshold", score.threshold)):
-        if value is not None and not 0 <= value <= scale * (1 + _ROUNDING_ERROR):
-            raise InputFileError(f"{name}: {value:.12g} is no number from 0 to {scale:g}.")
+def check_scale(convention: str, value: float | None, threshold: float | None) -> None:
+    """Check that value and pass mark of a score are on the scale of its convention."""
+    scale = get_convention(convention).scale
+    for name, number in (("value", value), ("threshold", threshold)):
+        if number is not None and not 0 <= number <= scale * (1 + _ROUNDING_ERROR):
+            raise InputFileError(f"{name}: {number:.12g} is no number from 0 to {scale:g}.")
 
 
 def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:

@@ -99,7 +99,7 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
     fields["metadata"] = FrozenDict(metadata) if metadata else EMPTY
     counted_words = _find_counted_words(fields["metric"], fields["provenance"].convention)
     score = Score(**fields, counted=counted_words)
-    check_scale(score)
+    check_scale(score.provenance.convention, score.value, score.threshold)
     check_verdicts(score, record)
     check_value(score)
     return score

@@ -3,22 +3,79 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ctxmetrics._internal.frozen import EMPTY, FrozenDict
-from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_rows
+from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
+from ctxmetrics.evaluation.rows.metric_values import MetricValues
+from ctxmetrics.evaluation.rows.provenances import read_start
+from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_groups
 from ctxmetrics.evaluation.rows.score_checks import check_scale
-from ctxmetrics.scores.score import Score
+from ctxmetrics.scores.conventions import get_convention
+from ctxmetrics.scores.score import Provenance
 from ctxmetrics.verdicts import Verdict
 
 # The verdicts that have nothing but their value.
 _VERDICT_BY_VALUE = {value: Verdict(id="", value=value) for value in (True, False, None)}
 
 
-def read_values(path: str | os.PathLike[str]) -> Iterator[Row]:
-    """Yield the rows of a file of results with values, codes and ids: without samples, texts and evidence.
+@dataclass(slots=True)
+class FileValues:
+    """The values of a file of results.
+
+    Attributes:
+        source: The file.
+        start: The facts about the run in its first line.
+        samples: A hash of each sample. The hashes of equal samples are equal.
+        records: The facts about the samples, if the file has them.
+        by_metric: The values of each metric by its name.
+        origins: Of each metric, the provenances of its lines, each with whether the value has verdicts; None without a value.
+    """
+
+    source: str
+    start: Mapping[str, Any]
+    samples: array[int] = field(default_factory=lambda: array("q"))
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+    by_metric: dict[str, MetricValues] = field(default_factory=dict)
+    origins: dict[str, dict[tuple[Provenance, bool | None], None]] = field(default_factory=dict)
+
+    def add(self, lines: Sequence[Line[dict[str, Any]]]) -> None:
+        """Add the lines of a sample."""
+        record = lines[0].record or EMPTY
+        self.samples.append(hash(record.get("content_hash") or len(self.samples)))
+        if "hash" in record:
+            self.records.append(record)
+        for line in lines:
+            self._add_values(line.metric, line.content)
+
+    def _add_values(self, metric: str, fields: dict[str, Any]) -> None:
+        """Add the value and the verdicts of a line."""
+        provenance = fields["provenance"]
+        values = self.by_metric.get(metric)
+        if values is None:
+            scale = get_convention(provenance.convention).scale
+            self.by_metric[metric] = values = MetricValues(metric, scale)
+            self.origins[metric] = {}
+        value = fields["value"]
+        verdicts = [_find_verdict(item) for item in fields.get("verdicts", ())]
+        tie_range = fields.get("metadata", EMPTY).get("tie_range")
+        values.add_value(
+            value, fields.get("reason_code"), fields.get("threshold"), provenance, tie_range
+        )
+        values.add_verdicts(verdicts, provenance, fields.get("sample_id"))
+        is_judged = None if value is None else bool(verdicts)
+        self.origins[metric][provenance, is_judged] = None
+
+    def summarize(self) -> dict[str, MetricSummary]:
+        """Summarize the values of each metric."""
+        return {name: values.summary(self.samples) for name, values in self.by_metric.items()}
+
+
+def read_values(path: str | os.PathLike[str]) -> FileValues:
+    """Read a file of results without samples, texts and evidence.
 
     Types and scales are checked; whether verdicts agree with the value and quotes with their texts is not.
 
@@ -28,33 +85,19 @@ def read_values(path: str | os.PathLike[str]) -> Iterator[Row]:
     Raises:
         InputFileError: As `read_rows` raises.
     """
-    return read_rows(path, _ValueReader())
+    from ctxmetrics.evaluation.rows import line_forms
+
+    reader = LineReader(line_forms.LIGHT_LINE, _check_fields, allow_nan=True)
+    file_values = FileValues(str(path), read_start(path))
+    for lines in read_groups(path, reader):
+        file_values.add(lines)
+    return file_values
 
 
-class _ValueReader(LineReader):
-    """Reads the fields of a line that a summary needs."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        from ctxmetrics.evaluation.rows import line_forms
-
-        self.form = line_forms.LIGHT_LINE
-
-    def build_score(self, data: dict[str, Any], record: Mapping[str, Any] | None) -> Score:  # noqa: ARG002 - other files read the record
-        """Build the score of a line."""
-        data["verdicts"] = tuple([_find_verdict(item) for item in data.get("verdicts", ())])
-        metadata = data.get("metadata")
-        data["metadata"] = FrozenDict(metadata) if metadata else EMPTY
-        score = Score(**data)
-        check_scale(score)
-        return score
-
-    def build_row(self, index: int, lines: Sequence[Line]) -> Row:
-        """Build the row of a sample, without the sample."""
-        last_line = lines[-1]
-        return Row(
-            index, None, last_line.sample_id, tuple(line.score for line in lines), last_line.record
-        )
+def _check_fields(fields: dict[str, Any], _record: Mapping[str, Any]) -> dict[str, Any]:
+    """Check that value and pass mark of a line are on the scale of its convention."""
+    check_scale(fields["provenance"].convention, fields["value"], fields.get("threshold"))
+    return fields
 
 
 def _find_verdict(data: dict[str, Any]) -> Verdict:

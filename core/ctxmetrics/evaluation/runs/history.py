@@ -16,9 +16,7 @@ from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.index_notes import IndexSketch, index_notes
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.rows.provenances import SHOWN_COMMIT_LENGTH, Origin, find_origin
-from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.rows.values_file import read_values
-from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.rows.values_file import FileValues, read_values
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # The parts of the origin that must be equal for two runs to be points of one line, with their names.
@@ -141,17 +139,15 @@ def _describe_start(run: RunPoint) -> str:
     return clean(" ".join(texts), TEXT)
 
 
-def read_run(path: str | os.PathLike[str]) -> tuple[Results, Origin]:
+def read_run(path: str | os.PathLike[str]) -> tuple[FileValues, Origin]:
     """Read the values of a file of results, or a baseline, and where they come from.
 
     Raises:
         InputFileError: The file holds no results.
     """
-    rows = list(read_values(path))
-    results = Results.from_rows(rows, path)
-    # Rows share their provenances.
-    provenances = {id(score.provenance): score.provenance for row in rows for score in row.scores}
-    return results, find_origin(results, provenances.values(), len(rows))
+    file_values = read_values(path)
+    provenances = {provenance for origins in file_values.origins.values() for provenance, _ in origins}
+    return file_values, find_origin(file_values, provenances, len(file_values.samples))
 
 
 def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
@@ -166,12 +162,12 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
     runs: list[RunPoint] = []
     before = _RunSamples(())
     for path in paths:
-        results, origin = read_run(path)
-        samples = _RunSamples([*results])
+        file_values, origin = read_run(path)
+        samples = _RunSamples(file_values.records)
         changes: tuple[str, ...] = ()
         if runs:
             changes = (*_compare_origins(runs[-1].origin, origin), *_list_changes(before, samples))
-        runs.append(RunPoint(origin=origin, metrics=dict(results.summary()), changes=changes))
+        runs.append(RunPoint(origin=origin, metrics=file_values.summarize(), changes=changes))
         before = samples
     if not runs:
         raise InputFileError("history: no results. Give files that --out or --write-baseline wrote.")
@@ -191,17 +187,18 @@ class _RunSamples:
     """The keys of the samples of a run.
 
     Args:
-        rows: The rows of the run.
+        records: The facts about the samples of the run.
 
     Attributes:
         keys: The short hashes of questions and references.
         index: The facts about the retrieval index.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        records = [row.record for row in rows if row.record and "hash" in row.record]
-        self.keys: set[Any] = {shorten_question(record) for record in records}
-        self.index: IndexSketch = IndexSketch(rows)
+    def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
+        self.keys: set[str] = {shorten_question(record) for record in records}
+        self.index: IndexSketch = IndexSketch()
+        for record in records:
+            self.index.add(record)
 
 
 def _list_changes(before: _RunSamples, after: _RunSamples) -> Iterable[str]:

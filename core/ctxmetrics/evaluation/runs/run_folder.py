@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import CtxMetricsError
-from ctxmetrics.evaluation.comparison.pairing import ScoreOrigin, collect_origins, find_differences
+from ctxmetrics.evaluation.comparison.pairing import ScoreOrigin, find_differences
 from ctxmetrics.evaluation.rows.baseline import shorten_question
 from ctxmetrics.evaluation.rows.file_names import LABELS_ENDING
 from ctxmetrics.evaluation.rows.outcome import Outcome
@@ -237,11 +237,11 @@ def _read_file(path: Path, name: str, stamp: str) -> RunFile:
 
 def _describe_run(path: Path) -> dict[str, Any]:
     """Read a file of results, and return the facts for the list of runs."""
-    results, origin = read_run(path)
-    records = [row.record for row in results if row.record and "hash" in row.record]
+    file_values, origin = read_run(path)
+    records = file_values.records
     is_baseline = any("key" in record for record in records)  # a short hash, which only a baseline has
     metrics = {}
-    for name, summary in results.summary().items():
+    for name, summary in file_values.summarize().items():
         interval_text = ""
         if summary.interval is not None:
             low, high = summary.interval
@@ -252,12 +252,17 @@ def _describe_run(path: Path) -> dict[str, Any]:
         passed_text = ""
         if summary.passed is not None:
             passed_text = f"pass mark: {summary.passed} of {summary.scored}"
+        origins = [
+            ScoreOrigin(provenance, is_judged)
+            for provenance, is_judged in file_values.origins[name]
+            if is_judged is not None
+        ]
         metrics[name] = RunMetric(
             text=mean_text,
             share=summary.share,
             scored=f"{summary.scored} of {summary.samples}",
             passed=passed_text,
-            origins=collect_origins(row[name] for row in results if name in row),
+            origins=tuple(origins),
         )
     commit_parts = [(origin.commit or "")[:SHOWN_COMMIT_LENGTH], origin.branch]
     commit = " ".join(text for text in commit_parts if text)
@@ -266,7 +271,7 @@ def _describe_run(path: Path) -> dict[str, Any]:
         "started": origin.started or "",
         "commit": commit,
         "judge": ", ".join(origin.judges),
-        "samples": len(results),
+        "samples": origin.samples,
         "metrics": metrics,
         "questions": frozenset(map(shorten_question, records)),
         "tags": origin.tags,

@@ -165,6 +165,10 @@ def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
             r"verdicts\.0\.id: Field required",
         ),
         (lambda line: line.replace('"value":1.0,', ""), "value: Field required"),
+        (
+            lambda line: line.replace('"value":1.0,', '"value":1.0,"metadata":{"tie_range":5},'),
+            r"metadata\.tie_range: Input should be a valid array",
+        ),
         (lambda line: line[:80], "the line is cut off"),
         (lambda line: "<html>", "a page of HTML"),
     ],
