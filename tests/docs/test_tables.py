@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.agreement.agree import agree
 from ctxmetrics.evaluation.cli import app
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.runs.options import DEFAULTS, RunOptions
-from ctxmetrics.judges.evidence import contradiction
+from ctxmetrics.judges.evidence import denials
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.samples.schema import FIELDS, OPTIONS, Place
@@ -112,7 +112,7 @@ def test_fingerprint_moves_with_words_denied_and_said_again(
 ) -> None:
     verdicts = load_benchmark("verdicts")
     before = verdicts.fingerprint()
-    monkeypatch.setattr(contradiction, "_stands_undenied", lambda *_: False)
+    monkeypatch.setattr(denials, "_stands_undenied", lambda *_: False)
     assert verdicts.fingerprint() != before
 
 

@@ -34,7 +34,6 @@ from ctxmetrics.metrics.base import (
     in_metric_name,
 )
 from ctxmetrics.metrics.precision import name_repeats, rate_by_units
-from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.runtime.run import breaker_scope
 from ctxmetrics.samples.fields import MAX_UNITS, Fact
 from ctxmetrics.samples.sample import Sample
@@ -157,6 +156,8 @@ class JudgedMetric(_JudgedDefinition, Metric):
             name = self.judge.__name__
             raise ParameterError(f"{self.base_name}: judge={name} is a class. Write judge={name}(..).")
         if not isinstance(self.judge, Judge):
+            from ctxmetrics.models.coerce import suggest_code  # only this message needs it
+
             suggested_code = suggest_code(self.judge)
             if not suggested_code:
                 suggested_code = "LexicalJudge(), or LLMJudge(model) with a model"

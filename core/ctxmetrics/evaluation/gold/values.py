@@ -32,8 +32,11 @@ _ALTERNATIVE_GROUPS = _CALENDAR_GROUPS | {
     "side",
     "son and daughter",
 }
-# Beginnings of words that negate the rest of the word: unpaid, impossible.
-_NEGATING_PREFIXES = ("un", "in", "im", "il", "ir", "non", "dis", "des", "не", "nie")
+# The languages whose prefixes negate the rest of a word, in a text of any language: unpaid, impossible. Those of other languages
+# begin too many other words.
+_LANGUAGES_OF_PREFIXES = ("en", "es", "pl", "ru")
+# A prefix of one letter begins too many other words, too.
+_MIN_LETTERS_OF_PREFIX = 2
 # Endings of words, each with the ending of a word of the contrary meaning: gebührenfrei and gebührenpflichtig.
 _CONTRARY_ENDINGS = (
     ("frei", "pflichtig"),
@@ -377,13 +380,24 @@ def _list_formed_contraries(spelling: str) -> Iterator[str]:
     """Yield the words that would be contrary to a word by their form: unpaid and nonpaid of paid, careless of careful."""
     if len(spelling) < _MIN_LETTERS_OF_FORMED:
         return
-    for prefix in _NEGATING_PREFIXES:
+    for prefix in _read_negating_prefixes():
         yield prefix + spelling
         if spelling.startswith(prefix):
             yield spelling.removeprefix(prefix)
     for ending, contrary in _CONTRARY_ENDINGS:
         if spelling.endswith(ending):
             yield spelling.removesuffix(ending) + contrary
+
+
+@cache
+def _read_negating_prefixes() -> Sequence[str]:
+    """Read the prefixes that negate the rest of a word, in alphabetical order."""
+    prefixes: set[str] = set()
+    for language in _LANGUAGES_OF_PREFIXES:
+        for prefix in get_word_list("denying_prefixes", language):
+            if len(prefix) >= _MIN_LETTERS_OF_PREFIX:
+                prefixes.add(prefix)
+    return sorted(prefixes)
 
 
 def have_contraries(words: Sequence[Token], others: Sequence[Token]) -> bool:

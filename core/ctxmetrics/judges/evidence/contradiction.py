@@ -9,48 +9,42 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.compared_text import (
-    WORDS_AROUND,
     ComparedText,
     denies_by_characters,
     list_exception_keys,
     read_unit,
 )
 from ctxmetrics.judges.evidence.contrasts import (
+    Bound,
     Contradiction,
     Value,
     find_contrary_keys,
     is_amount,
     read_bound_phrases,
 )
+from ctxmetrics.judges.evidence.denials import (
+    DENIAL_CHECKS,
+    list_denying_keys,
+    list_prefixed_contraries,
+)
 from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_swap
-from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
     find_equal_key,
-    get_stem_keys,
     get_word_list,
     list_keys,
     split_date,
     tokenize,
 )
 
-# Words before a word of the unit within which something may deny it.
-_DENIAL_WORDS_BEFORE = 4
-# The share of the unit's content words that a sentence must hold to deny the unit by a negation of its own.
-_MIN_SHARE_TO_DENY = 0.35
-# The share that it must hold to give another number.
+# The share of the unit's content words that a sentence must hold to give another number.
 _MIN_SHARE_FOR_NUMBER = 0.5
-# Languages in which a negation may stand after the verb that it denies.
-_NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
-# Languages whose nouns have another form behind a word such as without.
-_INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
-# Languages in which a denial is looked for on one side only, beside those without spaces.
-_DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
+# The kinds of words that are numbers.
 _NUMBER_KINDS = frozenset(("number", "count"))
 # The share that a sentence must hold to make an exception to the unit.
 _MIN_SHARE_FOR_EXCEPTION = 0.65
@@ -77,12 +71,7 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
     claim = read_unit(unit, language)
     sentences = [ComparedText(text, language, claim) for text in evidence]
     checks = (
-        _find_denials_of_unit,
-        _find_denials_of_evidence,
-        _find_inflected_denials,
-        _find_denials_on_one_side,
-        _find_added_negations,
-        _find_denying_prefixes,
+        *DENIAL_CHECKS,
         _find_other_numbers,
         _find_opposite_bounds,
         _find_contrary_values,
@@ -94,6 +83,47 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
     for check in checks:
         for match in check(claim, sentences):
             return match
+    return None
+
+
+def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
+    """Look for a quantity of a unit for which the evidence has another value, and not the unit's value.
+
+    A day, a month or an ordinal counts only in a sentence that holds most of the unit: a text has many of them.
+
+    >>> str(find_other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
+    "number: '8 am' against '9:30'"
+    """
+    claim = read_unit(unit, language)
+    has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
+    if not (claim.values or has_value):
+        return None  # the usual case
+    sentences = [ComparedText(text, language, claim) for text in evidence]
+    checks = (_find_other_named_values, _find_opposite_bounds, _find_contrary_values)
+    for check in checks:
+        for match in check(claim, sentences):
+            return match
+    return _find_other_quantity(unit, evidence)
+
+
+def find_other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+    """Look for a name with a number, such as X200, that the evidence has only with another number.
+
+    >>> str(find_other_name("The X200 costs 310 euros.", ["The X210 costs 310 euros."]))
+    "name: 'X200' against 'X210'"
+    """
+    names_of_unit = _find_names(unit)
+    if not names_of_unit:
+        return None  # the usual case
+    names_of_evidence: dict[str, dict[str, str]] = {}
+    for text in evidence:
+        for name, spellings in _find_names(text).items():
+            names_of_evidence.setdefault(name, {}).update(spellings)
+    for name, spellings in names_of_unit.items():
+        other_spellings = names_of_evidence.get(name)
+        if other_spellings and spellings.keys().isdisjoint(other_spellings):
+            first_spelling = next(iter(spellings.values()))
+            return Contradiction("name", first_spelling, next(iter(other_spellings.values())))
     return None
 
 
@@ -115,7 +145,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
         return None
     keys = list_denying_keys(language) | exception_keys
     for key in claim.content_keys:
-        keys |= _list_prefixed_contraries(key, language)
+        keys |= list_prefixed_contraries(key, language)
     for value in claim.values:
         contrary = find_contrary_keys(value.group, value.value)
         if contrary is None:
@@ -124,213 +154,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     return keys
 
 
-def list_denying_keys(language: str) -> frozenset[str]:
-    """Return keys of which every text that denies something has at least one."""
-    return get_stem_keys("negations", language)
-
-
-def _find_denials_of_unit(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the words that the unit denies and the evidence does not."""
-    checked_keys = set()
-    for position in unit.negations:
-        for denied_position in _find_denied(unit, position):
-            key = unit.tokens[denied_position].key
-            if key in checked_keys:
-                continue
-            checked_keys.add(key)
-            texts_with_word = [text for text in evidence if text.find_key(key)]
-            most_shared = max((text.shared_count for text in texts_with_word), default=0)
-            if most_shared < _MIN_SHARE_TO_DENY * len(unit.content_keys):
-                continue
-            if not any(text.denies_somewhere(key) for text in texts_with_word):
-                yield Contradiction("negation", unit.spell(position, denied_position), "")
-
-
-def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
-    """Yield the positions of the words that a negation of the unit may deny: the next word, in some languages also the one before."""
-    if unit.denies_comparative(negation):
-        yield negation + 1
-        return
-    yield from islice(unit.words_in_scope(negation), 1)
-    if base_language(unit.language) in _NEGATION_FOLLOWS_VERB:
-        yield from islice(unit.words_in_scope(negation, -1), 1)
-
-
-def _find_denials_of_evidence(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the words that the evidence denies and the unit does not."""
-    words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
-    for text in evidence:
-        if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * len(unit.content_keys):
-            continue
-        checked_keys = set()
-        for position in text.negations:
-            denied_position = _find_denied_in_evidence(text, position)
-            if denied_position is None:
-                continue
-            key = text.tokens[denied_position].key
-            if key not in unit.content_keys or key in checked_keys:
-                continue
-            checked_keys.add(key)
-            unit_positions = unit.find_key(key)
-            if any(
-                unit.is_denied(place, _DENIAL_WORDS_BEFORE, words_after) for place in unit_positions
-            ):
-                continue
-            if not _stands_undenied(key, evidence, text.shared_count):
-                stated_word = unit.spell(unit_positions[0], unit_positions[0])
-                denied_word = text.spell(position, denied_position)
-                yield Contradiction("negation", stated_word, denied_word)
-
-
-def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
-    """Find the position of the word that a negation of the evidence denies."""
-    if text.denies_comparative(negation):
-        return negation + 1
-    skipped_words = get_word_list("skipped_after_negation", text.language)
-    for position in chain(text.words_in_scope(negation), text.words_after_insertion(negation)):
-        if text.tokens[position].folded not in skipped_words:
-            return position
-    return None
-
-
-def _find_inflected_denials(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the words that one side denies and the other side has undenied, in another form: Polish "bez soli", "z solą"."""
-    if base_language(unit.language) not in _INFLECTED_LANGUAGES:
-        return
-    for text in evidence:
-        # The word that is denied is not shared.
-        if text.shared_count < _MIN_SHARE_TO_DENY * (len(unit.content_keys) - 1):
-            continue
-        for spelling, other_spelling in _list_inflected_denials(unit, text):
-            yield Contradiction("negation", spelling, other_spelling)
-        for spelling, other_spelling in _list_inflected_denials(text, unit):
-            yield Contradiction("negation", other_spelling, spelling)
-
-
-def _list_inflected_denials(denying: ComparedText, stating: ComparedText) -> Iterator[tuple[str, str]]:
-    """Yield each denial of one text together with an undenied form of the denied word in the other text."""
-    for position in denying.negations:
-        denied_position = next(denying.words_in_scope(position), None)
-        if denied_position is None:
-            continue
-        denied_word = denying.tokens[denied_position]
-        if denied_word.key in stating.keys:
-            continue
-        form_position = stating.find_other_form(denied_word)
-        if form_position is not None and not stating.is_denied(form_position):
-            denial = denying.spell(position, denied_position)
-            yield denial, stating.spell(form_position, form_position)
-
-
-def _find_denials_on_one_side(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield a denial of one side if the other side denies nothing.
-
-    This is for languages whose verbs change so much that the denied word cannot be found on the other side.
-    """
-    if base_language(unit.language) not in _DENYING_ON_ONE_SIDE and not denies_by_characters(
-        unit.language
-    ):
-        return
-    least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - len(unit.denying))
-    texts = [text for text in evidence if text.shared_count >= least_shared]
-    if not unit.denying:
-        for text in texts:
-            for position in text.denying:
-                if any(key in unit.keys for key in text.list_denied_keys(position)):
-                    yield Contradiction("negation", "", text.spell(position, position))
-    elif texts and not any(text.denying for text in texts):
-        position = unit.denying[0]
-        yield Contradiction("negation", unit.spell(position, position), "")
-
-
-def _find_added_negations(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the negations by which alone a sentence differs from the unit: "Hunde dürfen mit", "Hunde dürfen nicht mit"."""
-    for text in evidence:
-        if bool(text.negations) == bool(unit.negations):
-            continue
-        if _list_keys_without_negations(text) != _list_keys_without_negations(unit):
-            continue
-        denying = text if text.negations else unit
-        position = denying.negations[0]
-        if denying.tokens[position].ends_clause:
-            continue  # "No. He left" denies a question
-        negation = denying.spell(position, position)
-        unit_words = negation if denying is unit else ""
-        text_words = negation if denying is text else ""
-        yield Contradiction("negation", unit_words, text_words)
-
-
-def _list_keys_without_negations(text: ComparedText) -> list[str]:
-    """Return the keys of the words of a text that are no negations."""
-    return [token.key for position, token in enumerate(text.tokens) if position not in text.negations]
-
-
-# The fewest characters of a word that a prefix denies: "able" in "unable".
-_MIN_CHARACTERS_BEHIND_PREFIX = 4
-
-
-def _find_denying_prefixes(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the words that differ from a word of the unit by a prefix that denies: passable, impassable."""
-    for position, token in enumerate(unit.tokens):
-        if token.kind != "word" or not unit.is_content[position]:
-            continue
-        contraries = _list_prefixed_contraries(token.key, unit.language)
-        if not contraries:
-            continue
-        for text in evidence:
-            if token.key in text.keys:
-                break
-            match = next((key for key in contraries if key in text.keys), None)
-            if match is not None and text.shared_count >= _MIN_SHARE_TO_DENY * len(unit.content_keys):
-                yield Contradiction(
-                    "negation", token.spelling, text.tokens[text.find_key(match)[0]].spelling
-                )
-
-
-@lru_cache(maxsize=4096)
-def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
-    """Return the keys of the words that a prefix makes the contrary of a word: "impassabl" for "passabl", and the reverse."""
-    contraries: set[str] = set()
-    for prefix in get_word_list("denying_prefixes", language):
-        if len(key) >= _MIN_CHARACTERS_BEHIND_PREFIX:
-            contraries.add(prefix + key)
-        stem = key.removeprefix(prefix)
-        if _MIN_CHARACTERS_BEHIND_PREFIX <= len(stem) < len(key):
-            contraries.add(stem)
-    return frozenset(contraries)
-
-
-def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
-    """Whether a word stands undenied in a sentence that shares at least `least_shared` words with the unit."""
-    texts = [text for text in evidence if text.shared_count >= least_shared]
-    return any(_states_undenied(key, text) for text in texts)
-
-
-def _states_undenied(key: str, text: ComparedText) -> bool:
-    """Whether a word stands at some place of a text with no denial near it."""
-    positions = text.find_key(key)
-    if not all(text.is_denied(position) for position in positions):
-        return True
-    # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
-    denials_of_word = [
-        negation for negation in text.negations if _find_denied_in_evidence(text, negation) in positions
-    ]
-    if not denials_of_word:
-        return False
-    positions_before = [position for position in positions if position < denials_of_word[0]]
-    return not all(text.is_denied(position, but=denials_of_word) for position in positions_before)
+# Numbers and quantities: another value stands in the same place.
 
 
 def _find_other_numbers(
@@ -374,6 +198,36 @@ def _find_other_values(
                 yield Contradiction("number", quantity.spelling, token.spelling)
 
 
+def _find_other_named_values(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the values that the evidence has instead of a day, a month or an ordinal of the unit."""
+    for position, token in enumerate(unit.tokens):
+        if is_named(token):
+            yield from _find_other_values(unit, position, evidence)
+
+
+def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+    """Look for a quantity of a unit for which all evidence has only another value."""
+    quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
+    evidence_tokens: list[Token] = []
+    for text in evidence:
+        evidence_tokens += tokenize(text)
+    evidence_keys = frozenset(list_keys(evidence_tokens))
+    # The measures of the unit's quantities that the evidence also has.
+    stated_measures = set()
+    for quantity in quantities:
+        if not evidence_keys.isdisjoint(_find_forms(quantity)):
+            stated_measures.add(quantity.measures)
+    for quantity in quantities:
+        if quantity.measures in stated_measures:
+            continue
+        for token in evidence_tokens:
+            if _is_rival(token, quantity):
+                return Contradiction("number", quantity.spelling, token.spelling)
+    return None
+
+
 def _find_forms(quantity: Token) -> frozenset[str]:
     """Return all keys of a quantity under which a text may have it.
 
@@ -414,6 +268,9 @@ def _is_rival_date(token: Token, date: Token) -> bool:
     return any(_ANY_DIGIT.sub("0", key) == shape for key in (token.key, *token.parts))
 
 
+# Numbers that count a word or stand behind it: 3 cats, port 80.
+
+
 def _find_other_counts(
     unit: ComparedText, position: int, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
@@ -435,11 +292,13 @@ def _find_other_counts(
         if text.shared_count <= most_shared_with_number or text.shared_count < least_shared:
             continue
         for noun_position in text.find_key(noun.key):
+            if noun_position == 0:
+                continue  # no word stands before it
             number = text.tokens[noun_position - 1]
             is_other = number.kind == "number" or number.measures == "several"
-            if noun_position and is_other and not number.ends_clause:
-                against = text.spell(noun_position - 1, noun_position)
-                yield Contradiction("number", unit.spell(position, position + 1), against)
+            if is_other and not number.ends_clause:
+                number_and_noun = text.spell(noun_position - 1, noun_position)
+                yield Contradiction("number", unit.spell(position, position + 1), number_and_noun)
 
 
 # The maximum number of different numbers before one word. A text with more is a table or a list, which exchanges none.
@@ -457,18 +316,17 @@ def _find_exchanged_numbers(
     if any(token.key in text.numbers_before.get(noun.key, {}) for text in evidence):
         return
     for text in evidence:
-        positions_by_number = text.numbers_before.get(noun.key, {})
-        is_close = text.shared_count >= _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
-        if (
-            not is_close
-            or len(positions_by_number) > _MAX_NUMBERS_BEFORE_WORD
-            or token.key not in text.keys
-        ):
+        if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
             continue
-        for number, place in positions_by_number.items():
-            if number in unit.counting_numbers and text.tokens[place].measures == token.measures:
-                against = text.spell(place, place + 1)
-                yield Contradiction("number", unit.spell(position, position + 1), against)
+        positions_by_number = text.numbers_before.get(noun.key, {})
+        is_list = len(positions_by_number) > _MAX_NUMBERS_BEFORE_WORD
+        if is_list or token.key not in text.keys:
+            continue
+        for number, text_position in positions_by_number.items():
+            has_same_measure = text.tokens[text_position].measures == token.measures
+            if has_same_measure and number in unit.counting_numbers:
+                number_and_noun = text.spell(text_position, text_position + 1)
+                yield Contradiction("number", unit.spell(position, position + 1), number_and_noun)
 
 
 def _find_other_labels(
@@ -476,7 +334,8 @@ def _find_other_labels(
 ) -> Iterator[Contradiction]:
     """Yield the other numbers that the evidence has behind the same word, if they count nothing: port 80, chapter 3."""
     token = unit.tokens[position]
-    if token.kind != "number" or not position or unit.counts_next_word(position):
+    is_first_word = position == 0
+    if token.kind != "number" or is_first_word or unit.counts_next_word(position):
         return
     noun = unit.tokens[position - 1]
     if noun.ends_clause or noun.kind != "word" or not unit.is_content[position - 1]:
@@ -490,10 +349,10 @@ def _find_other_labels(
     for text in evidence:
         if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
             continue
-        for place in text.numbers_behind.get(noun.key, {}).values():
-            if text.is_uncounted_whole(place):
-                against = text.spell(place - 1, place)
-                yield Contradiction("number", unit.spell(position - 1, position), against)
+        for text_position in text.numbers_behind.get(noun.key, {}).values():
+            if text.is_uncounted_whole(text_position):
+                noun_and_number = text.spell(text_position - 1, text_position)
+                yield Contradiction("number", unit.spell(position - 1, position), noun_and_number)
 
 
 def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> bool:
@@ -508,28 +367,10 @@ def _are_exchanged(unit: ComparedText, position: int, text: ComparedText) -> boo
     return False
 
 
+# Names with a number: X200, COVID-19.
+
+
 _NAME_WITH_NUMBER = re.compile(r"([^\W\d_]+)\d+")
-
-
-def find_other_name(unit: str, evidence: Sequence[str]) -> Contradiction | None:
-    """Look for a name with a number, such as X200, that the evidence has only with another number.
-
-    >>> str(find_other_name("The X200 costs 310 euros.", ["The X210 costs 310 euros."]))
-    "name: 'X200' against 'X210'"
-    """
-    names_of_unit = _find_names(unit)
-    if not names_of_unit:
-        return None  # the usual case
-    names_of_evidence: dict[str, dict[str, str]] = {}
-    for text in evidence:
-        for name, spellings in _find_names(text).items():
-            names_of_evidence.setdefault(name, {}).update(spellings)
-    for name, spellings in names_of_unit.items():
-        other_spellings = names_of_evidence.get(name)
-        if other_spellings and spellings.keys().isdisjoint(other_spellings):
-            first_spelling = next(iter(spellings.values()))
-            return Contradiction("name", first_spelling, next(iter(other_spellings.values())))
-    return None
 
 
 def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
@@ -547,6 +388,9 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
     return names
 
 
+# Contrary phrases: at least and at most, all and some.
+
+
 def _find_opposite_bounds(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
@@ -558,7 +402,7 @@ def _find_opposite_bounds(
         bound = phrases.find(unit.tokens, position)
         if bound is None:
             continue  # the usual case
-        evidence_bounds = []
+        evidence_bounds: list[Bound] = []
         for text in evidence:
             for position_in_text in text.find_key(token.key):
                 evidence_bound = phrases.find(text.tokens, position_in_text)
@@ -568,58 +412,6 @@ def _find_opposite_bounds(
             continue
         if all(evidence_bound.is_least != bound.is_least for evidence_bound in evidence_bounds):
             yield Contradiction("number", bound.spelling, evidence_bounds[0].spelling)
-
-
-def _find_exchanged_values(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield two values of the unit that the evidence exchanges: "born in 1975, died in 2003", "born in 2003, died in 1975".
-
-    The other words keep their order. If they are in another order as well, as in "died in 2003, born in 1975", nothing is exchanged.
-    """
-    positions_by_kind: dict[str, list[int]] = {}
-    for position, token in enumerate(unit.tokens):
-        if token.measures or token.kind == "number":
-            positions_by_kind.setdefault(token.measures, []).append(position)
-    for positions in positions_by_kind.values():
-        for first, second in pairwise(positions):
-            keys = (unit.tokens[first].key, unit.tokens[second].key)
-            if any(_have_order(text, keys) for text in evidence):
-                continue
-            for text in evidence:
-                if _are_values_exchanged(unit, text, keys):
-                    places = text.single_places
-                    against = text.spell(places[keys[1]], places[keys[0]])
-                    yield Contradiction("number", unit.spell(first, second), against)
-
-
-def _have_order(text: ComparedText, keys: tuple[str, str]) -> bool:
-    """Whether a text has the first of two values before the second."""
-    first_places = text.find_key(keys[0])
-    second_places = text.find_key(keys[1])
-    return bool(first_places and second_places) and first_places[0] < second_places[-1]
-
-
-def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[str, str]) -> bool:
-    """Whether a text has two values of the unit in the other order, and all words that it shares with the unit in the same order.
-
-    At least one of these words stands between the values, on both sides: "in 2019 and 2020" is a list, whose order means nothing.
-    """
-    unit_places = unit.single_places
-    text_places = text.single_places
-    first, second = keys
-    if any(key not in places for key in keys for places in (unit_places, text_places)):
-        return False
-    if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
-        return False
-    shared = [key for key in unit_places if key in text_places and key not in keys]
-    keeps_order = shared == sorted(shared, key=text_places.__getitem__)
-    stands_between = any(
-        unit_places[first] < unit_places[key] < unit_places[second]
-        and text_places[second] < text_places[key] < text_places[first]
-        for key in shared
-    )
-    return keeps_order and stands_between
 
 
 def _find_contrary_values(
@@ -634,23 +426,53 @@ def _find_contrary_values(
     # Only a text that holds most of the unit contradicts one of its phrases.
     least_shared = _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
     close_texts = [text for text in evidence if text.shared_count >= least_shared]
-    stated = {(value.group, value.value, word) for value in unit.values for word in value.beside}
     for value in dict.fromkeys(unit.values):
-        keys = find_contrary_keys(value.group, value.value)
-        if keys is not None and all(keys.isdisjoint(text.keys) for text in close_texts):
-            continue  # the usual case
-        words = value.beside or ("",)
-        contrary_values: list[Value] = []
-        for text in close_texts:
-            for word in words:
-                values_about_word = text.values_by_word.get((value.group, word), {})
-                for other in values_about_word.values():
-                    is_stated = (other.group, other.value, word) in stated
-                    if other.contradicts(value) and not is_stated:
-                        contrary_values.append(other)
-                        break  # one contradiction for each word is enough
-        if contrary_values and not any(_has_value(text, value, words) for text in evidence):
-            yield Contradiction("number", value.spelling, contrary_values[0].spelling)
+        contrary_keys = find_contrary_keys(value.group, value.value)
+        if contrary_keys is not None:
+            texts = [text for text in close_texts if not contrary_keys.isdisjoint(text.keys)]
+            if not texts:
+                continue  # the usual case
+        contrary = _find_contrary_value(unit, value, close_texts)
+        if contrary is None:
+            continue
+        if not any(_has_value(text, value) for text in evidence):
+            yield Contradiction("number", value.spelling, contrary.spelling)
+
+
+def _find_contrary_value(
+    unit: ComparedText, value: Value, texts: Sequence[ComparedText]
+) -> Value | None:
+    """Find a value in some texts that is contrary to a value of the unit, is about the same word, and is not in the unit, too."""
+    for text in texts:
+        for word in _list_words_of_value(value):
+            for other in text.values_by_word.get((value.group, word), {}).values():
+                if other.contradicts(value) and not _states_about(unit, other, word):
+                    return other
+    return None
+
+
+def _states_about(unit: ComparedText, value: Value, word: str) -> bool:
+    """Whether the unit has the same value about a word."""
+    return any(
+        own_value.group == value.group and own_value.value == value.value and word in own_value.beside
+        for own_value in unit.values
+    )
+
+
+def _list_words_of_value(value: Value) -> Collection[str]:
+    """List the words that a value is about, as `ComparedText.values_by_word` has them: an empty text if there are none."""
+    return value.beside or ("",)
+
+
+def _has_value(text: ComparedText, value: Value) -> bool:
+    """Whether a text has the same value about one of the same words."""
+    return any(
+        value.value in text.values_by_word.get((value.group, word), {})
+        for word in _list_words_of_value(value)
+    )
+
+
+# Exceptions and limits that one side lacks: except in winter, only members.
 
 
 def _find_exceptions(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
@@ -670,8 +492,11 @@ def _find_exceptions(unit: ComparedText, evidence: Sequence[ComparedText]) -> It
 def _find_lost_limits(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield a word such as "only" that no sentence of the evidence has: only members may vote, members and guests may vote."""
     limits = get_word_list("limits", unit.language)
-    position = next((place for place, token in enumerate(unit.tokens) if token.folded in limits), None)
-    if position is None or position - 1 in unit.negations:  # "not only" limits nothing
+    limit_positions = [position for position, token in enumerate(unit.tokens) if token.folded in limits]
+    if not limit_positions:
+        return
+    position = limit_positions[0]
+    if position - 1 in unit.negations:  # "not only" limits nothing
         return
     all_limits = limits | get_word_list("other_limits", unit.language)
     for text in evidence:
@@ -679,6 +504,9 @@ def _find_lost_limits(unit: ComparedText, evidence: Sequence[ComparedText]) -> I
         if text.negations or any(token.folded in all_limits for token in text.tokens):
             return
     yield Contradiction("reservation", unit.spell(position, position), "")
+
+
+# Two words or values in exchanged places: Anna beat Bernd, Bernd beat Anna.
 
 
 def _find_exchanged_words(
@@ -703,56 +531,57 @@ def _find_exchanged_words(
             yield Contradiction("name", unit.spell(0, last), text.spell(0, len(text.tokens) - 1))
 
 
-def _has_value(text: ComparedText, value: Value, words: Iterable[str]) -> bool:
-    """Whether a text has a value about one of some words."""
-    return any(value.value in text.values_by_word.get((value.group, word), {}) for word in words)
-
-
-def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
-    """Look for a quantity of a unit for which the evidence has another value, and not the unit's value.
-
-    A day, a month or an ordinal counts only in a sentence that holds most of the unit: a text has many of them.
-
-    >>> str(find_other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
-    "number: '8 am' against '9:30'"
-    """
-    claim = read_unit(unit, language)
-    has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
-    if not (claim.values or has_value):
-        return None  # the usual case
-    sentences = [ComparedText(text, language, claim) for text in evidence]
-    checks = (_find_other_named_values, _find_opposite_bounds, _find_contrary_values)
-    for check in checks:
-        for match in check(claim, sentences):
-            return match
-    return _find_other_quantity(unit, evidence)
-
-
-def _find_other_named_values(
+def _find_exchanged_values(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the values that the evidence has instead of a day, a month or an ordinal of the unit."""
+    """Yield two values of the unit that the evidence exchanges: "born in 1975, died in 2003", "born in 2003, died in 1975".
+
+    The other words keep their order. If they are in another order as well, as in "died in 2003, born in 1975", nothing is exchanged.
+    """
+    positions_by_kind: dict[str, list[int]] = {}
     for position, token in enumerate(unit.tokens):
-        if is_named(token):
-            yield from _find_other_values(unit, position, evidence)
+        if token.measures or token.kind == "number":
+            positions_by_kind.setdefault(token.measures, []).append(position)
+    for positions in positions_by_kind.values():
+        for first, second in pairwise(positions):
+            keys = (unit.tokens[first].key, unit.tokens[second].key)
+            if any(_have_order(text, keys) for text in evidence):
+                continue
+            for text in evidence:
+                if _are_values_exchanged(unit, text, keys):
+                    positions_in_text = [text.single_places[key] for key in keys]
+                    exchanged_values = text.spell(*positions_in_text)
+                    yield Contradiction("number", unit.spell(first, second), exchanged_values)
 
 
-def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
-    """Look for a quantity of a unit for which all evidence has only another value."""
-    quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
-    evidence_tokens: list[Token] = []
-    for text in evidence:
-        evidence_tokens += tokenize(text)
-    evidence_keys = frozenset(list_keys(evidence_tokens))
-    # The measures of the unit's quantities that the evidence also has.
-    stated_measures = set()
-    for quantity in quantities:
-        if not evidence_keys.isdisjoint(_find_forms(quantity)):
-            stated_measures.add(quantity.measures)
-    for quantity in quantities:
-        if quantity.measures in stated_measures:
-            continue
-        for token in evidence_tokens:
-            if _is_rival(token, quantity):
-                return Contradiction("number", quantity.spelling, token.spelling)
-    return None
+def _have_order(text: ComparedText, keys: tuple[str, str]) -> bool:
+    """Whether a text has the first of two values before the second."""
+    first_places = text.find_key(keys[0])
+    second_places = text.find_key(keys[1])
+    return bool(first_places and second_places) and first_places[0] < second_places[-1]
+
+
+def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[str, str]) -> bool:
+    """Whether a text has two values of the unit in the other order, and all words that it shares with the unit in the same order.
+
+    At least one of these words stands between the values, on both sides: "in 2019 and 2020" is a list, whose order means nothing.
+    """
+    unit_places = unit.single_places
+    text_places = text.single_places
+    first, second = keys
+    stand_once_in_unit = first in unit_places and second in unit_places
+    stand_once_in_text = first in text_places and second in text_places
+    if not (stand_once_in_unit and stand_once_in_text):
+        return False
+    if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
+        return False
+    shared = [key for key in unit_places if key in text_places and key not in keys]
+    keeps_order = shared == sorted(shared, key=text_places.__getitem__)
+    if not keeps_order:
+        return False
+    for key in shared:
+        is_between_in_unit = unit_places[first] < unit_places[key] < unit_places[second]
+        is_between_in_text = text_places[second] < text_places[key] < text_places[first]
+        if is_between_in_unit and is_between_in_text:
+            return True
+    return False

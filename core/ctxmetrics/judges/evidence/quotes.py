@@ -20,8 +20,7 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_value,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.gaps import hides_statement
-from ctxmetrics.judges.evidence.quote_marks import take_off_marks
+from ctxmetrics.judges.evidence.quote_edits import hides_statement, take_off_marks
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language

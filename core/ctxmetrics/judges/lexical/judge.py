@@ -12,7 +12,8 @@ from typing import Any, ClassVar, get_args
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
-from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys, list_denying_keys
+from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys
+from ctxmetrics.judges.evidence.denials import list_denying_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import ParsedText
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute

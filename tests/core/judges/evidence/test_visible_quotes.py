@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
-from ctxmetrics.judges.evidence.gaps import hides_statement
+from ctxmetrics.judges.evidence.quote_edits import hides_statement
 from ctxmetrics.judges.evidence.quotes import QuotedUnit, match_quote
 from ctxmetrics.text.quote_search import Effort, EffortExceededError, find_quote, stands_in
 from ctxmetrics.verdicts import Evidence

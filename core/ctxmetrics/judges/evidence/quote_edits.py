@@ -1,21 +1,90 @@
-"""What the ellipsis of a quote leaves out: a quote of two parts counts for one statement only."""
+"""What a model writes around a quote and leaves out of it.
+
+`take_off_marks` takes off what stands around a quote: the id of its context, quotation marks, the marks of Markdown, tags.
+`hides_statement` reads what the ellipsis of a quote leaves out: a quote of two parts counts for one statement only.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import Token
-from ctxmetrics.judges.evidence.word_forms import base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import get_word_list, tokenize
+
+# What stands around a quote
+
+_MARK_CHARACTERS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
+# The number of characters at each end of a quote in which a label is looked for.
+_MAX_LABEL_CHARACTERS = 120
+# "c2 says: **quote**" has three layers.
+_MAX_LAYERS = 5
+_TAG_AT_END = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
+
+
+def take_off_marks(quote: str) -> str:
+    """Return a quote without the marks and labels that a model wrote around it.
+
+    >>> take_off_marks('Context c2 says: "**washed monthly**" [c2]')
+    'washed monthly'
+    """
+    before, after = _labels()
+    text = quote
+    for _ in range(_MAX_LAYERS):
+        bare = _TAG_AT_END.sub("", text.strip()).strip(_MARK_CHARACTERS)
+        first_part = bare[:_MAX_LABEL_CHARACTERS]
+        bare = before.sub("", first_part, count=1) + bare[_MAX_LABEL_CHARACTERS:]
+        last_part = bare[-_MAX_LABEL_CHARACTERS:]
+        bare = bare[:-_MAX_LABEL_CHARACTERS] + after.sub("", last_part, count=1)
+        if bare == text:
+            break
+        text = bare
+    return text
+
+
+@lru_cache(maxsize=1)
+def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a label before a quote, and behind one."""
+    words = "|".join(map(re.escape, LISTS["quote_labels"]))
+    before = rf"""\A
+        (?:(?:{words})\s+){{0,4}}                       # According to context
+        (?:
+            c\s?\d{{1,4}}\b (?:[.]\d{{1,3}}\b)?           # c2, c2.1
+            (?:\s*[,;]\s*(?:(?:{words})\s+)?c?\d{{1,4}}\b){{0,4}}  # , sentence 1
+            (?:\s+(?:{words}))?                         # says
+            [\s:.,;|/\])}}>"'*_–—-]*
+            |
+            (?: \d{{1,2}} | L\d{{1,4}} | (?:{words}) (?:\s+\d{{1,2}})? )  # 1. or L12: or Context 2: or Quote:
+            \s*["'*_\])]*\s*[:.)]+[\s"'*_]+
+        )
+    """
+    after = rf"""
+        \s*
+        (?:
+            [\s:.,;|/\[({{<"'*_–—-]+
+            (?:(?:{words})\s*[:.]?\s+){{0,4}}
+            c\s?\d{{1,4}}
+            (?:[\s,;&]+(?:(?:{words})\s+)?c?\d{{1,4}}){{0,8}}
+            | [\[(]\s*\d{{1,2}}                           # [1
+            | [⁰¹²³⁴-⁹]+
+        )
+        [\s.,;\])}}>"'*_]*\Z
+    """
+    flags = re.VERBOSE | re.IGNORECASE
+    return re.compile(before, flags), re.compile(after, flags)
+
+
+# What an ellipsis leaves out: the gap
 
 # For each language: words that join clauses ("and"), words that begin a subject ("the"), and prepositions ("of"). For all
 # languages: words that name the kind of a value ("euros", "hours").
-_LISTS: Mapping[str, Any] = read_data("judges.evidence", "gaps.json")
+_GAP_WORDS: Mapping[str, Any] = read_data("judges.evidence", "gaps.json")
 _VALUE_KINDS: Mapping[str, str] = {
-    word: kind for kind, words in _LISTS["values"].items() for word in words
+    word: kind for kind, words in _GAP_WORDS["values"].items() for word in words
 }
 _NUMBER = re.compile(
     r"(?P<sign>[$€£¥₽]\s?)?(?<![\w.,])\d+(?:[.,:]\d+)*\s?(?P<unit>%|[$€£¥₽]|°\s?[CF]?|[^\W\d_]{1,30})?"
@@ -122,7 +191,7 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
     stands behind the gap: "It is free ... on Mondays", from "It is free on Sundays and costs a lot on Mondays". A word that only
     begins a subject does not count behind the gap.
     """
-    lists = _LISTS.get(base_language(language))
+    lists = _GAP_WORDS.get(base_language(language))
     if lists is None or base_language(language) == "values":
         return False
     pieces = [piece.casefold() for piece in _PIECE.findall(gap)]
@@ -140,7 +209,7 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
 
 def _holds_subject(gap: str, after: str, language: str) -> bool:
     """Whether a gap ends with the subject of the text behind it: a word that joins clauses, and a few words."""
-    lists = _LISTS.get(base_language(language))
+    lists = _GAP_WORDS.get(base_language(language))
     if lists is None or base_language(language) == "values":
         return False
     pieces = _PIECE.findall(gap)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.evidence.quote_marks import take_off_marks
+from ctxmetrics.judges.evidence.quote_edits import take_off_marks
 from ctxmetrics.judges.evidence.quotes import match_quote
 from ctxmetrics.text.quote_search import Effort
 from support.cases import each_case

@@ -1,0 +1,265 @@
+"""Whether the evidence for a unit denies what the unit states, or states what the unit denies.
+
+Each check of `DENIAL_CHECKS` takes the unit and the sentences of its evidence, and yields the words that one side denies and
+the other side does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, islice
+
+from ctxmetrics.judges.evidence.compared_text import (
+    WORDS_AROUND,
+    ComparedText,
+    denies_by_characters,
+)
+from ctxmetrics.judges.evidence.contrasts import Contradiction
+from ctxmetrics.judges.evidence.word_forms import base_language
+from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list
+
+# Words before a word of the unit within which something may deny it.
+_DENIAL_WORDS_BEFORE = 4
+# The share of the unit's content words that a sentence must hold to deny the unit by a negation of its own.
+_MIN_SHARE_TO_DENY = 0.35
+# The share that it must hold if the denied word cannot be found on the other side.
+_MIN_SHARE_WITHOUT_WORD = 0.5
+# Languages in which a negation may stand after the verb that it denies.
+_NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
+# Languages whose nouns have another form behind a word such as without.
+_INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
+# Languages in which a denial is looked for on one side only, beside those without spaces.
+_DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
+# The fewest characters of a word that a prefix denies: "able" in "unable".
+_MIN_CHARACTERS_BEHIND_PREFIX = 4
+
+
+def list_denying_keys(language: str) -> frozenset[str]:
+    """Return keys of which every text that denies something has at least one."""
+    return get_stem_keys("negations", language)
+
+
+# The unit denies a word that the evidence states.
+
+
+def _find_denials_of_unit(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that the unit denies and the evidence does not."""
+    checked_keys = set()
+    for position in unit.negations:
+        for denied_position in _find_denied(unit, position):
+            key = unit.tokens[denied_position].key
+            if key in checked_keys:
+                continue
+            checked_keys.add(key)
+            texts_with_word = [text for text in evidence if text.find_key(key)]
+            most_shared = max((text.shared_count for text in texts_with_word), default=0)
+            if most_shared < _MIN_SHARE_TO_DENY * len(unit.content_keys):
+                continue
+            if not any(text.denies_somewhere(key) for text in texts_with_word):
+                yield Contradiction("negation", unit.spell(position, denied_position), "")
+
+
+def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
+    """Yield the positions of the words that a negation of the unit may deny: the next word, in some languages also the one before."""
+    if unit.denies_comparative(negation):
+        yield negation + 1
+        return
+    yield from islice(unit.words_in_scope(negation), 1)
+    if base_language(unit.language) in _NEGATION_FOLLOWS_VERB:
+        yield from islice(unit.words_in_scope(negation, -1), 1)
+
+
+# The evidence denies a word that the unit states.
+
+
+def _find_denials_of_evidence(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that the evidence denies and the unit does not."""
+    words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
+    for text in evidence:
+        if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * len(unit.content_keys):
+            continue
+        checked_keys = set()
+        for position in text.negations:
+            denied_position = _find_denied_in_evidence(text, position)
+            if denied_position is None:
+                continue
+            key = text.tokens[denied_position].key
+            if key not in unit.content_keys or key in checked_keys:
+                continue
+            checked_keys.add(key)
+            unit_positions = unit.find_key(key)
+            is_denied_in_unit = any(
+                unit.is_denied(unit_position, _DENIAL_WORDS_BEFORE, words_after)
+                for unit_position in unit_positions
+            )
+            if is_denied_in_unit:
+                continue
+            if not _stands_undenied(key, evidence, text.shared_count):
+                stated_word = unit.spell(unit_positions[0], unit_positions[0])
+                denied_word = text.spell(position, denied_position)
+                yield Contradiction("negation", stated_word, denied_word)
+
+
+def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
+    """Find the position of the word that a negation of the evidence denies."""
+    if text.denies_comparative(negation):
+        return negation + 1
+    skipped_words = get_word_list("skipped_after_negation", text.language)
+    for position in chain(text.words_in_scope(negation), text.words_after_insertion(negation)):
+        if text.tokens[position].folded not in skipped_words:
+            return position
+    return None
+
+
+def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
+    """Whether a word stands undenied in a sentence that shares at least `least_shared` words with the unit."""
+    texts = [text for text in evidence if text.shared_count >= least_shared]
+    return any(_states_undenied(key, text) for text in texts)
+
+
+def _states_undenied(key: str, text: ComparedText) -> bool:
+    """Whether a word stands at some place of a text with no denial near it."""
+    positions = text.find_key(key)
+    if not all(text.is_denied(position) for position in positions):
+        return True
+    # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
+    denials_of_word = [
+        negation for negation in text.negations if _find_denied_in_evidence(text, negation) in positions
+    ]
+    if not denials_of_word:
+        return False
+    positions_before = [position for position in positions if position < denials_of_word[0]]
+    return not all(text.is_denied(position, but=denials_of_word) for position in positions_before)
+
+
+# The denied word has another form on the other side, or cannot be found there.
+
+
+def _find_inflected_denials(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that one side denies and the other side has undenied, in another form: Polish "bez soli", "z solą"."""
+    if base_language(unit.language) not in _INFLECTED_LANGUAGES:
+        return
+    for text in evidence:
+        # The word that is denied is not shared.
+        if text.shared_count < _MIN_SHARE_TO_DENY * (len(unit.content_keys) - 1):
+            continue
+        for spelling, other_spelling in _list_inflected_denials(unit, text):
+            yield Contradiction("negation", spelling, other_spelling)
+        for spelling, other_spelling in _list_inflected_denials(text, unit):
+            yield Contradiction("negation", other_spelling, spelling)
+
+
+def _list_inflected_denials(denying: ComparedText, stating: ComparedText) -> Iterator[tuple[str, str]]:
+    """Yield each denial of one text together with an undenied form of the denied word in the other text."""
+    for position in denying.negations:
+        denied_position = next(denying.words_in_scope(position), None)
+        if denied_position is None:
+            continue
+        denied_word = denying.tokens[denied_position]
+        if denied_word.key in stating.keys:
+            continue
+        form_position = stating.find_other_form(denied_word)
+        if form_position is not None and not stating.is_denied(form_position):
+            denial = denying.spell(position, denied_position)
+            yield denial, stating.spell(form_position, form_position)
+
+
+def _find_denials_on_one_side(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield a denial of one side if the other side denies nothing.
+
+    This is for languages whose verbs change so much that the denied word cannot be found on the other side.
+    """
+    if base_language(unit.language) not in _DENYING_ON_ONE_SIDE and not denies_by_characters(
+        unit.language
+    ):
+        return
+    least_shared = _MIN_SHARE_WITHOUT_WORD * (len(unit.content_keys) - len(unit.denying))
+    texts = [text for text in evidence if text.shared_count >= least_shared]
+    if not unit.denying:
+        for text in texts:
+            for position in text.denying:
+                if any(key in unit.keys for key in text.list_denied_keys(position)):
+                    yield Contradiction("negation", "", text.spell(position, position))
+    elif texts and not any(text.denying for text in texts):
+        position = unit.denying[0]
+        yield Contradiction("negation", unit.spell(position, position), "")
+
+
+# The two sides differ by a negation alone, or by the prefix of a word.
+
+
+def _find_added_negations(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the negations by which alone a sentence differs from the unit: "Hunde dürfen mit", "Hunde dürfen nicht mit"."""
+    for text in evidence:
+        if bool(text.negations) == bool(unit.negations):
+            continue
+        if _list_keys_without_negations(text) != _list_keys_without_negations(unit):
+            continue
+        denying = text if text.negations else unit
+        position = denying.negations[0]
+        if denying.tokens[position].ends_clause:
+            continue  # "No. He left" denies a question
+        negation = denying.spell(position, position)
+        unit_words = negation if denying is unit else ""
+        text_words = negation if denying is text else ""
+        yield Contradiction("negation", unit_words, text_words)
+
+
+def _list_keys_without_negations(text: ComparedText) -> list[str]:
+    """Return the keys of the words of a text that are no negations."""
+    return [token.key for position, token in enumerate(text.tokens) if position not in text.negations]
+
+
+def _find_denying_prefixes(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that differ from a word of the unit by a prefix that denies: passable, impassable."""
+    for position, token in enumerate(unit.tokens):
+        if token.kind != "word" or not unit.is_content[position]:
+            continue
+        contraries = list_prefixed_contraries(token.key, unit.language)
+        if not contraries:
+            continue
+        for text in evidence:
+            if token.key in text.keys:
+                break
+            match = next((key for key in contraries if key in text.keys), None)
+            if match is not None and text.shared_count >= _MIN_SHARE_TO_DENY * len(unit.content_keys):
+                yield Contradiction(
+                    "negation", token.spelling, text.tokens[text.find_key(match)[0]].spelling
+                )
+
+
+@lru_cache(maxsize=4096)
+def list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
+    """Return the keys of the words that a prefix makes the contrary of a word: "impassabl" for "passabl", and the reverse."""
+    contraries: set[str] = set()
+    for prefix in get_word_list("denying_prefixes", language):
+        if len(key) >= _MIN_CHARACTERS_BEHIND_PREFIX:
+            contraries.add(prefix + key)
+        stem = key.removeprefix(prefix)
+        if _MIN_CHARACTERS_BEHIND_PREFIX <= len(stem) < len(key):
+            contraries.add(stem)
+    return frozenset(contraries)
+
+
+# The checks, in the order in which they are made: the first contradiction found is the one that is shown.
+DENIAL_CHECKS: Sequence[Callable[[ComparedText, Sequence[ComparedText]], Iterator[Contradiction]]] = (
+    _find_denials_of_unit,
+    _find_denials_of_evidence,
+    _find_inflected_denials,
+    _find_denials_on_one_side,
+    _find_added_negations,
+    _find_denying_prefixes,
+)
