@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_samples
-from ctxmetrics.evaluation.runs.sources import check_present
+from ctxmetrics.evaluation.runs.sources import check_present, describe_facts
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.judge_names import OPTION as JUDGE_OPTION
 from ctxmetrics.judges.judge_names import read_judge
@@ -260,6 +260,8 @@ def _check_fields(samples: Sequence[Sample], metrics: Sequence[Metric], plans: S
     try:
         check_present(metrics, missing_fields)
     except MissingFieldError as error:
+        if "reference" in missing_fields and any(sample.has("reference_facts") for sample in samples):
+            raise MissingFieldError(f"{error}{describe_facts(metrics)}") from None
         options = " ".join(_write_map_option(name, samples, *plans) for name in missing_fields)
         raise MissingFieldError(
             f"{error} Here: {options}.{_list_columns(samples, plans[0])} ctxmetrics inspect FILE shows them."
@@ -317,12 +319,13 @@ def _write_map_option(name: str, samples: Sequence[Sample], *plans: Plan | None)
             is_meant = suggest_field(column) == f" Did you mean {name!r}?"
         if is_meant:
             columns.append(column)
-    for plan in plans:
-        if not columns and plan is not None:
-            columns = [*plan.candidates.get(name, ())]
-    if not columns:
-        return f"write the name of its column before '={name}' behind --map"
-    return join_options(f"{column}={name}" for column in columns)
+    if columns:
+        return join_options(f"{column}={name}" for column in columns)
+    for field in (name, "references", "reference_facts") if name == "reference" else (name,):
+        for plan in plans:
+            if plan is not None and field in plan.candidates:
+                return join_options(f"{path}={field}" for path in plan.candidates[field])
+    return f"write the name of its column before '={name}' behind --map"
 
 
 def _list_columns(samples: Sequence[Sample], plan: Plan | None) -> str:

@@ -30,6 +30,7 @@ from ctxmetrics.samples.schema import OPTIONS, TEXTS
 _SENTENCES: Mapping[str, str] = {
     "user_input": "If the question is there",
     "reference": "If the expected answer is there",
+    "references": "If these answers are acceptable",
     "reference_facts": "If these facts are expected",
     "reference_contexts": "If the expected texts are there",
     "reference_context_ids": "If the expected ids are there",
@@ -40,6 +41,12 @@ _SENTENCES: Mapping[str, str] = {
 _EITHER_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
 # Names of lists of answers: possible_answers, correctAnswer.
 _ANSWERS_NAME = re.compile(r"answers?$", re.IGNORECASE)
+# Names of what a system answered: model_answer, gpt4_answer, output.answer.
+_SYSTEM_NAMES = re.compile(
+    r"model|llm|gpt|claude|gemini|llama|bot|rag|system|assistant|predict|generat|candidate|baseline"
+    r"|output|response|result",
+    re.IGNORECASE,
+)
 # Names of lists of expected facts.
 _FACTS_NAME = re.compile(r"(?:\w+_)?(?:facts|nuggets|claims|key_?points)", re.IGNORECASE)
 # Names of lists that hold neither retrieved nor expected items: hard_negatives, citations.
@@ -49,7 +56,9 @@ _NEITHER_SIDE_NAMES = re.compile(
 # Keys under which an object of the expected side has its answer: gold.text, expected.answer.
 _ANSWER_KEYS = frozenset({"answer", "answers", "text", "value", "response", "output", "content"})
 # Names of what a system returned: retrieved_links, results, top_docs.
-_RESULT_NAMES = re.compile(r"retriev|result|hit|search|found|top|predict|ranked", re.IGNORECASE)
+_RESULT_NAMES = re.compile(
+    r"retriev|result|hit|search|found|top|predict|ranked|(?:^|[\W_])preds?(?:[\W_]|$)", re.IGNORECASE
+)
 # A key of the ids in a list of objects: doc_uri, chunkId, wikipedia_id.
 _ID_KEY = re.compile(r"(?:^|_)(?:id|uri|url|uuid|docno|pid)$|(?<=[a-z])(?:Id|ID|Uri|Url)$")
 # A part of an id, which a plain word does not have: a digit, or a mark within a name.
@@ -78,11 +87,8 @@ def find_candidates(reading: Reading, parsed_row: Mapping[str, Any]) -> dict[str
     if passages:
         candidates["retrieved_contexts"] = passages
     answer_path, answer = locations.get("response", ("", None))
-    is_either_answer = isinstance(answer, str) and _EITHER_ANSWER_NAME.search(answer_path)
-    if "reference" not in candidates and is_either_answer:
-        candidates["reference"] = (answer_path,)
-    if _holds_spellings(answer) and _EITHER_ANSWER_NAME.search(answer_path):
-        candidates["reference_facts"] = (f"{answer_path}[][0]",)
+    if "reference" not in candidates and _EITHER_ANSWER_NAME.search(answer_path):
+        candidates |= find_expected_answer(answer_path, answer)
     candidates |= _share_ids(_find_id_paths(unread_row), locations)
     return {
         field: tuple(_write_as_in_row(reading, path) for path in paths)
@@ -98,12 +104,19 @@ def _write_as_in_row(reading: Reading, path: str) -> str:
     return reading.original(column[0]) + path[column.end() :]
 
 
-def _holds_spellings(value: Any) -> bool:
-    """Tell whether a value is a list of facts, each a list of its spellings: ``[["three years", "3 years"], ["Otis"]]``."""
-    items = list_in(value)
-    return bool(items) and all(
-        isinstance(item, list) and item and isinstance(item[0], str) for item in items or ()
-    )
+def find_expected_answer(path: str, answer: Any) -> dict[str, tuple[str, ...]]:
+    """Find what an answer is if it is the expected one: a text, several acceptable answers, or facts with their spellings.
+
+    Facts are lists of spellings, ``[["three years", "3 years"], ["Otis"]]``. The first spelling of each is the fact.
+    """
+    items = list_in(answer)
+    if not items:
+        return {"reference": (path,)} if isinstance(answer, str) else {}
+    if all(isinstance(item, str) for item in items):
+        return {"references": (path,)}
+    if all(isinstance(item, list) and item and isinstance(item[0], str) for item in items):
+        return {"reference_facts": (f"{path}[][0]",)}
+    return {}
 
 
 def _find_by_name(unread_row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -137,7 +150,7 @@ def _list_possible_fields(path: str, value: Any) -> Iterator[str]:
         if QUESTION_NAMES.search(name):
             if is_passage(value):
                 yield "user_input"
-        elif may_be_reference:
+        elif may_be_reference or (_ANSWERS_NAME.search(name) and not _SYSTEM_NAMES.search(path)):
             yield "reference"
         elif is_passage_header(name) and is_passage(value):
             yield "retrieved_contexts"
@@ -203,7 +216,7 @@ def describe_candidates(
     """Propose an option for each missing field that a column may hold. The result is empty if there is none, else begins with a blank."""
     fields = {*missing_fields}
     if "reference" in fields and "reference" not in candidates:
-        fields.add("reference_facts")
+        fields |= {"references", "reference_facts"}
     text = ""
     for field, sentence in _SENTENCES.items():
         paths = candidates.get(field, ())

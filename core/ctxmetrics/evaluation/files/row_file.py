@@ -20,6 +20,7 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.errors import CtxMetricsError, InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.files.aegis import Payload, read_payload
 from ctxmetrics.evaluation.files.arrow_rows import arrow_rows
+from ctxmetrics.evaluation.files.column_proposals import find_expected_answer
 from ctxmetrics.evaluation.files.csv_rows import Header, cell_rows
 from ctxmetrics.evaluation.files.excel_rows import sheet_rows
 from ctxmetrics.evaluation.files.field_locations import parse_cells
@@ -536,23 +537,14 @@ def _find_options(reading: Reading, row: Mapping[str, Any], path: str, error: Sa
     _, parsed_row = parse_cells(reading, row)
     value = look_up(parsed_row, path)
     if error.is_whole_field and error.field in TEXTS and list_in(value):
-        return _find_options_of_list(list_in(value) or [], path)
+        meanings = find_expected_answer(path, value)
+        return [f"{meant}={field}" for field, paths in meanings.items() for meant in paths]
     paths: list[str] = []
     if error.is_whole_field:
         paths = _find_paths_of_kind(value, path, str(error.field))
     elif error.item is not None and error.field in TEXTS_OF.values():
         paths = _find_texts_of_items(value, path)
     return [f"{option_path}={error.field}" for option_path in paths]
-
-
-def _find_options_of_list(items: list[Any], path: str) -> list[str]:
-    """Find what a list in the place of a text may be: acceptable answers, or facts that are all needed, each with its spellings."""
-    if all(isinstance(item, str) for item in items):
-        return [f"{path}=references"]
-    if not all(isinstance(item, list) and item and isinstance(item[0], str) for item in items):
-        return []
-    # Of each fact the first spelling: [["three years", "3 years"], ["Otis"]].
-    return [f"{path}[][0]=reference_facts"]
 
 
 def _find_paths_of_kind(holder: Any, path: str, field: str) -> list[str]:

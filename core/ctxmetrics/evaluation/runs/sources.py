@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from operator import attrgetter
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -42,6 +43,7 @@ from ctxmetrics.evaluation.files.several_runs import (
     read_retrieval,
 )
 from ctxmetrics.metrics.base import Metric
+from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import RETRIEVED
@@ -331,12 +333,23 @@ def check_present(
     advice = ""
     for plan in plans:
         advice += describe_candidates(plan.candidates, absent_fields)
-        if "reference" in absent_fields and "reference_facts" in plan.reading.mapping:
-            advice += " The samples have facts: --metric 'context_recall(unit=fact)' counts them."
+        has_facts = "reference_facts" in plan.reading.mapping or "reference_facts" in plan.candidates
+        if "reference" in absent_fields and has_facts:
+            advice += describe_facts(metrics)
     raise MissingFieldError(
         f"No sample has {'; or '.join(clauses)}. Fill the field, name its column (columns=, on the command line --map), or "
         f"leave the metric out.{advice}"
     )
+
+
+def describe_facts(metrics: Iterable[Metric]) -> str:
+    """Name the metrics that count facts in place of those that need a reference. The result is empty if there are none."""
+    options = [
+        f"--metric {shlex.quote(replace(metric, unit='fact').name)}"
+        for metric in metrics
+        if isinstance(metric, JudgedMetric) and "reference" in metric.requires
+    ]
+    return f" Facts are counted by {' '.join(options)}." if options else ""
 
 
 def check_id(sample: Sample, number: int, numbers_by_id: dict[str, int]) -> None:
