@@ -253,6 +253,12 @@ WRITTEN: dict[str, dict[str, Any]] = {
         "retrieved_context_chunks": ["c"],
     },
     "azure": {"query": "q", "response": "a", "ground_truth": "r", "context": "c"},
+    "databricks": {
+        "request": "q",
+        "response": "a",
+        "expected_response": "r",
+        "retrieved_context": [{"doc_uri": "d", "content": "c"}],
+    },
     "mlflow": {
         "inputs": {"question": "q"},
         "outputs": "a",
