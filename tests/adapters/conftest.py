@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,7 +31,7 @@ def python() -> Callable[..., str]:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=300,
+            timeout=LONGEST_PROCESS,
             check=False,
         )
         return run.stdout + run.stderr

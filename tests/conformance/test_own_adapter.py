@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics.evaluation.frameworks.parity import find_installed_runners
+from support.deadlines import LONGEST_PROCESS
 from support.machine import need_index, need_program
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,9 @@ def proved(code: str, folder: Path, python: str = sys.executable) -> subprocess.
     folder.mkdir(exist_ok=True)
     (folder / "own.py").write_text(code, encoding="utf-8")
     command = [python, *COMMAND.split()]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=LONGEST_PROCESS
+    )
 
 
 @pytest.mark.parametrize("code", [CODE, HAYSTACK.read_text(encoding="utf-8")], ids=["page", "haystack"])

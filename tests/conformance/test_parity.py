@@ -17,6 +17,7 @@ import pytest
 from ctxmetrics import ContextRecall, IDBasedContextPrecision, IDBasedContextRecall, Sample
 from ctxmetrics.adapting.runners import Runner, isolated_process
 from ctxmetrics.evaluation.frameworks.parity import CORE, compare, find_installed_runners
+from support.deadlines import LONGEST_PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +68,7 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=300,
+            timeout=LONGEST_PROCESS,
             check=False,
         )
         left = [path.name for path in here.iterdir()]

@@ -15,6 +15,7 @@ import textwrap
 import pytest
 
 from support import TESTS, FakeOpenAIServer, answer_from, missing
+from support.deadlines import LONGEST_PROCESS
 from support.in_a_loop import ENTRIES, EXPECTED, KINDS
 
 pytestmark = pytest.mark.slow
@@ -55,7 +56,7 @@ def test_inside_a_running_loop(framework, server, tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -98,7 +99,10 @@ def test_in_a_notebook(framework, loop, server, tmp_path):
         cells=[nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
     )
     client = nbclient.NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook,
+        timeout=LONGEST_PROCESS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute()
     (output,) = [each for each in notebook.cells[-1].outputs if each.get("name") == "stdout"]

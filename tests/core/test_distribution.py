@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -50,7 +52,7 @@ def run(*command: object, cwd: Path, **env: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=1200,
+        timeout=LONGEST_PROCESS,
     )
     assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
     return done.stdout

@@ -16,6 +16,7 @@ from ctxmetrics.errors import CannotDecomposeError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import ALL_METRICS, METRICS
 from support.cases import each_case
+from support.deadlines import LONGEST_PROCESS
 
 SAMPLE = Sample(reference="The tower is 330 m high.", retrieved_contexts=["The tower is 330 m high."])
 
@@ -66,7 +67,7 @@ def test_the_embedded_judge_needs_no_thread_in_score() -> None:
         "    assert metric.score(sample).value == 1.0\n"
         "assert threading.active_count() == 1, threading.enumerate()\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=LONGEST_PROCESS)
 
 
 def test_a_judge_that_says_it_does_not_wait_is_awaited() -> None:

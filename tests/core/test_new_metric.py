@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 
@@ -79,7 +81,7 @@ def run_in(folder: Path, *command: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=1200,  # a bound for a process that hangs; the slowest takes four minutes on a busy machine
+        timeout=LONGEST_PROCESS,
     )
     assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
     return done.stdout

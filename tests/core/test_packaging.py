@@ -24,6 +24,7 @@ import pytest
 from ctxmetrics.errors import EXTRAS, CtxMetricsError, importing, install_command
 from ctxmetrics.metrics.catalog import METRICS
 from support.cases import each_case
+from support.deadlines import LONGEST_PROCESS
 from support.machine import need_index, need_program
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def test_broken_openai_package_is_not_called_missing(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert "No module named 'a_part_of_openai'" in ran.stderr.splitlines()[-1]

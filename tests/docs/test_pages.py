@@ -27,6 +27,7 @@ from ctxmetrics.evaluation.cli import app
 from support import FakeOpenAIServer, answer_from
 from support.cases import each_case
 from support.command import run_command
+from support.deadlines import LONGEST_PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,7 +215,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=LONGEST_PROCESS,
         encoding="utf-8",
         # The tests of MLflow's adapter set options of MLflow in this process; a reader has none.
         env={name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")},

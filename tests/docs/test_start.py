@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, Sample
+from support.deadlines import LONGEST_PROCESS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
@@ -54,7 +55,7 @@ def test_the_file_for_deepeval_runs(command: list[str], tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=180,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]

@@ -13,6 +13,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "design.md"
 # The first name of the table's row whose modules every part uses: they are no stops.
@@ -69,7 +71,9 @@ def find_files_entered(way: str) -> list[str]:
     """Take a way in a process of its own; return the files that it enters, in order."""
     with TemporaryDirectory() as folder:
         command = [sys.executable, __file__, way, folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=LONGEST_PROCESS
+        )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

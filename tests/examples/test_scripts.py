@@ -17,6 +17,7 @@ import sentencex
 from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.metrics.catalog import METRICS
+from support.deadlines import LONGEST_PROCESS
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -40,7 +41,7 @@ def printed_by(script: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=180,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
 from support.machine import need_program
 
 HERE = Path(__file__).parent
@@ -66,7 +67,7 @@ def run(node: str, runner: Path, folder: Path = HERE / "v1") -> subprocess.Compl
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
 

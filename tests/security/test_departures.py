@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, Sample, ScriptedJudge, evaluate
+from support.deadlines import LONGEST_PROCESS
 from support.departures import GUARD, Recorder
 from support.later import skip_without
 from support.wire import WireServer
@@ -85,7 +86,7 @@ def run(folder: Path, recorder: Recorder, *command: str, **environment: str) -> 
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=300,
+            timeout=LONGEST_PROCESS,
             check=False,
         )
     printed = done.stdout[-1000:] + done.stderr[-3000:]

@@ -1,4 +1,4 @@
-"""A deadline that comes when the test says so: how fast a machine is decides nothing."""
+"""Deadlines of runs and processes in tests: how fast a machine is decides nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import pytest
 
 DEADLINE = 1800.0
 """Seconds to give a run whose deadline the test brings itself."""
+
+LONGEST_PROCESS = 1800
+"""Seconds after which a process of a test is stopped: it hangs, since on a busy machine the slowest takes eight minutes."""
 
 
 class HeldDeadline:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,7 +52,7 @@ def deepeval(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             capture_output=True,
             text=True,
             encoding="utf-8",
-            timeout=600,
+            timeout=LONGEST_PROCESS,
             check=False,
         )
 

@@ -12,6 +12,7 @@ import pytest
 
 from ctxmetrics.errors import install_command
 from ctxmetrics.metrics.catalog import ALL_METRICS
+from support.deadlines import LONGEST_PROCESS
 from support.later import later
 
 ours = later("ctxmetrics_langchain")
@@ -28,7 +29,7 @@ def run(code: str) -> str:
         [sys.executable, "-c", prologue + code],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

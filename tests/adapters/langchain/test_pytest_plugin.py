@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 ROOT = Path(__file__).parents[3]
 TESTS = """
 import pytest
@@ -67,7 +69,7 @@ def test_evaluators_in_tests_marked_langsmith(tmp_path):
         text=True,
         env=environment,
         cwd=tmp_path,
-        timeout=120,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

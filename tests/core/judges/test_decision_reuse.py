@@ -27,6 +27,7 @@ from ctxmetrics import (
     read_samples,
 )
 from ctxmetrics.errors import ParameterError
+from support.deadlines import LONGEST_PROCESS
 from support.decision_model import LAYOUTS, METRICS, SAMPLE, Model, score
 from support.decisions import DecisionServer, honest
 
@@ -137,7 +138,7 @@ class TestReuse:
             command += ["--cache", str(tmp_path / "cache")]
             processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in "12"]
             # Two starts of Python beside other work; only a process that hangs reaches it.
-            assert [process.wait(timeout=240) for process in processes] == [0, 0]
+            assert [process.wait(timeout=LONGEST_PROCESS) for process in processes] == [0, 0]
             bodies = [json.dumps(asked.body) for asked in server.requests]
         assert len(bodies) - len(set(bodies)) <= 6
 

@@ -37,6 +37,7 @@ from ctxmetrics.judges.base import Judge, JudgeRequest
 from ctxmetrics.judges.context_windows import choose_complementary, choose_windows
 from ctxmetrics.judges.pair_queue import PredictionError, read_scores
 from ctxmetrics.models.runtime.memo import digest_key
+from support.deadlines import LONGEST_PROCESS
 
 WORD = re.compile(r"\w+")
 
@@ -594,7 +595,9 @@ def test_a_forked_child_asks_for_itself(tmp_path):
         "    os._exit(0 if value('Blue') == 1.0 else 1)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
     )
-    done = subprocess.run([sys.executable, script], timeout=300, check=False, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, script], timeout=LONGEST_PROCESS, check=False, capture_output=True
+    )
     assert done.returncode == 0, done.stderr
 
 

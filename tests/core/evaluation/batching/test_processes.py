@@ -15,6 +15,7 @@ import pytest
 from ctxmetrics import Results
 from support import FakeOpenAIServer, answer_from
 from support.batch_runs import Form, make_samples, run, values_of
+from support.deadlines import LONGEST_PROCESS
 
 # The command, with the form that its server speaks as the first argument.
 COMMAND = """
@@ -68,7 +69,7 @@ def test_a_run_survives_kills_of_its_process(form: Form, tmp_path: Path) -> None
             killer.process = subprocess.Popen(
                 command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
             )
-            _, errors = killer.process.communicate(timeout=300)
+            _, errors = killer.process.communicate(timeout=LONGEST_PROCESS)
             status = killer.process.returncode
             statuses[status] += 1
             assert status in (0, PENDING, -signal.SIGKILL), errors.decode()

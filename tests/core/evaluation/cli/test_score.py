@@ -26,6 +26,7 @@ from ctxmetrics.evaluation.runs.options import DEFAULTS
 from support import FakeOpenAIServer, Fault, answer_from
 from support.command import run_command as ctxmetrics
 from support.command import run_process as in_own_process
+from support.deadlines import LONGEST_PROCESS
 from support.rows import complete_rows, read_rows
 
 if TYPE_CHECKING:
@@ -437,7 +438,7 @@ def test_a_run_that_was_stopped_is_resumed(
             assert first.poll() is None
             time.sleep(0.01)
         first.send_signal(number)
-        _, errors = first.communicate(timeout=300)
+        _, errors = first.communicate(timeout=LONGEST_PROCESS)
         assert first.returncode == (-9 if number == signal.SIGKILL else 128 + number)
         assert out.read_text() == OLD_ROW
         *whole, _ = part.read_text().split("\n")  # a kill may cut the last line off
@@ -488,7 +489,7 @@ def test_process_1_of_a_container_ends_at_sigterm(tmp_path: Path) -> None:
                 time.sleep(0.01)
             children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split()
             os.kill(int(children[0]), signal.SIGTERM)
-            _, errors = outer.communicate(timeout=300)
+            _, errors = outer.communicate(timeout=LONGEST_PROCESS)
     assert outer.returncode == 143
     assert re.search(r"interrupted: \d+ of 60 judged, \d+ left\.", errors)
     assert server.count < 60

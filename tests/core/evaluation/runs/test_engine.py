@@ -52,7 +52,7 @@ from ctxmetrics.evaluation.runs.sources import Source
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 from support import FakeOpenAIServer, Fault, answer_from
-from support.deadlines import DEADLINE, HeldDeadline
+from support.deadlines import DEADLINE, LONGEST_PROCESS, HeldDeadline
 from support.rows import complete_rows, read_rows
 
 
@@ -740,7 +740,7 @@ def script(slow="await asyncio.sleep(3600)", at=21, *, reading=False):
 
 
 def last_line(process):
-    return json.loads(process.communicate(timeout=120)[0].splitlines()[-1])
+    return json.loads(process.communicate(timeout=LONGEST_PROCESS)[0].splitlines()[-1])
 
 
 posix_signals = pytest.mark.skipif(
@@ -777,7 +777,7 @@ def test_a_second_ctrl_c_ends_at_once():
     # Two signals that arrive together are one, and the process says nothing when it has seen the first.
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=120)[0]
+    output = process.communicate(timeout=LONGEST_PROCESS)[0]
     assert "ended at once" in output
     assert process.returncode == 7
 
@@ -1065,7 +1065,7 @@ def test_on_a_terminal_there_is_a_bar():
         while data := os.read(ours, 4096):
             shown += data.decode()
     os.close(ours)
-    assert process.communicate(timeout=120)[0] == "7\n"
+    assert process.communicate(timeout=LONGEST_PROCESS)[0] == "7\n"
     for part in ("7/7, 0 s left, 7 judged, 0 failed",):
         assert part in shown
 

@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from support.deadlines import LONGEST_PROCESS
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 
 JUDGE = """
@@ -74,7 +76,7 @@ def interrupt(source: str, number: int) -> tuple[str, str]:
         try:
             assert process.stdout.readline() == "asked\n"
             process.send_signal(number)
-            return process.communicate(timeout=300)
+            return process.communicate(timeout=LONGEST_PROCESS)
         finally:
             process.kill()
 
@@ -176,7 +178,11 @@ PROGRESS_RAISES = """
 def test_interrupt_by_progress_ends_the_progress_alone():
     code = textwrap.dedent(PROGRESS_RAISES)
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_PROCESS,
+        check=False,
     )
     assert ran.stdout.splitlines() == ["[1.0, 1.0, 1.0]"], ran.stderr
     assert "The progress is not shown any more: KeyboardInterrupt" in ran.stderr
@@ -208,7 +214,11 @@ CTRL_C_IN_PROGRESS = """
 def test_ctrl_c_that_arrives_in_a_progress_function_is_not_lost():
     code = textwrap.dedent(CTRL_C_IN_PROGRESS)
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_PROCESS,
+        check=False,
     )
     assert ran.stdout.splitlines() == ["interrupted"], ran.stderr
 
@@ -217,6 +227,10 @@ def test_ctrl_c_that_arrives_in_a_progress_function_is_not_lost():
 def test_interrupt_by_a_judge_reaches_caller_and_next_call_works():
     code = textwrap.dedent(RAISES)
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_PROCESS,
+        check=False,
     )
     assert ran.stdout.splitlines() == ["raised [1.0, 1.0, 1.0]"] * 2, ran.stderr

@@ -22,6 +22,7 @@ from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, check_model
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai.client import MOST_BYTES
 from support import FakeOpenAIServer, HttpResponse, Reply, answer_from
+from support.deadlines import LONGEST_PROCESS
 from support.later import skip_without
 
 skip_without("openai")
@@ -185,7 +186,7 @@ def test_a_bomb_takes_little_memory(transport):
         addresses = [server.base_url for server in (good, first, second)]
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(script), transport, *addresses],
-            capture_output=True, text=True, timeout=120, check=True,
+            capture_output=True, text=True, timeout=LONGEST_PROCESS, check=True,
         )  # fmt: skip
         assert first.count >= 1
         assert second.count >= 1

@@ -40,6 +40,7 @@ from support import (
     answer_from,
 )
 from support.chat import InvalidRequestError
+from support.deadlines import LONGEST_PROCESS
 from support.faults import HARMLESS
 from support.later import skip_without
 
@@ -741,7 +742,7 @@ def test_a_script_ends_quietly():
     """
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(script)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONPATH": TESTS},
+        capture_output=True, text=True, timeout=LONGEST_PROCESS, check=False, env={**os.environ, "PYTHONPATH": TESTS},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, "1.0\n", "")
 

@@ -25,6 +25,7 @@ from ctxmetrics import (
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.models.runtime.background import on_background, on_background_loop, run_sync
 from support import FakeOpenAIServer, answer_from
+from support.deadlines import LONGEST_PROCESS
 
 COUNT = 24
 METRICS = [ContextRecall(), ContextPrecision()]
@@ -387,7 +388,7 @@ def test_in_a_notebook(server):
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(textwrap.dedent(cell).strip()) for cell in cells]
     )
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=LONGEST_PROCESS, kernel_name="python3").execute()
     texts = [
         "".join(
             output.get("text", "") or output.get("data", {}).get("text/plain", "")
@@ -494,7 +495,11 @@ print("before", score())
 def test_exit_handler_registered_before_the_first_call_runs():
     """It runs after the loop was closed; a Python that starts no thread at that time says so in the library's words."""
     run = subprocess.run(
-        [sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", AT_EXIT],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_PROCESS,
+        check=False,
     )
     before, at_exit = run.stdout.splitlines()
     assert before == "before 1.0"

@@ -22,6 +22,7 @@ from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.models.runtime.cache import FILE_NAME, VerdictCache, _prepare, with_checksum
 from support import TESTS, FakeOpenAIServer, answer_from
+from support.deadlines import LONGEST_PROCESS
 from support.rows import complete_rows, read_rows
 
 METRICS = [ContextRecall(), ContextPrecision()]
@@ -177,7 +178,7 @@ def test_from_several_processes_that_start_at_once(tmp_path):
         worker.stdin.write("go\n")
         worker.stdin.flush()
     for worker in workers:
-        assert worker.communicate(timeout=300) == ("0\n", "")
+        assert worker.communicate(timeout=LONGEST_PROCESS) == ("0\n", "")
     assert VerdictCache(tmp_path).info().entries == 4 * 200 + 200
 
 
@@ -236,7 +237,7 @@ def test_both_sides_of_a_fork_go_on_during_a_write(tmp_path):
         [sys.executable, "-c", FORKS_DURING_WRITES, tmp_path],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONGEST_PROCESS,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 " * 10, "")
@@ -444,7 +445,7 @@ class Killed:
         return complete_rows([line for line in lines if line.endswith("\n")])
 
     def run(self):
-        given = self._start().communicate(timeout=300)[0]
+        given = self._start().communicate(timeout=LONGEST_PROCESS)[0]
         return json.loads(given)
 
     def stop_at(self, requests, number):
@@ -453,7 +454,7 @@ class Killed:
             assert process.poll() is None
             time.sleep(0.001)
         process.send_signal(number)
-        return process.communicate(timeout=300)[0]
+        return process.communicate(timeout=LONGEST_PROCESS)[0]
 
     def _start(self):
         command = [sys.executable, "-c", _RUN, str(self.count), str(self.folder)]
@@ -568,7 +569,7 @@ def test_two_processes_on_one_cache_pay_once(tmp_path):
             subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) for _ in "12"
         ]
         # Two starts of Python beside other work; only a process that hangs reaches it.
-        outputs = [process.communicate(timeout=240)[0] for process in processes]
+        outputs = [process.communicate(timeout=LONGEST_PROCESS)[0] for process in processes]
     assert [json.loads(output) for output in outputs] == [expected(60)] * 2
     assert 60 <= server.count <= 66
 

@@ -13,6 +13,7 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample
 from ctxmetrics.models.base import Reply
 from support import answer_from
+from support.deadlines import LONGEST_PROCESS
 
 
 class Model:
@@ -120,7 +121,7 @@ def test_exit_in_judge_model_or_progress_costs_its_own_sample():
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONGEST_PROCESS,
         check=True,
     )
     assert done.stdout.splitlines() == [
