@@ -99,6 +99,10 @@ class _Sentence:
         """The number of words that deny."""
         return len(find_negations(self._compared))
 
+    def has_phrase_with(self, keys: frozenset[str]) -> bool:
+        """Tell whether a phrase that has a contrary holds certain words, all of them."""
+        return any(keys <= phrase.keys for phrase in self.phrases)
+
     def find_contraries(self, other: _Sentence) -> Sequence[tuple[Phrase, Phrase]]:
         """Find the pairs of contrary phrases of this sentence and another one. Words that both have are no difference."""
         pairs = [
@@ -180,6 +184,9 @@ class GoldTexts:
     def _find_contrary(self, sentence: _Sentence) -> str:
         """Describe two contrary words: one in a sentence, one in gold that otherwise has all words of the sentence."""
         for other in self._sentences:
+            missing_keys = sentence.content - other.keys
+            if len(missing_keys) > 1 and not sentence.has_phrase_with(missing_keys):
+                continue  # the usual case, told apart before the words are compared
             pairs = sentence.find_contraries(other)
             if len(pairs) != 1:
                 continue

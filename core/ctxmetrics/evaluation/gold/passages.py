@@ -6,6 +6,7 @@ Words lead to passages by an inverted index: what a search reads does not grow w
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -48,6 +49,11 @@ class _Postings:
     def __init__(self) -> None:
         self.places: array[int] = array("I")
         self.counts: array[int] = array("H")
+
+    def has(self, place: int) -> bool:
+        """Tell whether a passage contains the word."""
+        number = bisect_left(self.places, place)
+        return number < len(self.places) and self.places[number] == place
 
 
 class Passages:
@@ -119,6 +125,22 @@ class Passages:
         mean = max(1.0, sum(lengths) / max(1, len(lengths)))
         shares = np.frombuffer(lengths, np.uint32).astype(np.float64) / mean
         return _BM25_K1 * (1 - _BM25_B + _BM25_B * shares)
+
+    def find_words(self, place: int, keys: Iterable[str]) -> frozenset[str]:
+        """Find the words that a passage or its title has, among some words.
+
+        The text is not read again: the index has its words.
+
+        Args:
+            place: The index of the passage.
+            keys: The keys of the words.
+        """
+        index, _ = self._index
+        title = self.chunks[place].title
+        title_keys = {word.key for word in read_words(title)} if title else frozenset[str]()
+        return frozenset(
+            key for key in keys if key in title_keys or (key in index and index[key].has(place))
+        )
 
     def count_words(self, place: int) -> int:
         """Return the number of words of a passage."""

@@ -123,7 +123,7 @@ def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
         return
     question_keys = question.find_content(question.text)
     for place in sorted(question.gold_places):
-        question_keys_of_passage = question_keys & _read_passage_words(passages, place)
+        question_keys_of_passage = passages.find_words(place, question_keys)
         for sentence in _read_sentences(passages.chunks[place].text):
             if len(sentence.content) < _MIN_SHARED_WORDS:
                 continue
@@ -145,15 +145,6 @@ def _read_sentences(text: str) -> Iterator[_Sentence]:
         yield _Sentence(words, names, find_content(text[start:end]) - numbers)
 
 
-def _read_passage_words(passages: Passages, place: int) -> frozenset[str]:
-    """Return the keys of the words of a passage and its title."""
-    chunk = passages.chunks[place]
-    keys = frozenset(word.key for word in read_words(chunk.text))
-    if chunk.title:
-        keys |= frozenset(word.key for word in read_words(chunk.title))
-    return keys
-
-
 def _find_other_reading(question: Question, answer: _Answer, passages: Passages) -> Finding | None:
     """Find a passage that is not gold and has another number or name where the gold has the number or name of the reference."""
     content = answer.content
@@ -166,9 +157,8 @@ def _find_other_reading(question: Question, answer: _Answer, passages: Passages)
     gold_words = frozenset[str]().union(question.word_keys, *question.gold_content)
     for place in nearest:
         text = passages.chunks[place].text
-        passage_words = _read_passage_words(passages, place)
-        has_sentence = len(content & passage_words) >= answer.min_shared_words
-        is_told_apart = not answer.asked <= passage_words
+        has_sentence = len(passages.find_words(place, content)) >= answer.min_shared_words
+        is_told_apart = len(passages.find_words(place, answer.asked)) < len(answer.asked)
         if not has_sentence or is_told_apart or answer.is_in(read_words(text)):
             continue
         for sentence in _read_sentences(text):

@@ -133,6 +133,10 @@ def join_number_words(chunks: Sequence[str]) -> list[str]:
     joined_chunks: list[str] = []
     index = 0
     while index < len(chunks):
+        if not _may_begin_number(chunks[index]):  # the usual case
+            joined_chunks.append(chunks[index])
+            index += 1
+            continue
         end, number_chunks = _read_number(chunks, index)
         joined_chunks += number_chunks or chunks[index:end]
         index = end
@@ -159,6 +163,13 @@ def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]
     if first.isdecimal():
         return _read_one_and_a_half(chunks, index, first)
     return index + 1, ()
+
+
+def _may_begin_number(chunk: str) -> bool:
+    """Whether a number may begin with a chunk. Most chunks begin none, so that no reader is asked about them."""
+    word = chunk.lstrip(MARKS_AROUND_WORD).lower()
+    is_known = word in _FIRST_WORDS or "-" in word
+    return is_known or word.isdecimal() or word.startswith(_ELIDED_ONE)
 
 
 def _read_part_of_year(
@@ -527,6 +538,19 @@ def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> 
     return marks_before + number + marks_behind
 
 
+# The words with which a number of several words may begin, beside digits, words with a hyphen and elided words.
+_FIRST_WORDS = frozenset(
+    (
+        *_FIRST_OF_SUM,
+        *_ONES,
+        *_TENS,
+        *HALVES,
+        *_HALF_JOINTS,
+        *EACH_WORDS,
+        *SPACED_WORDS,
+        *_ORDINALS_OF_QUARTERS,
+    )
+)
 # The readers of forms of which most texts have none. Each returns None if its form does not begin at the index.
 _READERS_OF_RARE_FORMS = (
     _read_part_of_year,
