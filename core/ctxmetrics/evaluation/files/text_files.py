@@ -23,9 +23,10 @@ _USUAL_ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "shift_jis", "gb1803
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # The number of first bytes of a file that show its format.
 _INSPECTED_BYTES = 512
-# The endings of compressed files.
+# The endings of compressed files, and the first bytes of these.
 _GZIP_ENDING = ".gz"
 _ZSTD_ENDING = ".zst"
+_COMPRESSED_BEGINNINGS = {b"\x1f\x8b": _GZIP_ENDING, b"\x28\xb5\x2f\xfd": _ZSTD_ENDING}
 # The number of bytes that are compressed at a time.
 _BLOCK_BYTES = 1 << 20
 # The errors that a damaged compressed file raises.
@@ -71,9 +72,7 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
     try:
         with open_bytes(file) as stream:
             start = stream.peek(_INSPECTED_BYTES)[:_INSPECTED_BYTES]
-            for beginning, problem in _FOREIGN_FILE_BEGINNINGS.items():
-                if start.lstrip().lower().startswith(beginning.lower().encode()):
-                    raise InputFileError(f"{file}: {problem}.")
+            check_beginning(file, start)
             encoding = encoding or _detect_utf16(start) or _detect_utf8_or_windows_1252(file)
             with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                 yield text
@@ -94,6 +93,17 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
         ) from None
 
 
+def check_beginning(file: Path, start: bytes) -> None:
+    """Check by its first bytes that a file is no web page, archive or pointer instead of the data.
+
+    Raises:
+        InputFileError: It is.
+    """
+    for beginning, problem in _FOREIGN_FILE_BEGINNINGS.items():
+        if start.lstrip().lower().startswith(beginning.lower().encode()):
+            raise InputFileError(f"{file}: {problem}.")
+
+
 def check_encoding(encoding: str | None) -> None:
     """Check that an encoding exists and is an encoding of texts.
 
@@ -110,22 +120,30 @@ def check_encoding(encoding: str | None) -> None:
 
 
 def open_bytes(file: Path) -> io.BufferedReader:
-    """Open a file to read its bytes. Decompress it if its name says so.
+    """Open a file to read its bytes. Decompress it if its first bytes or its name say so.
 
     Raises:
-        MissingExtraError: The file ends in ``.zst``, and pyarrow is not installed.
+        MissingExtraError: The file is compressed by Zstandard, and pyarrow is not installed.
         OSError: The file cannot be read.
     """
-    ending = file.suffix.lower()
     raw_file = file.open("rb")
-    is_compressed = ending in (_GZIP_ENDING, _ZSTD_ENDING)
-    # Plain JSON lines may have a wrong name.
-    if not is_compressed or raw_file.peek(1)[:1] == b"{":
+    compression = _find_compression(file, raw_file.peek(_INSPECTED_BYTES))
+    if compression is None:
         return raw_file
     raw_file.close()
-    if ending == _ZSTD_ENDING:
+    if compression == _ZSTD_ENDING:
         _import_pyarrow()  # its error says what to install
-    return io.BufferedReader(_Decompressed(file))
+    return io.BufferedReader(_Decompressed(file, compression))
+
+
+def _find_compression(file: Path, start: bytes) -> str | None:
+    """Return the ending of a compressed file. Names may be wrong, so that the first bytes decide where they can."""
+    for beginning, ending in _COMPRESSED_BEGINNINGS.items():
+        if start.startswith(beginning):
+            return ending
+    ending = file.suffix.lower()
+    is_plain_json = start.startswith(b"{")
+    return ending if ending in (_GZIP_ENDING, _ZSTD_ENDING) and not is_plain_json else None
 
 
 class _Decompressed(io.RawIOBase):
@@ -134,11 +152,11 @@ class _Decompressed(io.RawIOBase):
     The limit is that of what was read so far, so that a large file of this kind is refused as early as a small one.
     """
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, compression: str) -> None:
         self._file = file
         self._size = 0
         self._compressed = file.open("rb")
-        if file.suffix.lower() == _GZIP_ENDING:
+        if compression == _GZIP_ENDING:
             self._stream: Any = gzip.GzipFile(fileobj=self._compressed)
         else:
             self._stream = _import_pyarrow().input_stream(self._compressed, compression="zstd")

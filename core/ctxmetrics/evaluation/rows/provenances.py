@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -70,7 +71,8 @@ def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
 
     try:
         with open_bytes(Path(path)) as lines:
-            line = RUN.validate_json(lines.readline(_MAX_LINE_CHARACTERS))
+            first_line = lines.readline(_MAX_LINE_CHARACTERS)
+        line = RUN.validate_json(first_line.removeprefix(BOM_UTF8))
         return {**line["run"]}
     except (OSError, ValueError, *DAMAGED_FILE_ERRORS):
         return EMPTY

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -14,7 +15,7 @@ from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
+from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, check_beginning, open_bytes
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, FIELDS_BESIDE_SAMPLE
 from ctxmetrics.evaluation.rows.score_reading import (
@@ -23,6 +24,7 @@ from ctxmetrics.evaluation.rows.score_reading import (
     share_provenance,
     with_whole_characters,
 )
+from ctxmetrics.evaluation.rows.table_files import is_own, is_table
 from ctxmetrics.samples.field_names import fields_meant
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import OPTIONS
@@ -90,8 +92,10 @@ def read_groups(
         InputFileError: As `read_rows` raises.
     """
     metrics: list[str] | None = None
+    _check_ending(Path(path))
     try:
         with open_bytes(Path(path)) as lines:
+            check_beginning(Path(path), lines.peek())
             for group in _group_lines(lines, str(path), reader):
                 names = [line.metric for line in group]
                 if metrics is None:
@@ -108,6 +112,12 @@ def read_groups(
         raise InputFileError(
             f"{path}: cannot be read: {error.strerror or error}.{suggest_file(path)}"
         ) from None
+
+
+def _check_ending(path: Path) -> None:
+    """Refuse a table of results. A CSV file of samples is refused by its first line, with better advice."""
+    if is_table(path) and (is_own(path) or path.suffix.lower() != ".csv"):
+        raise InputFileError(f"{path} is a table, no lines of results. {_HOW_TO_FIX}")
 
 
 class Line(NamedTuple, Generic[Content]):
@@ -199,23 +209,44 @@ class LineReader(Generic[Content]):
             except self._invalid_line_error:
                 # The line is of another kind, holds half of a character, or has a fault, which is described below.
                 pass
-        data = self._read_json(with_whole_characters(text), allow_inf_nan=False)
+        text = with_whole_characters(text)
+        data = self._read_json(text)
         if not isinstance(data, dict):
-            raise InputFileError("it is no object.")
+            raise InputFileError(
+                "it is no object; a file has one for each metric of a sample, a line each."
+            )
         if "metric" in data or "provenance_id" not in data:
-            return check_types(self._form, data)
+            fields = check_types(self._form, data)
+            if not self._allow_nan:
+                self._refuse_nan(text)
+            return fields
         if "run" in data:
             check_types(self._run_form, data)
+            if self._provenances:
+                raise InputFileError("run: another run begins here; the file is of one run.")
             return None
         provenance = Provenance(**check_types(self._provenance_form, data))
-        self._provenances[str(data["provenance_id"])] = provenance
+        self._add_provenance(str(data["provenance_id"]), provenance)
         return None
+
+    def _refuse_nan(self, text: bytes) -> None:
+        """Refuse a line with NaN in a field that has no type."""
+        try:
+            self._read_json(text, allow_inf_nan=False)
+        except ValueError:
+            raise InputFileError("a field is NaN or Infinity, which are no numbers of JSON.") from None
+
+    def _add_provenance(self, number: str, provenance: Provenance) -> None:
+        """Remember a provenance for the lines behind it."""
+        if self._provenances.setdefault(number, provenance) != provenance:
+            raise InputFileError(
+                f"provenance_id: {_shorten(number)} has another meaning above; the file is of one run."
+            )
 
     def _find_provenance(self, number: object) -> Provenance:
         provenance = self._provenances.get(str(number))
         if provenance is None:
-            name = replace_invisible(str(number))[:_MAX_NUMBER_CHARACTERS]
-            raise InputFileError(f"provenance_id: no line before it has {name}.")
+            raise InputFileError(f"provenance_id: no line before it has {_shorten(str(number))}.")
         return provenance
 
     def _pop_record(self, sample_id: str | None, data: dict[str, Any]) -> Mapping[str, Any] | None:
@@ -233,6 +264,11 @@ class LineReader(Generic[Content]):
         elif self._sample_id != sample_id:
             raise InputFileError("sample: the line before is about another sample.")
         return self._record
+
+
+def _shorten(number: str) -> str:
+    """Cut the number of a provenance to what a message shows of it."""
+    return replace_invisible(number)[:_MAX_NUMBER_CHARACTERS]
 
 
 def _group_lines(
@@ -266,7 +302,7 @@ def _belongs(line: Line[Any], group: Sequence[Line[Any]]) -> bool:
 def _read_line(
     reader: LineReader[Content], text: bytes, number: int, name: str
 ) -> Line[Content] | None:
-    """Read a line of a file of results.
+    """Read a line of a file of results. Return None if it is blank, or holds data that other lines share.
 
     Args:
         reader: Reads the line, with the shared data of the lines before.
@@ -277,9 +313,13 @@ def _read_line(
     Raises:
         InputFileError: The line is no result.
     """
+    if number == 1:
+        text = text.removeprefix(BOM_UTF8)  # an editor has written it
     try:
         return reader.read(text, number)
     except ValueError as error:
+        if not text.strip():
+            return None
         # The caller wants results. If already the first line is a sample, the whole file is one of samples.
         if number == 1 and _is_sample(text):
             raise InputFileError(_describe_samples_file(name)) from None
@@ -291,11 +331,22 @@ def _describe_bad_line(text: bytes, error: ValueError) -> str:
     """Say why a line cannot be read, and how to mend the file."""
     if isinstance(error, CtxMetricsError):
         return f"{_NO_RESULTS}: {error} {_HOW_TO_FIX}"
-    if text.lstrip().startswith(b"<"):
-        return f"this is a page of HTML. {_HOW_TO_FIX}"
     if not text.endswith(b"\n"):
         return _CUT_OFF_LINE
-    return f"{_NO_RESULTS}. {_HOW_TO_FIX}"
+    return f"{_NO_RESULTS}: {_describe_json_fault(text)}. {_HOW_TO_FIX}"
+
+
+def _describe_json_fault(text: bytes) -> str:
+    """Say where a line is no JSON."""
+    try:
+        json.loads(text.decode())
+    except json.JSONDecodeError as error:
+        return f"it is no JSON at character {error.pos + 1}"
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8 at byte {error.start + 1}"
+    except RecursionError:
+        pass  # it is nested deeper than any line of results
+    return "it is no JSON"
 
 
 def _is_sample(line: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,6 +150,61 @@ def test_what_is_no_results_is_refused_with_its_line(results, tmp_path, edit, to
         Results.from_jsonl(file)
     with pytest.raises(InputFileError, match="cannot be read"):
         Results.from_jsonl(tmp_path / "absent.jsonl")
+
+
+def nan_in(field):
+    return lambda text: text.replace(b'"verdicts"', f'"{field}":NaN,"verdicts"'.encode(), 1)
+
+
+# What happens to a file on its way, and what is said about it; None: it is read as if nothing had happened.
+DAMAGES = [
+    (lambda text: b"\xef\xbb\xbf" + text, None),
+    (lambda text: text.replace(b"\n", b"\r\n"), None),
+    (lambda text: text.replace(b"\n", b"\n\n") + b" \n", None),
+    (gzip.compress, None),
+    (lambda text: pa.compress(text, codec="zstd", asbytes=True), None),
+    (lambda text: text + text, "line 12: .* run: another run begins here"),
+    (
+        lambda text: text.replace(b'"provenance_id":2', b'"provenance_id":1'),
+        "line 4: .* provenance_id: 1 has another meaning above",
+    ),
+    (lambda text: text.decode().encode("utf-16"), "line 1: .* it is not UTF-8 at byte 1"),
+    (lambda text: text.replace(b"Ghent", b"Gh\xe9nt"), r"line 3: .* it is not UTF-8 at byte \d+"),
+    (lambda text: text.replace(b"}\n", b"},\n"), r"line 1: .* it is no JSON at character \d+"),
+    (lambda text: b"<<<<<<< HEAD\n" + text, "line 1: .* it is no JSON at character 1"),
+    (lambda text: b"[" + text.replace(b"\n", b",")[:-1] + b"]", "line 1: .* it is no object"),
+    (nan_in("threshold"), "line 3: .* threshold: Input should be a finite number"),
+    (nan_in("signals"), "line 3: .* a field is NaN"),
+    (lambda text: b"<html>" + text, r"a\.jsonl: is a page of HTML"),
+    (lambda text: b"version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
+]
+
+
+@each_case(("damage", "problem"), DAMAGES)
+def test_a_damaged_file_is_read_or_its_line_is_named(tmp_path, damage, problem):
+    file = tmp_path / "a.jsonl"
+    results = evaluate(
+        [replace(RANKED, id=id_) for id_ in "abcd"],
+        [ContextRecall(), ContextPrecision()],
+        progress=False,
+    )
+    results.to_jsonl(file)
+    undamaged = Results.from_jsonl(file)
+    file.write_bytes(damage(file.read_bytes()))
+    if problem is None:
+        assert Results.from_jsonl(file).start == undamaged.start == results.start
+        assert Results.from_jsonl(file).summary() == undamaged.summary()
+        return
+    with pytest.raises(InputFileError, match=problem):
+        Results.from_jsonl(file)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.verdicts.csv", "a.xlsx"])
+def test_a_table_of_results_is_called_so(results, tmp_path, name):
+    results.to_csv(tmp_path / "a.csv")
+    results.to_excel(tmp_path / "a.xlsx")
+    with pytest.raises(InputFileError, match=rf"{name} is a table, no lines of results"):
+        Results.from_jsonl(tmp_path / name)
 
 
 RANKED = Sample(

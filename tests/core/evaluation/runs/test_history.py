@@ -170,7 +170,7 @@ def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
             r"metadata\.tie_range: Input should be a valid array",
         ),
         (lambda line: line[:80], "the line is cut off"),
-        (lambda line: "<html>", "a page of HTML"),
+        (lambda line: f"{line},\n", r"it is no JSON at character \d+"),
     ],
 )
 def test_a_line_that_is_no_row_is_refused(tmp_path, edit, problem):
