@@ -22,7 +22,7 @@ from _shared import docs
 from _shared.verdicts import fingerprint
 
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence import chunks, word_forms, words
+from ctxmetrics.judges.evidence import chunks, compared_text, contradiction, word_forms, words
 from ctxmetrics.judges.lexical import LexicalJudge, index, phrase, support
 from ctxmetrics.text.sentences import split_sentences
 from validity.agreement import CLAPNQ, agreement, make_parser, read, require, usefulness
@@ -238,10 +238,15 @@ def without(part: str):
 def _forget() -> None:
     chunks.read_chunk.__self__.clear()
     chunks._plain_chunks.clear()
+    chunks._plain_keys.clear()
     words._stretches.clear()
     words._texts_with_numbers.clear()
     words.get_word_list.cache_clear()
     words.get_stem_keys.cache_clear()
+    phrase.ParsedText.of.cache_clear()
+    compared_text.read_unit.cache_clear()
+    contradiction.list_contradicting_keys.cache_clear()
+    support.find_or_remember.cache_clear()
     index.memory.clear()
 
 

@@ -17,6 +17,7 @@ from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.runs.options import DEFAULTS, RunOptions
 from ctxmetrics.judges.evidence import denials
 from ctxmetrics.judges.lexical.judge import VERSION
+from ctxmetrics.judges.lexical.support import find_or_remember
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.samples.schema import FIELDS, OPTIONS, Place
 from ctxmetrics.samples.systems import SCHEMAS
@@ -113,7 +114,10 @@ def test_fingerprint_moves_with_words_denied_and_said_again(
     verdicts = load_benchmark("verdicts")
     before = verdicts.fingerprint()
     monkeypatch.setattr(denials, "_stands_undenied", lambda *_: False)
-    assert verdicts.fingerprint() != before
+    find_or_remember.cache_clear()
+    moved = verdicts.fingerprint()
+    find_or_remember.cache_clear()
+    assert moved != before
 
 
 @pytest.mark.slow

@@ -220,8 +220,8 @@ def _is_evidence(span: object) -> bool:
     """Whether an object is evidence whose fields have the right types."""
     if not isinstance(span, Evidence):
         return False
-    numbers = (span.context, span.start, span.end, span.whole)
-    return all(isinstance(number, int) for number in numbers)
+    has_place = isinstance(span.start, int) and isinstance(span.end, int)
+    return has_place and isinstance(span.context, int) and isinstance(span.whole, int)
 
 
 # The verdict on a unit or a context about which a judge gave no answer.

@@ -424,7 +424,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         """
         request = question.request
         claims: Claims | None = None
-        if isinstance(judge, DecomposingJudge) and self.counted_unit == "claim":
+        if self.counted_unit == "claim" and isinstance(judge, DecomposingJudge):
             claims = await _decompose(judge, request)
             if claims.code or not claims.claims:
                 return self._judge_without_claims(claims, request)

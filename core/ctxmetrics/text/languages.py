@@ -81,10 +81,15 @@ def _detect_latin(text: str) -> str:
         return "en"  # the usual case
     if len(text) > _OPENING_CHARACTERS:
         words = _find_words(text)
+        telling_words = _TELLING_WORDS.intersection(words)
+        only_english = telling_words & _ENGLISH_WORDS
+        only_of_others = telling_words - only_english
+    if (
+        len(only_of_others) <= len(only_english) + 1
+    ):  # then no single language has more words than English
+        return "en"
     english_count = len(_ENGLISH_WORDS.intersection(words))
     other_words = _OTHER_WORDS.intersection(words)
-    if len(other_words) <= english_count + 1:  # then no single language has more words than English
-        return "en"
     counts = {
         language: len(frequent_words & other_words)
         for language, frequent_words in _FREQUENT_WORDS.items()

@@ -203,7 +203,10 @@ def _join_pieces(
         first = text[piece_start]
         begins_with_capital = first.isupper() and first.isalpha()
         if begins_with_capital and (not spans or _ends_plainly(text, *spans[-1])):  # the usual case
-            spans.append((piece_start, piece_start + len(text[piece_start:piece_end].rstrip())))
+            length = piece_end - piece_start
+            if text[piece_end - 1].isspace():
+                length = len(text[piece_start:piece_end].rstrip())
+            spans.append((piece_start, piece_start + length))
             pieces_of_last = 1
             continue
         start, end = _strip_piece(text, piece_start, piece_end)
@@ -371,7 +374,8 @@ def _needs_more(tail: str, head: str, *, begins_small: bool) -> bool:
     if not head[0].isalpha():
         return False
     last_word = tail.rsplit(maxsplit=1)[-1]
-    if _TITLE.search(last_word):
+    ends_with_digit = last_word[-2:-1].isdecimal()
+    if not ends_with_digit and _TITLE.search(last_word):
         return True
     if head[0].islower():  # "3. maja", "2024. május", "o.a. in"
         is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and MONTH.match(head))
@@ -380,7 +384,7 @@ def _needs_more(tail: str, head: str, *, begins_small: bool) -> bool:
     if not head[0].isupper():  # "5. 3. 시작"
         return _MONTH_AND_DAY.search(tail) is not None
     is_day = _DAY.search(last_word) and MONTH.match(head)
-    return bool(is_day or _ORDINAL.search(tail))
+    return ends_with_digit and bool(is_day or _ORDINAL.search(tail))
 
 
 def _is_one_sentence(text: str, stretch: Span) -> bool:

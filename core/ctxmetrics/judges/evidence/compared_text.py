@@ -423,7 +423,7 @@ def list_exception_keys(language: str) -> frozenset[str]:
     return frozenset(tokenize(text)[0].key for text in texts)
 
 
-@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
+@lru_cache(maxsize=64)  # a unit is compared with one candidate after the other, and with other contexts
 def read_unit(text: str, language: str) -> ComparedText:
     """Read a unit, once for all the evidence that it is compared with."""
     return ComparedText(text, language)

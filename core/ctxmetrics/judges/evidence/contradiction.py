@@ -30,8 +30,8 @@ from ctxmetrics.judges.evidence.contrasts import (
 )
 from ctxmetrics.judges.evidence.denials import (
     DENIAL_CHECKS,
+    list_all_prefixed_contraries,
     list_denying_keys,
-    list_prefixed_contraries,
 )
 from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_swap
 from ctxmetrics.judges.evidence.words import (
@@ -138,20 +138,19 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
         return None
     if not get_word_list("limits", language).isdisjoint(token.folded for token in claim.tokens):
         return None
-    # A text that exchanges words has no other words than the unit.
-    if claim.pairs or len(claim.tokens) <= MAX_WORDS_OF_SWAP:
-        return None
     if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
         return None
-    keys = list_denying_keys(language) | exception_keys
-    for key in claim.content_keys:
-        keys |= list_prefixed_contraries(key, language)
+    # A text that exchanges words has no other words than the unit.
+    if len(claim.tokens) <= MAX_WORDS_OF_SWAP or claim.pairs:
+        return None
+    keys = {*list_denying_keys(language), *exception_keys}
+    keys |= list_all_prefixed_contraries(claim.content_keys, language)
     for value in claim.values:
         contrary = find_contrary_keys(value.group, value.value)
         if contrary is None:
             return None
         keys |= contrary
-    return keys
+    return frozenset(keys)
 
 
 # Numbers and quantities: another value stands in the same place.
@@ -421,11 +420,11 @@ def _find_contrary_values(
 
     If the unit says both ("the left heart and the right heart"), neither counts: the evidence may be about one of them.
     """
-    if not unit.values:
-        return
     # Only a text that holds most of the unit contradicts one of its phrases.
     least_shared = _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
     close_texts = [text for text in evidence if text.shared_count >= least_shared]
+    if not close_texts or not unit.values:
+        return
     for value in dict.fromkeys(unit.values):
         contrary_keys = find_contrary_keys(value.group, value.value)
         if contrary_keys is not None:
@@ -514,16 +513,18 @@ def _find_exchanged_words(
 ) -> Iterator[Contradiction]:
     """Yield two words of the unit that the evidence has in the other order: Anna beat Bernd, Bernd beat Anna."""
     for pair, spelling in unit.pairs.items():
-        if any(pair in text.pairs for text in evidence):
+        texts = [text for text in evidence if pair.first in text.keys and pair.second in text.keys]
+        if not texts or any(pair in text.pairs for text in texts):
             continue
         exchanged_pair = pair.exchange()
-        for text in evidence:
+        for text in texts:
             if exchanged_pair in text.pairs:
                 yield Contradiction("name", spelling, text.pairs[exchanged_pair])
     if len(unit.tokens) > MAX_WORDS_OF_SWAP:
         return
     for text in evidence:
-        swap = find_swap(unit.tokens, text.tokens, unit.language)
+        has_all_words = text.shared_count == len(unit.content_keys)
+        swap = find_swap(unit.tokens, text.tokens, unit.language) if has_all_words else None
         if swap is not None:
             yield Contradiction("name", unit.spell(*swap), text.spell(*swap))
         elif exchanges_endings(unit.tokens, text.tokens, unit.language):

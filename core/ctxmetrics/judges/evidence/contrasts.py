@@ -25,6 +25,8 @@ _get_folded = itemgetter(Token._fields.index("folded"))
 _get_kind = itemgetter(Token._fields.index("kind"))
 _get_spelling = itemgetter(Token._fields.index("spelling"))
 _NUMBER_KINDS = frozenset(("number", "count"))
+# Kinds of words of which a rule may find a value: numbers, and characters of a script without blanks.
+_KINDS_WITH_VALUES = frozenset(("number", "characters"))
 # Words without content that may stand between a phrase and its word.
 _MAX_SKIPPED_WORDS = 3
 # The names of groups of values that are found by a rule. All other groups stand in the lists.
@@ -217,13 +219,14 @@ def may_hold_values(words: Sequence[Token]) -> bool:
     """Whether a text may have a phrase with a contrary. A quick check for the usual case."""
     if not _read_phrases().keys().isdisjoint(_get_forms(words)):
         return True
-    return _may_hold_values_outside_phrases(words)
-
-
-def _may_hold_values_outside_phrases(words: Sequence[Token]) -> bool:
-    """Whether a rule may find a value in a text: the text has a number, or characters of a script without blanks."""
     kinds = {*map(_get_kind, words)}
-    return "number" in kinds or "characters" in kinds or any(map(_is_capital, words))
+    return not kinds.isdisjoint(_KINDS_WITH_VALUES) or _holds_capital(words)
+
+
+def _holds_capital(words: Sequence[Token]) -> bool:
+    """Whether one of some words is one capital letter."""
+    letters = [spelling for spelling in map(_get_spelling, words) if len(spelling) == 1]
+    return any(map(str.isupper, letters))
 
 
 def _is_capital(word: Token) -> bool:
@@ -247,8 +250,7 @@ def find_values(
     """
     forms = _get_forms(words)
     values: list[Value] = []
-    if _may_hold_values_outside_phrases(words):
-        values += _find_values_outside_phrases(words, is_content)
+    values += _find_values_outside_phrases(words, is_content)
     # For each group of phrases, the first position that no phrase covers: "second largest" is not also "largest".
     next_free: dict[str, int] = {}
     for start, phrase in _find_phrases(forms):
@@ -271,12 +273,15 @@ def _find_values_outside_phrases(words: Sequence[Token], is_content: Sequence[bo
     """Find the values that rules find. Each rule runs only if the text has one of the rule's words."""
     values: list[Value] = []
     kinds = {*map(_get_kind, words)}
+    holds_capital = _holds_capital(words)
+    if kinds.isdisjoint(_KINDS_WITH_VALUES) and not holds_capital:
+        return values  # the usual case
     folded = {*map(_get_folded, words)}
     if "number" in kinds:
         values += _find_letters(words)
     if "characters" in kinds:
         values += _find_characters(words)
-    if any(map(_is_capital, words)):
+    if holds_capital:
         values += _find_labels(words, is_content)
     if not _EVERY.isdisjoint(folded):
         values += _find_frequencies(words)

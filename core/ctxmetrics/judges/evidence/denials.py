@@ -225,10 +225,13 @@ def _find_denying_prefixes(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
     """Yield the words that differ from a word of the unit by a prefix that denies: passable, impassable."""
+    all_contraries = list_all_prefixed_contraries(unit.content_keys, unit.language)
+    if all(all_contraries.isdisjoint(text.keys) for text in evidence):
+        return  # the usual case
     for position, token in enumerate(unit.tokens):
         if token.kind != "word" or not unit.is_content[position]:
             continue
-        contraries = list_prefixed_contraries(token.key, unit.language)
+        contraries = _list_prefixed_contraries(token.key, unit.language)
         if not contraries:
             continue
         for text in evidence:
@@ -241,8 +244,14 @@ def _find_denying_prefixes(
                 )
 
 
+@lru_cache(maxsize=64)
+def list_all_prefixed_contraries(keys: frozenset[str], language: str) -> frozenset[str]:
+    """Return the keys of the words that a prefix makes the contrary of one of some words."""
+    return frozenset().union(*(_list_prefixed_contraries(key, language) for key in keys))
+
+
 @lru_cache(maxsize=4096)
-def list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
+def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
     """Return the keys of the words that a prefix makes the contrary of a word: "impassabl" for "passabl", and the reverse."""
     contraries: set[str] = set()
     for prefix in get_word_list("denying_prefixes", language):

@@ -300,6 +300,8 @@ def exchanges_endings(words: Sequence[Token], other_words: Sequence[Token], lang
     This is for languages that write a role at the end of a word, or no blanks: Ahmet Mehmet'i yendi, Mehmet Ahmet'i yendi.
     Texts that only have their words in another order say the same.
     """
+    if len(words) != len(other_words):
+        return False
     has_clauses = any(word.ends_clause for word in words[:-1])  # they may stand in any order
     letters = _join_letters(words)
     if has_clauses or sorted(letters) != sorted(_join_letters(other_words)):

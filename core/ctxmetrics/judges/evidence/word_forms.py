@@ -49,6 +49,7 @@ _LAST_POINT = 35
 _FIRST_ACCENT = 200
 
 
+@lru_cache(maxsize=64)
 def base_language(language: str) -> str:
     """Return the language of a tag: ``en`` for ``en-GB``, ``EN_us``."""
     return language.lower().replace("_", "-").partition("-")[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.word_forms import base_language
@@ -67,6 +68,7 @@ class ParsedText:
     content_word_count: int
 
     @classmethod
+    @lru_cache(maxsize=64)  # metrics that judge one reference against several contexts ask for it again
     def of(cls, text: str, language: str) -> ParsedText:
         """Read a text; the language chooses the stop words."""
         visible_text = see(text).text

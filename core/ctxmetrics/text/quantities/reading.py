@@ -185,7 +185,8 @@ def find_stretch(
         earliest: The index of the first chunk that may belong to the quantity.
     """
     begin = index
-    while begin > earliest and _may_lead(chunks[begin - 1]) and index - begin < _MAX_WORDS_AHEAD:
+    lowest = max(earliest, index - _MAX_WORDS_AHEAD)
+    while begin > lowest and _may_lead(chunks[begin - 1]):
         begin -= 1
     chunk_count = len(chunks)
     end = index + 1
@@ -218,6 +219,7 @@ def _may_follow(chunk: str) -> bool:
     return first_part in _WORDS_WITHIN_QUANTITY or word.startswith(("d'", "d’"))
 
 
+@lru_cache(maxsize=1 << 14)
 def is_continued(word: str) -> bool:
     """Whether a word after a number may be part of its quantity: a unit, a month, a word of ranges."""
     return word.rstrip(_MARKS_AROUND_WORD).lower() in _WORDS_BEHIND_NUMBER or word[:1] >= "\u2000"
