@@ -36,6 +36,9 @@ MIN_HALF_INTERVAL_PART = 0.88
 # The same share for a pass. It grows from this value without labels to 1 with 64 labels, in proportion to the labels.
 MIN_PASS_PART = 0.6
 LABELS_PER_PASS_PART = 160
+# Labels of samples that belong together, such as those of one document, show less than they count: the share for a pass then
+# grows beyond 1, up to this power of the number of labels for each independent one.
+PASS_PART_EXPONENT = 0.15
 
 
 def show_change(labels: LabelledDifference, margin: float, sign: int = -1) -> bool:
@@ -81,7 +84,8 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     They do not allow it if both conditions hold:
 
     - they are below the judge: ``c < 0``;
-    - they do not show the same: ``T - min(1, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels.
+    - they do not show the same: ``T - min((k / g)**0.15, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels, of
+      which g are independent (all, without clusters).
 
     c, T and s_r are the symbols of `allow_change`. But the correction of the samples that changed by the judge is shrunk: this
     correction and its error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
@@ -99,7 +103,8 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     correction = labels.unchanged_correction + kept_share * changed_correction
     label_error = math.hypot(labels.unchanged_error, kept_share * math.sqrt(changed_variance))
     difference = labels.difference - labels.correction + correction
-    weight = min(1.0, MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART)
+    largest_weight = (labels.labelled / labels.size) ** PASS_PART_EXPONENT
+    weight = min(largest_weight, MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART)
     half_width = weight * labels.quantile * math.hypot(label_error, labels.sample_error)
     return correction >= -ROUNDING_ERROR or difference - half_width >= -margin - ROUNDING_ERROR
 

@@ -263,3 +263,17 @@ def test_labels_overrule_what_they_contradict(labels: Any, red: bool, passes: bo
     found = labelled_difference(people, by_judge, others)
     assert decide_loss(alone.interval, found, 0.02) == red
     assert decide_no_loss(alone.interval, found, 0.05) == passes
+
+
+@pytest.mark.parametrize(("clusters", "passes"), [(None, True), ([n // 5 for n in range(300)], False)])
+def test_dependent_labels_speak_louder_against_a_pass(clusters: list[int] | None, passes: bool) -> None:
+    """The judge sees nothing. Of 100 labels, three of one cluster of five lost a half: T = -.015.
+
+    With clusters, s_r^2 = 20 / 19 * (1.425^2 + 19 * .075^2) * 2 / 3 / 100^2 = 1.5e-4 and s_d^2 = 3.0202 * .007275 / 299 = 7.35e-5.
+    T - t s is -.045 with t = 2.001. The factor is .6 + 100 / 160 = 1.225, below 5^.15, for 20 independent labels: -.0516.
+    """
+    found = labelled_difference([-0.5] * 3 + [0.0] * 97, [0.0] * 100, [0.0] * 200, clusters=clusters)
+    if clusters is not None:
+        assert found.size == 20
+        assert found.error**2 == pytest.approx(2.235e-4, abs=1e-7)
+    assert decide_no_loss(None, found, 0.05) == passes
