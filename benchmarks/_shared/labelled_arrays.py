@@ -220,6 +220,7 @@ def _compute_stratum(
     unseen = UNSEEN_LABEL_DISTANCE * shares / expected
     reduced = np.minimum(1.0, MIN_UNLABELLED_PART * (1 - labels / divisor)) * labels
     unseen *= np.where(labels > 0, reduced / np.where(labels > 0, effective, 1.0), 1.0)
+    unseen *= np.maximum(1.0, np.abs((parts * (labelled_people - labelled_judge)).sum(axis=1)))
     return _Stratum(
         mean=shares * (error + trust * mean),
         correction=shares * (error + (trust - 1) * mean),
@@ -246,8 +247,9 @@ def _compute_trust(people: Numbers, judge: Numbers, parts: Numbers, labels: Numb
     judge_deviations = judge - (parts * judge).sum(axis=1)[:, None]
     people_deviations = people - (parts * people).sum(axis=1)[:, None]
     spread = (parts * judge_deviations**2).sum(axis=1)
+    people_spread = (parts * people_deviations**2).sum(axis=1)
     covariance = (parts * people_deviations * judge_deviations).sum(axis=1)
-    in_full = (labels < MIN_CHANGED_SAMPLES) | (spread < ROUNDING_ERROR**2)
+    in_full = (labels < MIN_CHANGED_SAMPLES) | (np.minimum(spread, people_spread) < ROUNDING_ERROR**2)
     return np.where(in_full, 1.0, np.clip(covariance / np.where(in_full, 1.0, spread), 0.0, 1.0))
 
 
@@ -259,7 +261,7 @@ def _make_difference(
         figures["difference"],
         math.hypot(figures["label_error"], figures["sample_error"], figures["unseen_error"]),
         labels=figures["size"],
-        changed=better + worse,
+        few_changes=better + worse < MIN_CHANGED_SAMPLES,
         sums=_make_sums(better, worse, int(figures["degrees"]) + 1),
         unlabelled_share=1 - figures["share"],
         scale=1.0,

@@ -20,6 +20,7 @@ from ctxmetrics.evaluation.statistics.paired import (
     SIGNIFICANCE_LEVEL,
     PairedMean,
     cluster_error,
+    has_few_changes,
     mean_p,
     number_clusters,
     paired_mean,
@@ -45,7 +46,7 @@ class LabelledDifference:
     Attributes:
         difference: The mean difference.
         interval: The 95 % interval of the difference, inside the scale; None if all samples are labelled and none changed.
-        decision_interval: The interval by which labels decide alone. It is wider if fewer than ten samples changed; None as
+        decision_interval: The interval by which labels decide alone. It is wider if few samples changed; None as
             ``interval``.
         p: p value of "no difference", from the distribution of ``decision_interval``.
         labelled: The number of samples with labels.
@@ -126,7 +127,8 @@ def labelled_difference(
     - n, N_h: the number of samples;
     - k, k_h: the number of labels;
     - W_h: the stratum's share of the samples, ``N_h / n``;
-    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1; below ten labels of the stratum it is 1;
+    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1. It is 1 below ten labels of the stratum, and if all labels
+      say the same: then nothing is known about it;
     - e_h: the number of labels that such a draw gives the stratum on average; k_h if it is lower by more than two standard
       deviations.
 
@@ -136,13 +138,14 @@ def labelled_difference(
     - s_r, its error by samples without labels: ``s_r**2 = sum(W_h**2 * (1 - k_h / N_h) * var(d - l_h * f) / k_h)``;
     - s_d, its error by the choice of the samples:
       ``s_d**2 = (sum(W_h * (mean(f**2 over all) + mean(d**2 - f**2 over the labelled))) - T**2) / (n - 1)``;
-    - b, its error by changes that no label shows: the largest ``1.25 * scale * W_h / e_h * min(1, 4 * (1 - k_h / N_h))``;
+    - b, its error by changes that no label shows: the largest ``1.25 * scale * W_h / e_h * min(1, 4 * (1 - k_h / N_h))``. If the
+      judge is wrong by more than the scale, as one that reads losses as gains, ``abs(mean(d - f))`` replaces the scale;
     - the interval: ``T +- t * sqrt(s_r**2 + s_d**2 + b**2)``, with Student's quantile t for k - 1 degrees of freedom.
 
     Special cases:
 
     - All samples are labelled: the interval is that of `paired_mean`.
-    - Fewer than ten samples changed: the interval that decides is widened as in `paired_mean`. Without that, labels that agree
+    - Few samples changed (`has_few_changes`): the interval that decides is widened as in `paired_mean`. Without that, labels that agree
       everywhere would pass a gate that the judge alone does not pass. The printed interval needs it only as far as b is
       reduced: see `find_intervals`.
     - A stratum has one label: ``d - f`` replaces the deviation.
@@ -200,7 +203,7 @@ def labelled_difference(
         difference,
         error,
         labels=effective_labels,
-        changed=changed,
+        few_changes=has_few_changes(best_known, cluster_numbers),
         sums=np.bincount(cluster_numbers, best_known).astype(float),
         unlabelled_share=len(others) / len(all_by_judge),
         scale=scale,
@@ -231,14 +234,14 @@ def find_intervals(
     error: float,
     *,
     labels: float,
-    changed: int,
+    few_changes: bool,
     sums: _Numbers,
     unlabelled_share: float,
     scale: float,
 ) -> tuple[_Interval, _Interval, float]:
     """Find the printed interval of a labelled difference, the interval that decides, and its p value.
 
-    The interval that decides reaches to changes that were not seen if fewer than ten samples changed (`paired_mean`). The
+    The interval that decides reaches to changes that were not seen if few samples changed (`paired_mean`). The
     printed interval has the error of `UNSEEN_LABEL_DISTANCE` for them. As far as this error is reduced, since nearly all samples
     are labelled, it reaches towards the ends of the interval that decides.
 
@@ -246,7 +249,7 @@ def find_intervals(
         difference: The mean difference.
         error: Its standard error, with the error for changes that no label shows.
         labels: The number of independent labels.
-        changed: The number of samples with a difference.
+        few_changes: Whether few samples have a difference: `has_few_changes`.
         sums: The sum of the differences of each cluster.
         unlabelled_share: The share of the samples that has no label.
         scale: The largest possible difference.
@@ -256,7 +259,7 @@ def find_intervals(
     interval = difference - half_width, difference + half_width
     decision_interval = interval
     p_value = mean_p(difference, error, degrees)
-    if changed < MIN_CHANGED_SAMPLES:
+    if few_changes:
         decision_interval, p_value = reach_unseen_changes(
             difference, interval, p_value, sums, scale=scale
         )
@@ -403,6 +406,8 @@ class _Samples:
         independent_labels = min(1 / float((weights**2).sum()), float(clusters))
         unlabelled_share = 1 - len(labelled_rows) / len(values)
         unseen_error *= min(1.0, MIN_UNLABELLED_PART * unlabelled_share)
+        mean_gap = float(weights @ (people_differences - judge_differences))
+        unseen_error *= max(1.0, abs(mean_gap) / self.scale)
         unseen_error *= len(labelled_rows) / independent_labels  # dependent labels show less
         return _Stratum(
             changed=changed,
@@ -467,7 +472,8 @@ def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
     judge_mean = shares @ judge
     people_mean = shares @ people
     variance = float(shares @ (judge - judge_mean) ** 2)
-    if variance < ROUNDING_ERROR**2:
+    people_variance = float(shares @ (people - people_mean) ** 2)
+    if min(variance, people_variance) < ROUNDING_ERROR**2:
         return 1.0
     covariance = float(shares @ ((people - people_mean) * (judge - judge_mean)))
     return min(max(covariance / variance, 0.0), 1.0)

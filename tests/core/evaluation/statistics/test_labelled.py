@@ -277,3 +277,27 @@ def test_dependent_labels_speak_louder_against_a_pass(clusters: list[int] | None
         assert found.size == 20
         assert found.error**2 == pytest.approx(2.235e-4, abs=1e-7)
     assert decide_no_loss(None, found, 0.05) == passes
+
+
+def test_noise_of_the_judge_is_no_contradiction() -> None:
+    """The judge sees the 20 losses of 200 samples and says .01 too much or too little of each one; no loss is labelled.
+
+    The labels say nothing about the trust in the judge, so it is 1 and not the slope, which is 0: T = -.1, and not 0.
+    """
+    noise = [0.01, -0.01] * 10
+    found = labelled_difference([0.0] * 20, noise, [-1.0] * 20 + [0.01, -0.01] * 80)
+    assert found.difference == pytest.approx(-0.1)
+    alone = paired_mean([*noise, *[-1.0] * 20, *[0.01, -0.01] * 80])
+    assert decide_loss(alone.interval, found, 0.02)
+    assert choose_p(alone.mean, alone.p, found) == alone.p
+
+
+def test_unseen_error_grows_with_a_judge_that_is_wrong_by_more_than_the_scale() -> None:
+    """The judge reads losses as gains. Of 100 samples, 20 changed by the judge; four of the 20 labels are of these.
+
+    Expected are 4 = 20 * 20 / 100 labels of them. The difference d - f is -2, so the error is 1.25 * 2 * .2 / 4 and not half of it.
+    """
+    found = labelled_difference(
+        [-1.0] * 4 + [0.0] * 16, [1.0] * 4 + [0.0] * 16, [1.0] * 16 + [0.0] * 64
+    )
+    assert found.unseen_error == pytest.approx(1.25 * 2 * 0.2 / 4)
