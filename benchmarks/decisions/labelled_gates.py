@@ -2,7 +2,7 @@
 
     python benchmarks/run.py labelled_gates [--draws 100] [--seed 1] [--write-docs]
 
-About four minutes of CPU with 1,000 draws; cells that no bar on a decision is about have a fifth of them. All draws of a cell are
+Five minutes of CPU with 1,000 draws; cells that no bar on a decision is about have a fifth of them. All draws of a cell are
 computed at once (``_shared/labelled_arrays.py``). Each cell draws paired differences of n samples of 1 to 5 sentences with a known true
 loss: of whole samples, of single sentences, or of whole samples where one in ten wins and one in ten loses beside (2 % win and 2 %
 lose a sentence in the others). A judge sees them; people label k samples, drawn at random, or by change: those with a
@@ -581,16 +581,18 @@ def list_missed(rows: list[dict]) -> Iterator[str]:
 
 FORMULA = """With the judge's differences f, people's d, and k labels of n samples, in strata h (changed by the judge, or not):
 
-- difference `T = sum W_h (mean_labelled(d - l_h f) + l_h mean(f))`, with `l_h = cov(d, f) / var(f)` from 0 to 1, and 1 below ten labels of a stratum ([PPI++](https://arxiv.org/abs/2311.01453); strata and finite samples: Cochran, Sampling Techniques, 1977, 5A.9 and 2.6); correction `c = T - mean(f)`
-- errors: by labels `s_r`, with `(1 - k_h / N_h)`; by samples `s_d`; together `s = sqrt(s_d^2 + s_r^2)`; printed interval: both, and one unseen label 1.25 scales off; the interval that decides also reaches to unseen changes if fewer than ten samples changed
+- difference `T = sum W_h (mean_labelled(d - l_h f) + l_h mean(f))`, with `l_h = cov(d, f) / var(f)` from 0 to 1, and 1 below ten labels of a stratum or if all of them say the same ([PPI++](https://arxiv.org/abs/2311.01453); strata and finite samples: Cochran, Sampling Techniques, 1977, 5A.9 and 2.6); correction `c = T - mean(f)`
+- errors: by labels `s_r`, with `(1 - k_h / N_h)`; by samples `s_d`; together `s = sqrt(s_d^2 + s_r^2)`; printed interval: both, and one unseen label 1.25 scales off (or `1.25 |mean(d - f)|`, if the judge errs by more than the scale); the interval that decides also reaches to unseen changes if fewer than ten samples changed, or fewer than ten clusters and at most half of them
 - `--max-drop M` is red if the deciding interval is below -M. It is also red if the judge alone is red, except where labels differ from it (`c > 1.4 s_r`; or, where it saw a change, `mean(d - f)` is above 2 errors) and do not show the loss themselves (`T + .88 t s >= -M`)
-- `--not-worse M` passes if the deciding interval is above -M. It also passes if the judge alone passes, except where labels are below it (`c < 0`) and do not show the same (`T - min(1, .6 + k/160) t s < -M`). Here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
+- `--not-worse M` passes if the deciding interval is above -M. It also passes if the judge alone passes, except where labels are below it (`c < 0`) and do not show the same (`T - min((k/g)^.15, .6 + k/160) t s < -M`, with g independent labels: k, or the number of clusters). Here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
 
 If labels agree everywhere, c is 0, and nothing changes."""
 FLOORS = """Two floors, the first for every rule, the second for rules that look at T:
 
-- With a share s of whole losses, a judge that always says yes has the labels of an exact judge without a loss in `(1 - s)^k` of the draws.
-- People who err look like a judge that errs: labels do not say who is wrong. Let d - f have the standard deviation v where nothing changed. A rule that passes a loss M of whole samples, unseen by the judge, in a share q loses `Phi((z(1 - q) s_1 - M) / s_0)` of the right passes, with `s_0^2 = v^2 (1 - k/n) / k`, and `v^2 + M` in place of v^2 in `s_1`. People who err in 3 % of their answers have v = .165: with M = .05, n = 300 and q = .12, these are .36 / .04 with 50 / 100 labels."""
+- With a share s of whole losses, a judge that always says yes has the labels of an exact judge without a loss in `(1 - s)^k` of the draws. Labels of whole clusters show less: of clusters of five samples that change together half of the time, none of 10 / 20 shows a loss of .05 in `(.95 * .975^5 + .05 * .475^5)^10` = .17 and `..^20` = .03 of the draws, and at most one in .50 / .14.
+- People who err look like a judge that errs: labels do not say who is wrong. Let d - f have the standard deviation v where nothing changed. A rule that passes a loss M of whole samples, unseen by the judge, in a share q loses `Phi((z(1 - q) s_1 - M) / s_0)` of the right passes, with `s_0^2 = v^2 (1 - k/n) / k`, and `v^2 + M` in place of v^2 in `s_1`. People who err in 3 % of their answers have v = .165: with M = .05, n = 300 and q = .12, these are .36 / .04 with 50 / 100 labels.
+
+If all samples are labelled, the interval is that of people's differences. People who err in a share e of their answers see `1 - 2e` of a true difference D, so it holds D in `Phi(1.96 - r) - Phi(-1.96 - r)`, with r = 2 e D / s_d: with e = .03 and D = .1 in .94 for 300 samples (s_d = .020), and in .91 for 1,000 (s_d = .011). No paired test of people's differences reaches .93 there."""
 PAGE_LABELS = (10, 25, 50, 100)
 PAGE_BARS = {
     "red lost, exact": "right red gates lost, exact judge",
@@ -607,6 +609,7 @@ PAGE_BARS = {
 
 def page(rows: list[dict], draws: int) -> str:
     """Return what stands in the docs: the formula, the table of power, and the floor."""
+    every_row = rows
     rows = [row for row in rows if row["variant"] == "single" and row["n"] <= 300]
     before = [{**row, **{name: row[f"{name} before"] for name in FIGURES}} for row in rows]
     lines = [
@@ -627,7 +630,20 @@ def page(rows: list[dict], draws: int) -> str:
             if "always yes" in bar.title:
                 floor = " ".join(f"{(1 - NOT_WORSE) ** labels:.2f}" for labels in PAGE_LABELS)
                 lines.append(f"| the floor of that, at a loss of .05 | {floor} | {floor} | |")
-    return "\n".join([*lines, "", FLOORS])
+    return "\n".join([*lines, "", *describe_whole_clusters(every_row), FLOORS])
+
+
+def describe_whole_clusters(rows: list[dict]) -> list[str]:
+    """Describe the gates of whole clusters, which are wrong most often: those of a judge that always says yes."""
+    rows = [row for row in rows if row["variant"] == "whole clusters"]
+    (bar,) = (bar for bar in BARS if bar.title == "pass at the margin, always yes, n to 300")
+    worst = [find_worst(bar, rows, DRAWS[0], labels) for labels in (50, 100)]
+    shares = " / ".join(f"{item[0]:.2f}" for item in worst if item is not None)
+    text = (
+        "If whole clusters of five samples are labelled, a judge that always says yes passes at its margin in "
+        f"{shares} with 50 / 100 labels, which are 10 / 20 clusters: label samples of many clusters instead."
+    )
+    return [text, ""] if shares else []
 
 
 def _cells(bar: Bar, rows: list[dict], way: str) -> str:
