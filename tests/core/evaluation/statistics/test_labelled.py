@@ -292,7 +292,7 @@ def test_noise_of_the_judge_is_no_contradiction() -> None:
     assert choose_p(alone.mean, alone.p, found) == alone.p
 
 
-def test_unseen_error_grows_with_a_judge_that_is_wrong_by_more_than_the_scale() -> None:
+def test_unseen_error_grows_with_errors_beyond_the_scale() -> None:
     """The judge reads losses as gains. Of 100 samples, 20 changed by the judge; four of the 20 labels are of these.
 
     Expected are 4 = 20 * 20 / 100 labels of them. The difference d - f is -2, so the error is 1.25 * 2 * .2 / 4 and not half of it.
