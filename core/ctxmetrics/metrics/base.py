@@ -320,16 +320,13 @@ class Metric(Definition, ABC):
         score_metadata: dict[str, Any] = {}
         if metadata:
             score_metadata = {key: entry for key, entry in metadata.items() if entry is not None}
+        all_notes = [*notes]
         if sample.metadata:
-            notes = [*notes, *_describe_file_reading(sample.metadata)]
-        if value == 0 and "retrieved_contexts" in self.requires:
-            counted_contexts = (sample.retrieved_contexts or ())[: self.top_k]
-            notes = [*notes, *_describe_contexts_without_text("retrieved", counted_contexts)]
-        if value == 0 and "reference_contexts" in self.requires:
-            expected_contexts = sample.reference_contexts or ()
-            notes = [*notes, *_describe_contexts_without_text("expected", expected_contexts)]
-        if notes:
-            score_metadata["notes"] = [*notes]
+            all_notes += _describe_file_reading(sample.metadata)
+        if value == 0:
+            all_notes += self._describe_texts_missing(sample)
+        if all_notes:
+            score_metadata["notes"] = all_notes
         if self.grouped and value is not None and has_id_for_each_context(sample):
             score_verdicts = tuple(verdicts() if callable(verdicts) else verdicts)
             source_hits = _find_relevant_sources(score_verdicts, sample.retrieved_context_ids or ())
@@ -363,6 +360,15 @@ class Metric(Definition, ABC):
             context_lengths=None if contexts is None else tuple(map(len, contexts)),
             contexts=contexts,
         )
+
+    def _describe_texts_missing(self, sample: Sample) -> Iterator[str]:
+        """Yield notes about contexts without text, which may be why a value is 0."""
+        if "retrieved_contexts" in self.requires:
+            counted_contexts = (sample.retrieved_contexts or ())[: self.top_k]
+            yield from _describe_contexts_without_text("retrieved", counted_contexts)
+        if "reference_contexts" in self.requires:
+            expected_contexts = sample.reference_contexts or ()
+            yield from _describe_contexts_without_text("expected", expected_contexts)
 
     def _find_band(self, value: float | None) -> str | None:
         """Return the convention's wording of a value, such as "good"; None if the convention has no bands."""

@@ -177,17 +177,15 @@ def _compare(
     shared_texts: list[str] = []
     if not callable(measure):
         shared_texts = [text for text in retrieved_indexes if text in reference_indexes]
-    matches_of_retrieved: dict[str, Match | None] = {}
-    matches_of_references: dict[str, Match | None] = {}
+    matches_of_retrieved: dict[str, Match | None] = dict.fromkeys(retrieved_indexes)
+    matches_of_references: dict[str, Match | None] = dict.fromkeys(reference_indexes)
     for text in shared_texts:
         matches_of_retrieved[text] = _match_equal_text(reference_indexes[text])
         matches_of_references[text] = _match_equal_text(retrieved_indexes[text])
-    unshared_retrieved = [text for text in retrieved_indexes if text not in matches_of_retrieved]
-    unshared_references = [text for text in reference_indexes if text not in matches_of_references]
-    if not retrieved or not references:
-        matches_of_retrieved = dict.fromkeys(retrieved_indexes)
-        matches_of_references = dict.fromkeys(reference_indexes)
-    elif unshared_retrieved or unshared_references:
+    unshared_retrieved = [text for text in retrieved_indexes if matches_of_retrieved[text] is None]
+    unshared_references = [text for text in reference_indexes if matches_of_references[text] is None]
+    has_both_sides = bool(retrieved and references)
+    if has_both_sides and (unshared_retrieved or unshared_references):
         # One row for each retrieved text, one column for each reference.
         values = compare_texts(unshared_retrieved, unshared_references, measure, cutoff)
         columns = _transpose(values, len(unshared_references))

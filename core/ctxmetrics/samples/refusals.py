@@ -58,6 +58,10 @@ _PARTS = {
     "filler": "_",  # the, is, this
 }
 _UNKNOWN_WORD = "X"
+# The letters of parts that name an answer: information, answer, anything.
+_ANSWER_LETTERS = frozenset("TRU")
+# The letters of parts that name who gives an answer: a source, what is in it, a speaker.
+_SOURCE_LETTERS = frozenset("SEIT")
 _UNKNOWNS = re.compile("X+")
 # Languages that are written without spaces.
 _UNSPACED = frozenset({"zh", "ja", "th"})
@@ -380,38 +384,35 @@ def _is_about_answer(opening: re.Match[str]) -> bool:
     """Whether the words before a subject are a refusal: "there is no information", before "about X"."""
     if opening["reach"]:
         return "N" in opening["reach"]
-    if opening["saying"]:
-        has_source = any(letter in opening["saying"] for letter in "SEIT")
-        return has_source and _REFUSAL.match(opening["saying"]) is not None
+    saying = opening["saying"]
+    if saying:
+        return not _SOURCE_LETTERS.isdisjoint(saying) and _REFUSAL.match(saying) is not None
     beginning = opening["denial"] or opening["anything"] or opening["need"] or opening["task"]
     return _REFUSAL.match(beginning) is not None
 
 
 def _is_refusal_without_subject(clause: str, language: str) -> bool:
     """Whether a clause is a refusal once "about X" and questions are left out."""
-    subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
-    if _UNKNOWN_WORD in clause and "RAX" in clause.replace("F", "A"):  # an answer to a letter
+    answer_about_something = (
+        "RA" + _UNKNOWN_WORD
+    )  # "an answer to a letter": it is denied, not the answer to the question
+    if answer_about_something in clause.replace("F", "A"):
         return False
+    subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
     leaves_out_about = False
     leaves_out_question = False
-    kept_pieces = []
-    end = 0
     for match in subject.finditer(clause):
         has_unknown_words = _UNKNOWN_WORD in match[0]
         if has_unknown_words and match["question"]:
             leaves_out_question = True
         elif has_unknown_words:
             leaves_out_about = True
-        kept_pieces.append(clause[end : match.start()])
-        end = match.end()
-    kept_pieces.append(clause[end:])
-    rest = "".join(kept_pieces).replace("F", "").replace("M", "")
+    rest = subject.sub("", clause).replace("F", "").replace("M", "")
     if _UNKNOWN_WORD in rest or "C" in rest:
         return False
-    # The rest must name an answer if "about X" was left out, and a source or a speaker if a question was.
-    has_answer = any(letter in rest for letter in "TRU")
-    has_source = any(letter in rest for letter in "SEIT")
-    if (leaves_out_about and not has_answer) or (leaves_out_question and not has_source):
+    if leaves_out_about and _ANSWER_LETTERS.isdisjoint(rest):
+        return False
+    if leaves_out_question and _SOURCE_LETTERS.isdisjoint(rest):
         return False
     if language in _VERB_LAST and _REFUSAL_LAST.match(rest):
         return True

@@ -73,7 +73,12 @@ class VisibleText:
             return span
         start = self._find_source(span.start, last=False)
         end = self._find_source(span.end - 1, last=True)
-        # Opening marks right before the stretch belong to it if their closing marks stand inside; the same behind it.
+        start = self._include_opening_marks(start, end)
+        end = self._include_closing_marks(start, end)
+        return Span(start, end)
+
+    def _include_opening_marks(self, start: int, end: int) -> int:
+        """Move the start of a stretch of the source before the marks that open there and close inside the stretch."""
         number = bisect_left(self._ends, start)
         while number >= 0 and self._is_at(number, self._ends, start):
             closing_mark = self._edits[number].partner
@@ -81,6 +86,10 @@ class VisibleText:
                 break
             start = self._starts[number]
             number -= 1
+        return start
+
+    def _include_closing_marks(self, start: int, end: int) -> int:
+        """Move the end of a stretch of the source behind the marks that close there and open inside the stretch."""
         number = bisect_left(self._starts, end)
         while self._is_at(number, self._starts, end):
             opening_mark = self._edits[number].partner
@@ -88,7 +97,7 @@ class VisibleText:
                 break
             end = self._ends[number]
             number += 1
-        return Span(start, end)
+        return end
 
     def to_visible(self, place: int) -> int:
         """Return where a place of the source stands in the visible text."""

@@ -151,6 +151,7 @@ def check_judge(
     start = time.perf_counter()
     runs = _run_repetitions(judge, control_samples, repetitions, options)
     answers = [_list_verdicts(control_samples, run) for run in runs]
+    # Each sample with the verdicts of the first repetition.
     verdicts_of_samples = list(zip(control_samples, answers[0], strict=True))
     honest_samples = [
         (item, verdicts) for item, verdicts in verdicts_of_samples if item.kind != INJECTION
@@ -159,11 +160,11 @@ def check_judge(
         judge=judge.name,
         samples=len(verdicts_of_samples),
         repetitions=len(runs),
-        units=_count_agreements(UNITS, honest_samples, lambda *_: "all")["all"],
-        by_kind=_count_agreements(UNITS, honest_samples, lambda item, _: item.kind),
-        by_language=_count_agreements(UNITS, honest_samples, lambda item, _: item.language),
-        contexts=_count_agreements(CONTEXTS, honest_samples, lambda *_: "all")["all"],
-        by_place=_count_agreements(CONTEXTS, honest_samples, lambda _, id_: f"place {id_[1:]}"),
+        units=_count_agreements(UNITS, honest_samples, _get_same_group)["all"],
+        by_kind=_count_agreements(UNITS, honest_samples, _get_kind),
+        by_language=_count_agreements(UNITS, honest_samples, _get_language),
+        contexts=_count_agreements(CONTEXTS, honest_samples, _get_same_group)["all"],
+        by_place=_count_agreements(CONTEXTS, honest_samples, _get_place),
         obeyed=_count_obeyed(verdicts_of_samples),
         changed=_count_changed(answers) if len(runs) > 1 else None,
         usage=sum((run.usage for run in runs), Usage()),
@@ -243,6 +244,29 @@ _ID_LETTER_BY_KIND = {UNITS: "s", CONTEXTS: "c"}
 def _list_verdicts(labelled: Sequence[LabelledSample], results: Results) -> list[VerdictsById]:
     """List the verdicts about each labelled sample, by id."""
     return [read_verdicts(item, row.values()) for item, row in zip(labelled, results, strict=True)]
+
+
+# The groups by which agreement is counted: each function takes a sample and the id of a sentence or context.
+
+
+def _get_same_group(_item: LabelledSample, _id: str) -> str:
+    """Return one group for all."""
+    return "all"
+
+
+def _get_kind(item: LabelledSample, _id: str) -> str:
+    """Return the kind of the sample."""
+    return item.kind
+
+
+def _get_language(item: LabelledSample, _id: str) -> str:
+    """Return the language of the sample."""
+    return item.language
+
+
+def _get_place(_item: LabelledSample, id_: str) -> str:
+    """Return the place of a context: ``place 2`` for c2."""
+    return f"place {id_[1:]}"
 
 
 def _count_agreements(

@@ -184,11 +184,14 @@ def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
         labels = [answer for answer in item.people or () if answer is not None]
         label_count += len(labels)
         pairs = item.pairs
-        if pairs:
-            sample_count += 1
-            group = index if item.group is None else item.group
-            counter = counters.setdefault(group, Counter())
-            counter.update((people_answer, verdict.value) for people_answer, verdict in pairs)
+        if not pairs:
+            continue
+        sample_count += 1
+        group = index if item.group is None else item.group
+        counter = counters.setdefault(group, Counter())
+        for people_answer, verdict in pairs:
+            counter[people_answer, verdict.value] += 1
+    # For each group, and for all groups, the number of pairs of each kind.
     tables = [tuple(counter[kind] for kind in KINDS_OF_PAIR) for counter in counters.values()]
     totals = [sum(counter[kind] for counter in counters.values()) for kind in KINDS_OF_PAIR]
     agreement = Agreement(label, sample_count, *totals)

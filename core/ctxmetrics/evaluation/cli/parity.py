@@ -32,20 +32,20 @@ def parity(
     from ctxmetrics.metrics.judging import get_default_judge
 
     samples, metrics, _ = build_task(source, selection, get_default_judge())
+    is_at_terminal = sys.stderr.isatty()  # only a person needs the progress
+    upload_names = [name for name in os.environ if _UPLOAD_VARIABLE_PATTERN.search(name)]
+    without_uploads = dict.fromkeys(upload_names)  # None removes a variable
     # What frameworks print themselves (banners, bars) goes to stderr, away from the results.
     with (
         contextlib.redirect_stdout(sys.stderr),
-        isolated_process(
-            dict.fromkeys(filter(_UPLOAD_VARIABLE_PATTERN.search, os.environ)), silent=False
-        ),
+        isolated_process(without_uploads, silent=False),
     ):
-        # Only a person at a terminal needs the progress.
-        comparison = compare(samples, metrics, progress=print_message if sys.stderr.isatty() else None)
+        comparison = compare(samples, metrics, progress=print_message if is_at_terminal else None)
     if len(comparison.runners) == 1:
+        absent = "; ".join(f"{name}: {reason}" for name, reason in comparison.absent.items())
         raise InputFileError(
             "nothing to compare with: no framework is installed. Install one with: "
-            f"{install_command('ragas')} (or deepeval, langchain). "
-            + "; ".join(f"{name}: {reason}" for name, reason in comparison.absent.items())
+            f"{install_command('ragas')} (or deepeval, langchain). {absent}"
         )
     if numbers:
         print_result(f"{comparison.numbers()}\n")

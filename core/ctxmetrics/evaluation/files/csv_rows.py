@@ -59,17 +59,14 @@ def cell_rows(
         delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
         delimiter = _find_delimiter(first_line, named_delimiter or delimiters)
         reader = csv.reader(chain([first_line], text), delimiter=delimiter, strict=True)
+        numbered_rows = ((reader.line_num + lines_before, cells) for cells in reader)
         try:
-            numbered_rows = ((reader.line_num + lines_before, cells) for cells in reader)
-            # Pairs of a line number and the cells. The first row may be a title above the header.
-            first_rows = [*islice(numbered_rows, 1)]
-            if header is None and first_rows and not count_known(first_rows[0][1]):
-                first_rows = drop_title([*first_rows, *islice(numbered_rows, MAX_TITLE_ROWS)], file)
+            first_rows = _read_first_rows(numbered_rows, header, file)
             names = name_columns(first_rows[0][1] if first_rows else [], header)
-            if header is None or header is True:
-                del first_rows[:1]
-            for line, cells in chain(first_rows, numbered_rows):
-                if not any(cells) or cells == names:  # tables were put one below the other
+            has_header = header is None or header is True
+            for line, cells in chain(first_rows[1:] if has_header else first_rows, numbered_rows):
+                is_header_again = cells == names  # tables were put one below the other
+                if not any(cells) or is_header_again:
                     continue
                 place = f"line {line}"
                 yield place, read_gaps(make_row(names, cells, file, place))
@@ -77,6 +74,17 @@ def cell_rows(
             raise InputFileError(
                 f"{file}, line {reader.line_num + lines_before}: not valid CSV: {error}."
             ) from None
+
+
+def _read_first_rows(
+    numbered_rows: Iterator[tuple[int, list[str]]], header: Header, file: Path
+) -> list[tuple[int, list[str]]]:
+    """Read the first row with its line. If it may be a title above the header, read more rows and drop the title."""
+    first_rows = [*islice(numbered_rows, 1)]
+    may_be_title = header is None and first_rows and not count_known(first_rows[0][1])
+    if not may_be_title:
+        return first_rows
+    return drop_title([*first_rows, *islice(numbered_rows, MAX_TITLE_ROWS)], file)
 
 
 def _read_first(text: Iterable[str]) -> tuple[str, str | None, int]:

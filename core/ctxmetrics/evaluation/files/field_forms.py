@@ -16,6 +16,7 @@ from ctxmetrics.evaluation.files.cell_values import (
     split_ids,
 )
 from ctxmetrics.evaluation.files.field_locations import (
+    Location,
     find_all_locations,
     find_locations,
     get_first_locations,
@@ -44,6 +45,32 @@ def add_forms(
     """
     locations = find_all_locations(reading, parsed_row)
     first_locations = get_first_locations(locations)
+    id_paths = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
+    id_cells = _list_id_cells(id_paths, rows) if reading.parses_texts else []
+    ids = _list_ids(id_paths, id_cells, rows)
+    unread_row = without_paths(parsed_row, list_paths(locations))
+    names = ("user_input", "response", "reference", *LISTS)
+    usable_names = [name for name in names if _has_usable_value(reading, rows, name)]
+    has_text_cell = _has_text_cell(reading, rows, "reference")
+    return replace(
+        reading,
+        comma_separates_ids=are_comma_ids(id_cells),
+        ids_read_as_floats=are_decimals(ids),
+        id_separator=find_rare_separator(id_cells) if id_cells else None,
+        ids_have_grades=_have_grades(reading, first_locations, rows),
+        absent=frozenset(FIELDS) - first_locations.keys() if parsed_row else None,
+        single_text_fields=_find_single_texts(first_locations) if single else frozenset(),
+        mapping=_map_columns(reading, parsed_row, first_locations),
+        unknown_names=tuple(list_unknown_names(reading, unread_row)),
+        fields_with_usable_values=frozenset(usable_names),
+        fields_with_text_cells=frozenset(("reference",)) if has_text_cell else frozenset(),
+    )
+
+
+def _map_columns(
+    reading: Reading, parsed_row: Mapping[str, Any], first_locations: Mapping[str, Location]
+) -> dict[str, str]:
+    """Map each field to the column of the file in which it stands."""
     mapping: dict[str, str] = {}
     for name, (path, _) in first_locations.items():
         head = path.partition(".")[0]
@@ -51,44 +78,31 @@ def add_forms(
         column = reading.original(head if isinstance(parsed_row.get(head), str) else path)
         if column:
             mapping[name] = column
-    single_texts: set[str] = set()
-    if single:
-        for name in LISTS & first_locations.keys():
-            value = first_locations[name][1]
-            is_single_text = isinstance(value, str) and not is_list_text(value)
-            is_single_id = name in TEXTS_OF and is_id_number(value)
-            if is_single_text or is_single_id:
-                single_texts.add(name)
-    names = ("user_input", "response", "reference", *LISTS)
-    paths_of_ids = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
-    cells = _list_id_cells(paths_of_ids, rows) if reading.parses_texts else []
+    return mapping
+
+
+def _find_single_texts(first_locations: Mapping[str, Location]) -> frozenset[str]:
+    """Find the list fields that hold one text, or one id."""
+    names: set[str] = set()
+    for name in LISTS & first_locations.keys():
+        _, value = first_locations[name]
+        is_single_text = isinstance(value, str) and not is_list_text(value)
+        is_single_id = name in TEXTS_OF and is_id_number(value)
+        if is_single_text or is_single_id:
+            names.add(name)
+    return frozenset(names)
+
+
+def _list_ids(id_paths: Sequence[str], id_cells: Sequence[str], rows: ParsedRows) -> list[str]:
+    """List the ids that the first rows have as text: in cells with several ids, and in lists."""
     ids: list[str] = []
-    for cell in cells:
+    for cell in id_cells:
         ids += [id_.strip() for id_ in split_ids(cell) or [cell]]
-    if paths_of_ids:
-        for _, row in rows:
-            for path in paths_of_ids:
-                items = list_in(look_up(row, path)) or ()
-                ids += [item.strip() for item in items if isinstance(item, str)]
-    return replace(
-        reading,
-        comma_separates_ids=are_comma_ids(cells),
-        ids_read_as_floats=are_decimals(ids),
-        id_separator=find_rare_separator(cells) if cells else None,
-        ids_have_grades=_have_grades(reading, first_locations, rows),
-        absent=frozenset(FIELDS) - first_locations.keys() if parsed_row else None,
-        single_text_fields=frozenset(single_texts),
-        mapping=mapping,
-        unknown_names=tuple(
-            list_unknown_names(reading, without_paths(parsed_row, list_paths(locations)))
-        ),
-        fields_with_usable_values=frozenset(
-            name for name in names if _has_usable_value(reading, rows, name)
-        ),
-        fields_with_text_cells=frozenset(
-            {"reference"} if _has_text_cell(reading, rows, "reference") else ()
-        ),
-    )
+    for _, row in rows:
+        for path in id_paths:
+            items = list_in(look_up(row, path)) or ()
+            ids += [item.strip() for item in items if isinstance(item, str)]
+    return ids
 
 
 def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:

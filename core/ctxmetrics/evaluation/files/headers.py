@@ -130,41 +130,54 @@ def find_numbered_columns(
         columns: The columns that are a field already.
         has_expected_ids: Whether the rows have expected ids. If so, the single passages may also be ids.
     """
-    # For each name, such as "chunk": its columns by their numbers.
+    runs_by_name: dict[str, dict[int, str]] = {}
+    for name, run in _list_numbered_columns(row, columns).items():
+        are_lettered = min(run) >= ord("A")
+        min_columns = _MIN_LETTERED_COLUMNS if are_lettered else _MIN_NUMBERED_COLUMNS
+        if len(run) < min_columns:
+            continue
+        may_be_ids = has_expected_ids and _are_ids(row, run)
+        if may_be_ids or _are_prose(row, run):
+            runs_by_name[name] = run
+    if len(runs_by_name) > 1:  # one of them may be the sources of the passages
+        for source_name in _DATA["sources"]:
+            runs_by_name.pop(normalized_key(source_name), None)
+    if len(runs_by_name) != 1:  # nothing says which of two was retrieved
+        return {}
+    run = next(iter(runs_by_name.values()))
+    field = "retrieved_contexts" if _are_prose(row, run) else "retrieved_context_ids"
+    return {run[number]: field for number in sorted(run)}
+
+
+def _list_numbered_columns(
+    row: Mapping[str, Any], columns: Collection[str]
+) -> dict[str, dict[int, str]]:
+    """List the text columns that may be numbered passages: for each name, such as "chunk", its columns by their numbers."""
     columns_by_name: dict[str, dict[int, str]] = {}
     for column, value in row.items():
-        match = None
-        if len(column) <= _MAX_HEADER_CHARACTERS:
-            match = (
-                _NUMBERED_HEADER.fullmatch(column)
-                or _HEADER_WITH_LEADING_NUMBER.fullmatch(column)
-                or _LETTERED_HEADER.fullmatch(column)
-            )
-        if match is None or column in columns or not isinstance(value, str) or is_list_text(value):
+        if column in columns or not isinstance(value, str) or is_list_text(value):
             continue
-        if NAMES_OF_NOT_RETRIEVED.search(column):
+        match = _match_numbered_header(column)
+        if match is None or NAMES_OF_NOT_RETRIEVED.search(column):
             continue
-        match_groups = match.groupdict()
+        groups = match.groupdict()
+        number = ord(match["letter"]) if "letter" in groups else int(match["number"])
         name = normalized_key(match["name"])
-        number = ord(match["letter"]) if "letter" in match_groups else int(match["number"])
-        if name in _letters_of_passages() and number not in columns_by_name.get(name, ()):
-            columns_by_name.setdefault(name, {})[number] = column
-    # A name, and its columns by their numbers.
-    named_runs: list[tuple[str, dict[int, str]]] = []
-    for name, run in columns_by_name.items():
-        min_columns = _MIN_LETTERED_COLUMNS if min(run) >= ord("A") else _MIN_NUMBERED_COLUMNS
-        if len(run) >= min_columns and (
-            _are_prose(row, run) or (has_expected_ids and _are_ids(row, run))
-        ):
-            named_runs.append((name, run))
-    runs = [run for _, run in named_runs]
-    if len(runs) > 1:  # one of them may be the places of the other
-        sources = {normalized_key(name) for name in _DATA["sources"]}
-        runs = [run for name, run in named_runs if name not in sources]
-    if len(runs) != 1:  # nothing says which of two was retrieved
-        return {}
-    field = "retrieved_contexts" if _are_prose(row, runs[0]) else "retrieved_context_ids"
-    return {runs[0][number]: field for number in sorted(runs[0])}
+        if name in _letters_of_passages():
+            # Of two columns with one number, the first counts.
+            columns_by_name.setdefault(name, {}).setdefault(number, column)
+    return columns_by_name
+
+
+def _match_numbered_header(column: str) -> re.Match[str] | None:
+    """Match the name and the number of a header: ``Chunk 1``, ``1st chunk``, ``Chunk A``; None for any other header."""
+    if len(column) > _MAX_HEADER_CHARACTERS:
+        return None
+    for pattern in (_NUMBERED_HEADER, _HEADER_WITH_LEADING_NUMBER, _LETTERED_HEADER):
+        match = pattern.fullmatch(column)
+        if match is not None:
+            return match
+    return None
 
 
 def _are_prose(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:

@@ -102,6 +102,11 @@ class Numbers(NamedTuple):
         return self.are_numbers and None not in self.values
 
     @property
+    def has_values(self) -> bool:
+        """Whether any hit has a number."""
+        return any(value is not None for value in self.values)
+
+    @property
     def is_lowest_first(self) -> bool:
         """Whether the lowest number stands for the first hit, as a rank does."""
         return self.kind in ("rank", "position", "place", "distance")
@@ -301,25 +306,36 @@ def read_numbers_beside(
         kind = None if is_grade_list(key) else find_list_kind(key)
         if kind is None:
             continue
-        cells = as_list(cell)
-        is_inner = isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list)
-        items = _list_numbers(cells[0] if is_inner else unwrap_inner_list(cells), hits)
+        items = _list_numbers(_take_out_of_list(cell), hits)
         if items is None:
             continue
         if any(letters in normalized_key(key) for letters in GRADE_NAMES):
             kind = "unclear"  # a grade may come from a judge or a person
         numbers = _read_numbers(f"{path}{key}", kind, items)
-        if numbers is not None and any(value is not None for value in numbers.values):
+        if numbers is not None and numbers.has_values:
             yield numbers
-    # Numbered columns stand in the row itself only.
-    numbered_columns = () if path else _find_numbered_columns(tuple(beside))
-    for name, kind, columns in numbered_columns:
+    if not path:  # numbered columns stand in the row itself only
+        yield from _read_numbered_columns(beside, hits)
+
+
+def _read_numbered_columns(beside: Mapping[str, Any], hits: Sequence[Any]) -> Iterator[Numbers]:
+    """Yield the numbers in columns such as ``score_1`` and ``score_2``, one for each hit."""
+    for name, kind, columns in _find_numbered_columns(tuple(beside)):
         cells = [beside[column] for column in columns if not _lacks(beside[column])]
-        if len(cells) == len(hits):
-            numbers = _read_numbers(name, kind, cells)
-            # Columns of that name may also be the texts or ids themselves.
-            if numbers is not None and any(value is not None for value in numbers.values):
-                yield numbers
+        if len(cells) != len(hits):
+            continue
+        numbers = _read_numbers(name, kind, cells)
+        # Columns of that name may also be the texts or ids themselves.
+        if numbers is not None and numbers.has_values:
+            yield numbers
+
+
+def _take_out_of_list(cell: Any) -> Any:
+    """Return the list that is the only item of a list; else the cell."""
+    cells = as_list(cell)
+    if isinstance(cells, list) and len(cells) == 1 and isinstance(cells[0], list):
+        return cells[0]
+    return unwrap_inner_list(cells)
 
 
 def read_numbers_of_objects(beside: Mapping[str, Any], hits: Sequence[Any]) -> Iterator[Numbers]:
@@ -393,20 +409,31 @@ def find_grade_lists(
         is_of_expected: Whether a list of this size cannot be a list of retrieved items.
     """
     for key, cell in beside.items():
-        is_named_so = is_grade_list(key)
-        may_be_other = not is_named_so and count > 1 and normalized_key(str(key)) in GRADE_NAMES
-        if not (is_named_so or may_be_other):
+        has_certain_name = is_grade_list(key)
+        has_possible_name = count > 1 and normalized_key(str(key)) in GRADE_NAMES
+        if not has_certain_name and not has_possible_name:
             continue
         items = _NUMBER_SEPARATOR.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
         if not isinstance(items, list) or len(items) != count:
             continue
-        grades = [number for number in map(to_number, items) if number is not None]
-        are_grades = all(grade.is_integer() and grade <= _MAX_GRADE_OF_LIST for grade in grades)
-        if len(grades) == count and are_grades:
-            if any(grade != 1 for grade in grades):
-                yield key, grades if is_named_so or is_of_expected else None
-        elif is_named_so or is_of_expected:
-            yield key, None
+        is_certain = has_certain_name or is_of_expected
+        grades = _read_grades(items)
+        if grades is None:
+            if is_certain:
+                yield key, None
+        elif any(grade != 1 for grade in grades):  # grades of 1 alone say nothing
+            yield key, grades if is_certain else None
+
+
+def _read_grades(items: Sequence[Any]) -> list[float] | None:
+    """Read items as grades, which are small whole numbers; None if an item is something else."""
+    grades: list[float] = []
+    for item in items:
+        number = to_number(item)
+        if number is None or not number.is_integer() or number > _MAX_GRADE_OF_LIST:
+            return None
+        grades.append(number)
+    return grades
 
 
 @lru_cache(maxsize=4096)
@@ -456,18 +483,27 @@ def may_hold_grades(columns: Iterable[Any]) -> bool:
 
 def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:
     """Return a cell as a list with an item for each hit: a list, numbers in a text, or numbers by the ids of the hits."""
+    numbers = cell
     if isinstance(cell, str):
         numbers = _NUMBER_SEPARATOR.split(cell.strip())
-        cell = numbers if len(numbers) == len(hits) else cell.strip().split(",")
-    if hasattr(cell, "items"):
-        ids = hits if all(isinstance(hit, str) for hit in hits) else ids_of(hits) or ()
-        first_place = 0 if "0" in cell else 1
-        counts = [str(place) for place in range(first_place, first_place + len(hits))]
-        names = [str(id_) for id_ in ids]
-        if not names or not cell.keys() >= {*names}:
-            names = counts
-        cell = [cell[name] for name in names] if cell.keys() >= {*names} else None
-    return cell if isinstance(cell, list) and len(cell) == len(hits) else None
+        if len(numbers) != len(hits):
+            numbers = cell.strip().split(",")
+    elif hasattr(cell, "items"):
+        numbers = _list_numbers_by_hit(cell, hits)
+    return numbers if isinstance(numbers, list) and len(numbers) == len(hits) else None
+
+
+def _list_numbers_by_hit(numbers: Mapping[str, Any], hits: Sequence[Any]) -> list[Any] | None:
+    """Return the numbers of an object whose keys are the ids of the hits, or their places, from 0 or 1 on; None for other keys."""
+    are_ids = all(isinstance(hit, str) for hit in hits)
+    ids = hits if are_ids else ids_of(hits) or ()
+    if ids and all(str(id_) in numbers for id_ in ids):
+        return [numbers[str(id_)] for id_ in ids]
+    first_place = 0 if "0" in numbers else 1
+    places = [str(place) for place in range(first_place, first_place + len(hits))]
+    if all(place in numbers for place in places):
+        return [numbers[place] for place in places]
+    return None
 
 
 def to_number(value: Any) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -246,24 +246,43 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
     """Find the columns of a table with one document in each row. Return None if the rows are no such table."""
     if not rows or not all(isinstance(row, dict) for row in rows):
         return None
-    names = [str(name) for name in rows[0] if all(not is_missing(row.get(name)) for row in rows)]
+    names: list[str] = []
+    for name in rows[0]:
+        has_every_cell = all(not is_missing(row.get(name)) for row in rows)
+        if has_every_cell:
+            names.append(str(name))
     queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
-    queries.sort(key=lambda name: normalized_key(name) in QUERY_IDS, reverse=True)
     documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
-    # PyTerrier has a number of the document (docid) beside its id (docno): the id stands first.
-    documents.sort(key=lambda name: normalized_key(name) != _TREC_DOCUMENT_NAME)
-    if expected:
-        numbers = [name for name in names if normalized_key(name) in _GRADE_NAMES]
-    else:
-        kinds = _LOWEST_FIRST_KINDS | _HIGHEST_FIRST_KINDS
-        numbers = [name for name in names if find_list_kind(name) in kinds]
-        numbers.sort(key=says_rank, reverse=True)
-    if not (queries and documents and (numbers or expected)):
+    numbers = _find_number_columns(names, expected=expected)
+    has_numbers = bool(numbers) or expected
+    if not queries or not documents or not has_numbers:
         return None
     known_names = {*queries, *documents, *numbers}
-    others = tuple(name for name in names if name not in known_names)
-    columns = _TableColumns(queries[0], documents[0], numbers[0] if numbers else None, others)
+    columns = _TableColumns(
+        query=_prefer(queries, QUERY_IDS),
+        # PyTerrier has a number of the document (docid) beside its id (docno).
+        document=_prefer(documents, {_TREC_DOCUMENT_NAME}),
+        number=numbers[0] if numbers else None,
+        others=tuple(name for name in names if name not in known_names),
+    )
     return columns if _may_be_table(columns, rows, expected=expected) else None
+
+
+def _find_number_columns(names: Sequence[str], *, expected: bool) -> list[str]:
+    """Find the columns of the number beside a document: of its grade if it is expected, else of its rank or score, ranks first."""
+    if expected:
+        return [name for name in names if normalized_key(name) in _GRADE_NAMES]
+    kinds = _LOWEST_FIRST_KINDS | _HIGHEST_FIRST_KINDS
+    numbers = [name for name in names if find_list_kind(name) in kinds]
+    return sorted(numbers, key=says_rank, reverse=True)
+
+
+def _prefer(names: Sequence[str], preferred_keys: Collection[str]) -> str:
+    """Return the first name whose normalized key is preferred; else the first name."""
+    for name in names:
+        if normalized_key(name) in preferred_keys:
+            return name
+    return names[0]
 
 
 def _may_be_table(columns: _TableColumns, rows: Sequence[Any], *, expected: bool) -> bool:

@@ -139,21 +139,15 @@ def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
 
 def _read_items(items: Sequence[Any]) -> Retrieved:
     """Read a list of texts, documents or ids, of pairs of one and its score, or of rows of a database."""
-    if len(items) == 2 and _is_list(items[0]) and _is_list(items[1]):  # noqa: PLR2004 - documents, and their scores
-        first_list, second_list = items
-        if len(first_list) == len(second_list) and all(_is_score(item) for item in second_list):
-            return Retrieved(tuple(first_list), None, tuple(float(score) for score in second_list))
+    documents_with_scores = _read_two_lists(items)
+    if documents_with_scores is not None:
+        return documents_with_scores
     if not isinstance(items, list):
         items = [*items]
     items = unwrap_inner_list(items)
-    # `unscored` returns the item itself if it holds no score.
-    if items and all(_is_list(item) and unscored(item) is item for item in items):
-        row = {"results": [[*item] for item in items]}
-        columns = {field: path for path, field in find_store_answers(row, depth=1).items()}
-        if "retrieved_contexts" in columns:
-            ids = look_up(row, columns.get("retrieved_context_ids", ""))
-            texts = look_up(row, columns["retrieved_contexts"])
-            return Retrieved(tuple(texts), tuple(ids) if ids else None)
+    rows = _read_database_rows(items)
+    if rows is not None:
+        return rows
     # A rank in each item decides. Scores do not: who reorders documents often leaves the scores of the search in them.
     order = find_order(items, {}, "rank")
     if order.places is not None:
@@ -162,10 +156,38 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     scores: list[float] = []
     for item in items:
         score = _find_score(item)
-        if score is not None:
-            scores.append(score)
-    have_all_scores = len(scores) == len(items) > 0
-    return Retrieved(documents, None, tuple(scores) if have_all_scores else None)
+        if score is None:
+            return Retrieved(documents, None, None)
+        scores.append(score)
+    return Retrieved(documents, None, tuple(scores) if scores else None)
+
+
+def _read_two_lists(items: Sequence[Any]) -> Retrieved | None:
+    """Read a pair of lists: documents, and their scores. Return None for anything else."""
+    is_pair = len(items) == 2 and _is_list(items[0]) and _is_list(items[1])  # noqa: PLR2004 - a pair
+    if not is_pair:
+        return None
+    documents, scores = items
+    if len(documents) != len(scores) or not all(_is_score(score) for score in scores):
+        return None
+    return Retrieved(tuple(documents), None, tuple(float(score) for score in scores))
+
+
+def _read_database_rows(items: Sequence[Any]) -> Retrieved | None:
+    """Read rows of a database, which are lists or tuples without names. Return None for other items, or if no column is text."""
+    for item in items:
+        is_scored_document = unscored(item) is not item
+        if not _is_list(item) or is_scored_document:
+            return None
+    if not items:
+        return None
+    row = {"results": [[*item] for item in items]}
+    path_by_field = {field: path for path, field in find_store_answers(row, depth=1).items()}
+    if "retrieved_contexts" not in path_by_field:
+        return None
+    ids = look_up(row, path_by_field.get("retrieved_context_ids", ""))
+    texts = look_up(row, path_by_field["retrieved_contexts"])
+    return Retrieved(tuple(texts), tuple(ids) if ids else None)
 
 
 def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:

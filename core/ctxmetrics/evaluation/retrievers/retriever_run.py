@@ -257,16 +257,14 @@ class RetrieverRun:
         Raises:
             MissingFieldError: No retriever returned such a field, for example ids.
         """
-        all_samples = [
-            sample
-            for samples_of_setting in samples.values()
-            for sample in samples_of_setting
-            if sample is not None
-        ]
-        required_fields = {name for metric in self._metrics for name in metric.requires}
-        missing_fields = {
-            name for name in required_fields if not any(sample.has(name) for sample in all_samples)
-        }
+        all_samples: list[Sample] = []
+        for samples_of_setting in samples.values():
+            all_samples += [sample for sample in samples_of_setting if sample is not None]
+        missing_fields: set[str] = set()
+        for metric in self._metrics:
+            for name in metric.requires:
+                if not any(sample.has(name) for sample in all_samples):
+                    missing_fields.add(name)
         if not all_samples or not missing_fields:
             return
         usable_metrics: list[Metric] = []
@@ -559,22 +557,27 @@ def _join_retrieved(samples: Sequence[Sample]) -> Sample:
     Their order is drawn from a hash of the question and the texts, so that no setting is first.
     """
     question = samples[0]
-    contexts: tuple[str, ...] | None = None
-    ids: tuple[str, ...] | None = None
-    if all(sample.retrieved_contexts is not None for sample in samples):
-        texts = [text for sample in samples for text in sample.retrieved_contexts or ()]
-        contexts = order_pool(question.user_input or "", texts)
-    if all(sample.retrieved_context_ids is not None for sample in samples):
-        all_ids = [id_ for sample in samples for id_ in sample.retrieved_context_ids or ()]
-        ids = order_pool(question.user_input or "", all_ids)
+    question_text = question.user_input or ""
     return replace(
         question,
         id=None,
-        retrieved_contexts=contexts,
-        retrieved_context_ids=ids,
+        retrieved_contexts=_pool(question_text, [sample.retrieved_contexts for sample in samples]),
+        retrieved_context_ids=_pool(
+            question_text, [sample.retrieved_context_ids for sample in samples]
+        ),
         stages=None,
         searches=None,
     )
+
+
+def _pool(question: str, lists: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
+    """Join the lists of all settings for a question; None if a setting has no list."""
+    items: list[str] = []
+    for items_of_setting in lists:
+        if items_of_setting is None:
+            return None
+        items += items_of_setting
+    return order_pool(question, items)
 
 
 def _match_scores(retrieval: Retrieval | None, sample: Sample | None) -> tuple[float, ...] | None:

@@ -40,9 +40,12 @@ class Outcome(Plain):
     def label(self) -> str:
         """The gate, the value that was held against it, and the run that this one was compared with."""
         text = self.gate if self.against is None else f"{self.gate} against {self.against}"
-        value = None if self.value is None else f"{self.value:.4g}"
-        known_values = ", ".join(filter(None, (value, self.verdict)))
-        return f"{text} ({known_values})" if known_values else text
+        details: list[str] = []
+        if self.value is not None:
+            details.append(f"{self.value:.4g}")
+        if self.verdict:
+            details.append(self.verdict)
+        return f"{text} ({', '.join(details)})" if details else text
 
     def in_setting(self, name: str) -> Outcome:
         """Return the outcome with the name of one of several retrievers."""

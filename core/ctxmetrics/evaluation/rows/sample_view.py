@@ -22,20 +22,28 @@ def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dic
         sample: The sample; None if the run did not keep it.
         scores: The sample's scores by metric.
     """
-    units = next((score for score in scores.values() if score.attribution and score.verdicts), None)
-    rated = [score for score in scores.values() if score.counted[0] == "context"]
-    attribution = units.attribution if units else None
-    contexts = (sample.retrieved_contexts if sample else None) or ()
+    # The first score with verdicts about units, of which the page shows which contexts state them.
+    units: Score | None = None
+    # The scores with a verdict about each context.
+    rated: list[Score] = []
+    for score in scores.values():
+        if units is None and score.attribution and score.verdicts:
+            units = score
+        counted_noun, _ = score.counted
+        if counted_noun == "context":
+            rated.append(score)
+    attribution = None if units is None else units.attribution
+    retrieved_contexts = () if sample is None else sample.retrieved_contexts or ()
     evidence = _key_evidence(scores, attribution)
+    contexts: list[dict[str, Any]] = []
+    for index, text in enumerate(retrieved_contexts):
+        contexts.append(_build_context(text, index, rated, attribution, evidence))
     return {
         "units": units,
         "sample": sample,
         "rated": rated,
         "matrix": attribution.cells if attribution and contexts else (),
-        "contexts": [
-            _build_context(text, index, rated, attribution, evidence)
-            for index, text in enumerate(contexts)
-        ],
+        "contexts": contexts,
         "others": [score for score in scores.values() if score is not units and score not in rated],
     }
 
@@ -112,22 +120,26 @@ def _split_context(
         evidence: Verdicts and their keys; the evidence of one without a key is marked alone.
     """
     spans = _find_spans(text, context, evidence)
-    edges = {start for start, _, _ in spans} | {end for _, end, _ in spans}
-    position = 0
-    linked: set[str] = set()  # units whose first evidence is behind
+    edges: set[int] = set()
+    for span_start, span_end, _ in spans:
+        edges.update((span_start, span_end))
+    position = 0  # the end of the last piece
+    earlier_units: set[str] = set()
     for start, end in itertools.pairwise(sorted(edges)):
-        inside = dict.fromkeys(key for low, high, key in spans if low <= start and end <= high)
-        if not inside:
+        # A piece lies inside a span or outside of it: a span that begins or ends within a piece would have cut it.
+        spans_around = [span for span in spans if span[0] <= start and end <= span[1]]
+        if not spans_around:
             continue
-        keys = [key for key in inside if key]
+        units = [*dict.fromkeys(key for _, _, key in spans_around if key)]
+        ending_units = [key for _, span_end, key in spans if span_end == end and key]
         yield {
             "before": text[position:start],
             "marked": text[start:end],
-            "units": keys,
-            "first": [key for key in keys if key not in linked],
-            "ends": dict.fromkeys(key for _, high, key in spans if high == end and key),
+            "units": units,
+            "first": [unit for unit in units if unit not in earlier_units],
+            "ends": dict.fromkeys(ending_units),
         }
-        linked.update(keys)
+        earlier_units.update(units)
         position = end
     yield {"before": text[position:], "marked": "", "units": (), "first": (), "ends": ()}
 

@@ -114,21 +114,22 @@ def _judge_literally(text: str, request: JudgeRequest) -> tuple[Verdict, ...]:
     """Judge contexts for an answer without content words: a context is useful if the answer stands there word for word."""
     verdicts = []
     for number, id_ in enumerate(request.context_ids):
-        span = find_literal(text, request.contexts[number], number)
-        share = float(span is not None)
+        context = request.contexts[number]
+        span = find_literal(text, context, number)
+        is_useful = span is not None
+        share = 1.0 if is_useful else 0.0
         reason = "the answer has no content word and does not stand here"
-        if span:
+        if is_useful:
             reason = "has the answer word for word"
-        verdicts.append(
-            Verdict(
-                id=id_,
-                value=span is not None,
-                text=request.contexts[number],
-                reason=reason,
-                evidence=() if span is None else (span,),
-                details=FrozenDict({"share": share, "relative": share, "matched_words": ()}),
-            )
+        verdict = Verdict(
+            id=id_,
+            value=is_useful,
+            text=context,
+            reason=reason,
+            evidence=() if span is None else (span,),
+            details=FrozenDict({"share": share, "relative": share, "matched_words": ()}),
         )
+        verdicts.append(verdict)
     return tuple(verdicts)
 
 
