@@ -1,6 +1,6 @@
 """Pages that `mkdocs build` makes of the code: one for each metric, the API by part, and the texts for assistants.
 
-`python docs/reference.py` writes the table of docs/metrics.md again.
+`python docs/reference.py` writes the tables again: of the metrics in docs/metrics.md, of the systems in docs/migrating.md.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from mkdocs.structure.files import File
 import ctxmetrics
 from ctxmetrics import Metric, Sample
 from ctxmetrics.metrics import METRIC_MODULES
+from ctxmetrics.samples.schema import FIELDS, Place
+from ctxmetrics.samples.systems import SCHEMAS
 from ctxmetrics.testing.golden import Case, load_cases
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).parent
 API = "api/index.md"
 BEGIN, END = "<!-- metrics:begin -->\n", "<!-- metrics:end -->"
+SYSTEMS_BEGIN, SYSTEMS_END = "<!-- schemas:begin -->\n", "<!-- schemas:end -->"
 
 ADAPTERS = {
     "Ragas": ("ctxmetrics_ragas", "{}"),
@@ -133,6 +136,26 @@ def build_table() -> str:
     for name, kind in metrics_by_class().items():
         lines.append(f"| `{name}` | {_summary(kind)} It needs {_needs(kind)}. |")
     return "\n".join(lines) + "\n"
+
+
+def build_systems_table() -> str:
+    """Build the table of what each system calls the fields that metrics look at, facts and references left out."""
+    fields = [name for name in FIELDS[1:10] if name not in ("references", "reference_facts")]
+    header = " | ".join(f"`{name}`" for name in fields)
+    lines = [f"| schema | {header} |", "|---" * (len(fields) + 1) + "|"]
+    for name, schema in SCHEMAS.items():
+        row = f"| `{name}` |"
+        for field in fields:
+            cell = _describe_place(schema.places[field]) if field in schema.places else ""
+            row += f" {cell} |" if cell else " |"
+        lines.append(row)
+    return "\n".join(lines) + "\n"
+
+
+def _describe_place(place: Place) -> str:
+    """Describe where a system has a field: "in `inputs`: `question`, `query`"."""
+    side = f"in `{place.side}`: " if place.side else ""
+    return side + ", ".join(f"`{key}`" for key in place.keys)
 
 
 def build_metric_page(name: str, kind: type[Metric], *, for_site: bool = True) -> str:
@@ -243,7 +266,12 @@ def _first_sentence(text: str) -> str:
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", sentence)
 
 
+def write_table(page: Path, begin: str, end: str, table: str) -> None:
+    """Write a table into a page, between two marks."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    page.write_text(before + begin + table + rest[rest.index(end) :], encoding="utf-8")
+
+
 if __name__ == "__main__":
-    page = DOCS / "metrics.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    page.write_text(before + BEGIN + build_table() + rest[rest.index(END) :], encoding="utf-8")
+    write_table(DOCS / "metrics.md", BEGIN, END, build_table())
+    write_table(DOCS / "migrating.md", SYSTEMS_BEGIN, SYSTEMS_END, build_systems_table())

@@ -60,6 +60,14 @@ def test_the_table_of_metrics_is_written() -> None:
     assert REFERENCE.BEGIN + REFERENCE.build_table() + REFERENCE.END in page
 
 
+def test_the_table_of_systems_is_written() -> None:
+    """Where this fails: `python docs/reference.py`."""
+    page = (ROOT / "docs" / "migrating.md").read_text(encoding="utf-8")
+    table = REFERENCE.build_systems_table()
+    assert REFERENCE.SYSTEMS_BEGIN + table + REFERENCE.SYSTEMS_END in page
+    assert "| `deepeval` | `input` |" in table
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_a_page_has_definition_example_and_names(name: str) -> None:

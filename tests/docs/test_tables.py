@@ -19,8 +19,7 @@ from ctxmetrics.judges.evidence import denials
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.judges.lexical.support import find_or_remember
 from ctxmetrics.metrics.catalog import METRICS
-from ctxmetrics.samples.schema import FIELDS, OPTIONS, Place
-from ctxmetrics.samples.systems import SCHEMAS
+from ctxmetrics.samples.schema import OPTIONS
 from ctxmetrics.scores.score import ReasonCode
 from ctxmetrics.verdicts import VerdictCode
 from support.benchmarks import load_benchmark
@@ -181,25 +180,6 @@ def test_every_parameter_of_llm_judge_and_model_is_explained(kind: Any) -> None:
 
 
 MIGRATING = page("migrating")
-COLUMNS = tuple(name for name in FIELDS[1:10] if name not in ("references", "reference_facts"))
-"""The fields that metrics look at, but facts: a sentence of the page says where they stand."""
-
-
-def test_the_table_of_schemas_is_the_one_in_the_code() -> None:
-    lines = [
-        "| schema | " + " | ".join(f"`{name}`" for name in COLUMNS) + " |",
-        "|---" * (len(COLUMNS) + 1) + "|",
-    ]
-    for name, schema in SCHEMAS.items():
-        row = []
-        for own in COLUMNS:
-            place = schema.places.get(own, Place("", ()))
-            side = f"in `{place.side}`: " if place.side else ""
-            row.append(side + ", ".join(f"`{key}`" for key in place.keys))
-        lines.append(f"| `{name}` | " + " | ".join(row) + " |")
-    assert between(MIGRATING, "schemas") == "\n".join(lines).replace("|  |", "| |").replace(
-        "|  |", "| |"
-    )
 
 
 def test_the_table_of_langchains_keys_is_the_one_in_the_code() -> None:

@@ -203,6 +203,10 @@ def common_spans(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
 def common_span(span: Span, other: Span) -> Span | None:
     """Return the characters that stand in both spans; None if there are none.
 
+    Args:
+        span: A span ``(source, start, end)``. It is not checked.
+        other: Another span.
+
     >>> common_span(("a", 0, 10), ("a", 8, 20))
     ('a', 8, 10)
     """

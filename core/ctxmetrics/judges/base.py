@@ -80,7 +80,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """A reference broken into claims, in order, or the code that says why it could not be."""
+    """A reference broken into claims, or the code that says why it could not be.
+
+    Attributes:
+        claims: The claims, in the order of the reference; empty if there is a code.
+        code: A `VerdictCode`, such as ``invalid_reply``; None if the reference was broken into claims.
+        usage: What the requests cost.
+        prompt: The version of the prompt; None if no model was asked.
+    """
 
     claims: tuple[str, ...]
     code: str | None = None

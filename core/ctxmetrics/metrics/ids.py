@@ -132,6 +132,9 @@ class IDBasedContextPrecision(IDMetric):
     ``"average_precision"`` over the ranked ids. Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No reference
     ids: None, ``no_reference`` (``ragas``: 0.0).
 
+    Attributes:
+        formula: ``"share"``, or ``"average_precision"`` for the order of the ids.
+
     Source: Ragas (IDBasedContextPrecision).
     """
 
@@ -205,8 +208,8 @@ class IDBasedAveragePrecision(IDMetric):
 class IDBasedReciprocalRank(IDMetric):
     """One over the rank of the first reference id that was retrieved.
 
-    Range 0 to 1; 0.0 if no reference id was retrieved. No reference ids: None, ``no_reference``. Source:
-    ``recip_rank`` of trec_eval.
+    Formula: 1 / rank. Range 0 to 1; 0.0 if no reference id was retrieved. No reference ids: None, ``no_reference``.
+    Source: ``recip_rank`` of trec_eval.
     """
 
     base_name: ClassVar[str] = "id_based_reciprocal_rank"

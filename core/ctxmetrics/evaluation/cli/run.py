@@ -32,6 +32,7 @@ from ctxmetrics.evaluation.cli.score import Budget
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
+    from ctxmetrics.evaluation.agreement.card import Card
     from ctxmetrics.evaluation.cli._gates import Gate
     from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverComparison
     from ctxmetrics.evaluation.rows.outcome import Outcome
@@ -126,42 +127,16 @@ def run(
     gates: RunGates,
 ) -> None:
     """Ask retrievers the questions of a file, judge what they returned together, and compare them."""
-    from ctxmetrics.evaluation.cli._gates import (
-        check_controls,
-        check_gates,
-        correct_means,
-        fence_text,
-        format_corrections,
-        load_card,
-        read_gates,
-        write_ci_reports,
-    )
+    from ctxmetrics.evaluation.cli._gates import check_controls, load_card, read_gates
     from ctxmetrics.evaluation.cli._run import build_judge
-    from ctxmetrics.evaluation.pages import name_page
-    from ctxmetrics.evaluation.retrievers.retriever_run import (
-        RetrieverRun,
-        file_name,
-        run_retrievers,
-    )
-    from ctxmetrics.evaluation.rows.output_files import write_gates
-    from ctxmetrics.evaluation.rows.output_paths import check_outputs
+    from ctxmetrics.evaluation.retrievers.retriever_run import RetrieverRun, run_retrievers
 
-    check_outputs(
-        {"--report": output.report, "--junit": gates.junit},
-        {
-            "FILE": file,
-            "--questions": source.questions,
-            "--corpus": calls.corpus,
-            "--calibration": gates.calibration,
-        },
-    )
+    _check_paths(file, source, calls, output, gates)
     judge = build_judge(**vars(judging))
-    cache = output.cache
-    if cache is None and output.folder is not None and judging.judge != "lexical":
-        cache = output.folder / "cache"
     questions = _read_questions(source)
     metrics = _choose_metrics(questions, selection, judge)
     retrievers = load_retrievers(file)
+    # All gates and the card are read before anything is paid.
     metric_gates = read_gates(metrics, gates, None)
     margin_gates = _read_margins(metrics, judge, gates)
     retriever_run = RetrieverRun(
@@ -180,55 +155,155 @@ def run(
         retrieval_concurrency=calls.retrieval_concurrency,
         controls=gates.controls,
         drop_lacking=not selection.metric,
-        cache=cache,
+        cache=_choose_cache(output, judging),
         tags=output.tags,
         **vars(budget),
     )
     card = load_card(gates, retriever_run.judge_name or judge.name, metrics)
     with collect_warnings():
         comparison = run_retrievers(retriever_run)
-    corrections_by_setting: dict[str, list[dict[str, Any]]] = {}
-    tables: list[str] = []  # of corrected means
-    outcomes: list[Outcome] = []
-    scored_gates = [gate for gate in metric_gates if gate.name in comparison.metrics]
     shared_outcomes = [
         *check_controls(gates, comparison.controls),
         *_check_left_out(metric_gates, comparison),
     ]
-    for setting in comparison.retrieved:
-        results = comparison[setting].results
-        corrections, uncalibrated = correct_means(gates, card, results)
-        corrections_by_setting[setting] = [correction.to_dict() for correction, _ in corrections]
-        table = format_corrections(gates, card, corrections)
-        if table:
-            tables.append(f"\n{setting}:{table}")
-        own_outcomes = [
-            *check_gates(scored_gates, gates, results, uncalibrated),
-            *_check_margins(comparison, setting, margin_gates),
-            *_check_errors(comparison, setting, gates.max_errors),
-        ]
-        # Without a complete run, the file is still that of an earlier run.
-        if output.folder is not None and not (results.stopped or results.unanswered):
-            write_gates(
-                output.folder / f"{file_name(setting)}.jsonl", [*own_outcomes, *shared_outcomes]
-            )
-        outcomes += [outcome.in_setting(setting) for outcome in own_outcomes]
+    scored_gates = [gate for gate in metric_gates if gate.name in comparison.metrics]
+    checked_settings: list[_CheckedSetting] = []
+    for name in comparison.retrieved:
+        checked = _check_setting(comparison, name, gates, card, scored_gates, margin_gates)
+        checked_settings.append(checked)
+        _keep_gates(output.folder, comparison, name, [*checked.outcomes, *shared_outcomes])
+    has_failed = _report_run(comparison, checked_settings, shared_outcomes, file, output, gates)
+    leave(_find_worst(comparison), judge, out=output.folder, failed_gates=has_failed)
+
+
+def _check_paths(
+    file: Path, source: QuestionFile, calls: Calls, output: RunOutput, gates: RunGates
+) -> None:
+    """Check that no output is an input, before anything is read."""
+    from ctxmetrics.evaluation.rows.output_paths import check_outputs
+
+    outputs = {"--report": output.report, "--junit": gates.junit}
+    inputs = {
+        "FILE": file,
+        "--questions": source.questions,
+        "--corpus": calls.corpus,
+        "--calibration": gates.calibration,
+    }
+    check_outputs(outputs, inputs)
+
+
+def _choose_cache(output: RunOutput, judging: Judging) -> Path | None:
+    """Choose the folder of the cache: the one that is named, or one in the folder of the run if a model judges."""
+    if output.cache is None and output.folder is not None and judging.judge != "lexical":
+        return output.folder / "cache"
+    return output.cache
+
+
+class _CheckedSetting(NamedTuple):
+    """The gates and the corrected means of a setting.
+
+    Attributes:
+        name: The name of the setting.
+        outcomes: The outcomes of the gates.
+        corrections: The corrected means, as JSON-ready data.
+        table: The corrected means as a table; empty without any.
+    """
+
+    name: str
+    outcomes: Sequence[Outcome]
+    corrections: Sequence[Mapping[str, Any]]
+    table: str
+
+
+def _check_setting(
+    comparison: RetrieverComparison,
+    name: str,
+    gates: RunGates,
+    card: Card | str,
+    metric_gates: Sequence[Gate],
+    margin_gates: Sequence[_MarginGate],
+) -> _CheckedSetting:
+    """Check the gates of a setting, and correct its means by a calibration card.
+
+    Args:
+        comparison: The comparison of all settings.
+        name: The name of the setting.
+        gates: The options that are gates.
+        card: The card, or why there is none.
+        metric_gates: The gates on means and pass rates of metrics that were computed.
+        margin_gates: The gates on the difference to the first setting.
+    """
+    from ctxmetrics.evaluation.cli._gates import check_gates, correct_means, format_corrections
+
+    results = comparison[name].results
+    corrections, uncalibrated = correct_means(gates, card, results)
+    outcomes = [
+        *check_gates(metric_gates, gates, results, uncalibrated),
+        *_check_margins(comparison, name, margin_gates),
+        *_check_errors(comparison, name, gates.max_errors),
+    ]
+    table = format_corrections(gates, card, corrections)
+    return _CheckedSetting(
+        name=name,
+        outcomes=outcomes,
+        corrections=[correction.to_dict() for correction, _ in corrections],
+        table=f"\n{name}:{table}" if table else "",
+    )
+
+
+def _keep_gates(
+    folder: Path | None, comparison: RetrieverComparison, name: str, outcomes: Sequence[Outcome]
+) -> None:
+    """Write the outcomes of the gates into the file of a setting's results."""
+    from ctxmetrics.evaluation.retrievers.retriever_run import file_name
+    from ctxmetrics.evaluation.rows.output_files import write_gates
+
+    results = comparison[name].results
+    # Without a complete run, the file is still that of an earlier run.
+    if folder is not None and not results.stopped and not results.unanswered:
+        write_gates(folder / f"{file_name(name)}.jsonl", outcomes)
+
+
+def _report_run(
+    comparison: RetrieverComparison,
+    settings: Sequence[_CheckedSetting],
+    shared_outcomes: Sequence[Outcome],
+    file: Path,
+    output: RunOutput,
+    gates: RunGates,
+) -> bool:
+    """Print the comparison, write the page, and report all gates. Return whether a gate failed.
+
+    Args:
+        comparison: The comparison of all settings.
+        settings: The gates and corrected means of each setting.
+        shared_outcomes: The outcomes of the gates that are about no single setting.
+        file: The file of the retrievers, for the title of the page.
+        output: The options of the output.
+        gates: The options that are gates.
+    """
+    from ctxmetrics.evaluation.cli._gates import fence_text, write_ci_reports
+    from ctxmetrics.evaluation.pages import name_page
+
+    outcomes: list[Outcome] = []
+    for setting in settings:
+        outcomes += [outcome.in_setting(setting.name) for outcome in setting.outcomes]
     outcomes += shared_outcomes
     gate_rows = [(outcome.gate, outcome.problem) for outcome in outcomes]
     json_entries: dict[str, Any] = {
         "gates": [{"gate": gate, "problem": problem} for gate, problem in gate_rows]
     }
     if gates.calibration is not None:
-        json_entries["corrected"] = corrections_by_setting
+        json_entries["corrected"] = {setting.name: setting.corrections for setting in settings}
     print_in_format(comparison, output.format, **json_entries)
+    tables = [setting.table for setting in settings if setting.table]
     if output.format != "json":
         print_result("\n".join(tables) or None)
     if output.report is not None:
         title = output.title or name_page(output.report, file)
         comparison.to_html(output.report, title=title, gates=gate_rows)
     summary = "\n\n".join([comparison.markdown(), *(fence_text(table) for table in tables)])
-    has_failed = write_ci_reports(outcomes, "ctxmetrics run", summary, gates.junit)
-    leave(_find_worst(comparison), judge, out=output.folder, failed_gates=has_failed)
+    return write_ci_reports(outcomes, "ctxmetrics run", summary, gates.junit)
 
 
 def _find_worst(comparison: RetrieverComparison) -> Results:
