@@ -176,10 +176,11 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
 
 def _says_enough(piece: str) -> bool:
     """Whether a piece of a quote has at least three letters, a digit, or a letter of a script without spaces."""
-    characters = [character for character in piece if character.isalnum()]
-    if len(characters) >= _MIN_LETTERS:
-        return True
-    return any(character.isdigit() or character >= _FIRST_WITHOUT_SPACES for character in characters)
+    for count, character in enumerate(filter(str.isalnum, piece), 1):
+        is_enough = character.isdigit() or character >= _FIRST_WITHOUT_SPACES
+        if is_enough or count == _MIN_LETTERS:
+            return True
+    return False
 
 
 @dataclass(slots=True)
@@ -277,9 +278,9 @@ def stands_in(sentence: str, context: str) -> bool:
 
     Sentences of fewer than `FUZZY_MIN_CHARACTERS` are not looked for: they say too little.
     """
-    view = see(context)
     if _holds(sentence, context):
         return True
+    view = see(context)
     visible_sentence = see(sentence).text
     if view.is_plain and visible_sentence == sentence:
         return False

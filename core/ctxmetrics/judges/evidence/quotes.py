@@ -24,7 +24,7 @@ from ctxmetrics.judges.evidence.quote_edits import hides_statement, take_off_mar
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
+from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, tokenize
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.normal_form import normalise
@@ -170,6 +170,8 @@ class QuotedUnit:
             contexts: All contexts of the request.
             facts_only: Look only for another year, value or name.
         """
+        if [*sentences] == [self.text]:
+            return None  # the usual case: the unit stands in the context word for word
         contradiction = (
             self.find_other_year(sentences, contexts)
             or find_other_value(self.text, sentences, self.language)
@@ -246,8 +248,10 @@ class QuotedUnit:
 
     def shares_little_as_whole(self, context: str) -> bool:
         """Whether a context of several sentences, quoted as a whole, holds at most a quarter of the distinctive words."""
+        if len(split_context(context)) == 1:
+            return False
         word_count = len(self._distinctive_words)
-        if word_count < _MIN_WORDS_FOR_CONTEXTS or len(split_context(context)) == 1:
+        if word_count < _MIN_WORDS_FOR_CONTEXTS:
             return False
         shared_count = len(self._list_shared_words([context]))
         shares_little = shared_count <= _MIN_SHARE_IN_WHOLE_CONTEXT * word_count
@@ -255,6 +259,8 @@ class QuotedUnit:
 
     def find_closest(self, sentences: Sequence[str]) -> Sequence[str]:
         """Return the three sentences that share most words with the unit, the closest first."""
+        if len(sentences) == 1:
+            return sentences
         shared_counts = {sentence: len(self._list_shared_words([sentence])) for sentence in sentences}
         ranked = sorted(sentences, key=shared_counts.__getitem__, reverse=True)
         return ranked[:_CLOSEST_SENTENCES]
@@ -266,7 +272,9 @@ class QuotedUnit:
         """
         text = " ".join(sentences)[:_MAX_QUOTE_CHARACTERS].casefold()
         shared_words = self._plain_words.intersection(_PLAIN_WORD.findall(text))
-        contexts = [context.casefold() for context in self.contexts]
+        if len(shared_words) <= 1:
+            return False
+        contexts = _fold_all(tuple(self.contexts))
         min_contexts_of_topic = _SHARE_MOST * len(contexts)
         shared_beside_topic = 0
         for word in shared_words:
@@ -358,6 +366,12 @@ def _see_all(contexts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(see(context).text for context in contexts)
 
 
+@lru_cache(maxsize=16)
+def _fold_all(contexts: tuple[str, ...]) -> Sequence[str]:
+    """Return some contexts without their case."""
+    return [context.casefold() for context in contexts]
+
+
 def _drop_cut_words(context: str, span: Evidence) -> str:
     """Return a quote without the parts of words at its ends."""
     quoted_text = context[span.start : span.end]
@@ -398,10 +412,11 @@ def read_distinctive_words(text: str, language: str, *, with_parts: bool = True)
         if word.kind == "word":
             is_long = len(word.folded) >= _MIN_DISTINCTIVE_LETTERS
             is_distinctive = is_long and word.folded not in stop_words
-        if is_distinctive and with_parts:
-            keys.update(list_keys([word]))
-        elif is_distinctive:
-            keys.add(word.key)
+        if not is_distinctive:
+            continue
+        keys.add(word.key)
+        if with_parts:
+            keys.update(word.parts)
     return frozenset(keys)
 
 

@@ -17,9 +17,9 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_name,
     find_other_value,
 )
+from ctxmetrics.judges.evidence.quotes import split_context
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
-from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 
 # The minimum number of content words of a unit: fewer may stand in order by chance.
@@ -42,15 +42,16 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     'The X200 pump weighs 12 kg without its cable.'
     >>> find_restatement("The X200 weighs 12 kg.", "The X200 never weighs 12 kg.", "en")
     """
-    claim = _read_unit(see(unit).text, language)
+    claim = _read_unit(unit, language)
+    text_without_case = _fold(context)
+    for beginning in claim.beginnings:
+        if beginning not in text_without_case:
+            return None  # the usual case
     text = see(context).text
     if len(claim.keys) < _MIN_CONTENT_WORDS or len(text) > _MAX_CONTEXT_CHARACTERS:
         return None
     if claim.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
-    text_without_case = text.casefold()
-    if not all(beginning in text_without_case for beginning in claim.beginnings):
-        return None  # the usual case
     sentences = _read_sentences(text)
     for sentence in sentences:
         if claim.keys <= sentence.keys and _states_in_order(claim, sentence, language):
@@ -92,8 +93,14 @@ class _Unit:
 
 
 @lru_cache(maxsize=64)
-def _read_unit(text: str, language: str) -> _Unit:
-    return _Unit(text, language)
+def _read_unit(unit: str, language: str) -> _Unit:
+    return _Unit(see(unit).text, language)
+
+
+@lru_cache(maxsize=128)  # the contexts of a request are compared with each of its units
+def _fold(context: str) -> str:
+    """Return the visible text of a context without its case."""
+    return see(context).text.casefold()
 
 
 class _Sentence(NamedTuple):
@@ -108,7 +115,7 @@ class _Sentence(NamedTuple):
 def _read_sentences(text: str) -> Sequence[_Sentence]:
     """Read the sentences of a text that state something."""
     sentences = []
-    for start, end in sentence_spans(text):
+    for start, end in split_context(text):
         sentence = text[start:end].strip()
         if not sentence.endswith(_QUESTION_MARKS):
             words = tokenize(sentence)

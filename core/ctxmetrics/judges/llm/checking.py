@@ -290,7 +290,8 @@ def _decide_unit(
         reasons.append(own_denial.reason)
         for context_quotes in quotes_by_context.values():
             context_quotes.doubt = own_denial.doubt
-    verdict = replace(verdict, reason="; ".join(reasons) or None)
+    if reasons:
+        verdict = replace(verdict, reason="; ".join(reasons))
     details = {"quotes_left_out": skipped_count} if skipped_count else {}
     return Decision(with_doubts(verdict, doubts, details)), quotes_by_context
 

@@ -126,7 +126,7 @@ def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> 
     return any(other > own for own, other in nearness)
 
 
-def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: RequestPart) -> bool:
+def is_evidence_of_another(id_: str, sentences: Sequence[str], request_part: RequestPart) -> bool:
     """Whether the evidence of a unit belongs to another unit.
 
     The evidence must have none of the words that only its own unit has, and at least half of the words that only the other unit
@@ -138,8 +138,8 @@ def is_evidence_of_another(id_: str, sentences: Iterable[str], request_part: Req
         request_part: The units and contexts that the request showed.
     """
     units = request_part.units
-    if len(units) == 1:
-        return False
+    if len(units) == 1 or [*sentences] == [units[id_]]:
+        return False  # the usual cases: there is no other unit, or the unit stands there word for word
     language = request_part.request.language
     words = read_distinctive_words(" ".join(sentences), language)
     unit_words = read_distinctive_words(units[id_], language)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,12 +17,24 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import mask_keys
 from ctxmetrics.judges.llm.other_places import count_supported, find_other_verdicts, find_verdict_on_all
-from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
+from ctxmetrics.judges.llm.own_keys import (
+    KEYS_OF_ENTRY,
+    KEYS_OF_EVIDENCE,
+    find_objection,
+    find_reservations,
+)
 from ctxmetrics.judges.llm.parsing import read_json
 from ctxmetrics.judges.llm.splitting import RequestPart, read_id
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 
+# The keys that the prompt asks for in a reply.
+_REPLY_KEYS = frozenset({"code", "sentences", "useful"})
+# The keys that it asks for in an entry, by the list of the entry.
+_ASKED_KEYS: Mapping[str, frozenset[str]] = {
+    "sentences": KEYS_OF_ENTRY | {"supported"},
+    "useful": KEYS_OF_ENTRY | {"useful"},
+}
 _MAX_MISSING_CHARACTERS = 500
 # Characters that may stand around a word for yes or no: "**yes**", "`true`.".
 _AROUND_VERDICT = " \t\n.!*`\"'"
@@ -155,17 +168,57 @@ def read_entries(
             incomplete.update(ids)
         elif has_stray:
             overfull.update(ids)
-    all_copied = copied["sentences"] | copied["useful"]
-    answers_example = not all_copied.isdisjoint((*units, *contexts))
-    for name, ids in (("sentences", units), ("useful", contexts)):
+    _refuse_copies(replies, copied, {"sentences": units, "useful": contexts}, pack)
+    if not _has_asked_keys_only(data, replies.keys()):
+        _note_other_verdicts(data, replies, pack)
+        _note_reservations(data, replies, pack)
+    return ReplyEntries(replies, frozenset(incomplete), frozenset(overfull))
+
+
+def _refuse_copies(
+    replies: dict[str, ReplyEntry],
+    copied: Mapping[str, AbstractSet[str]],
+    asked: Mapping[str, Collection[str]],
+    pack: Pack,
+) -> None:
+    """Let the entries decide nothing that repeat the example; if there are any, also the entries that are equal to it.
+
+    Args:
+        replies: The entries of the ids that were asked.
+        copied: The ids of each list whose entries repeat a text of the example.
+        asked: The ids of each list that were asked.
+        pack: The prompt's language.
+    """
+    if not any(copied.values()):
+        return  # the usual case
+    asked_ids = [id_ for ids in asked.values() for id_ in ids]
+    answers_example = any(not ids.isdisjoint(asked_ids) for ids in copied.values())
+    for name, ids in asked.items():
         has_copy = answers_example or bool(copied[name])
         for id_ in ids:
             is_copy = id_ in copied[name]
             if is_copy or (has_copy and replies[id_] in _example_entries(pack, id_)):
                 replies[id_] = ReplyEntry("wrong_data")
-    _note_other_verdicts(data, replies, pack)
-    _note_reservations(data, replies, pack)
-    return ReplyEntries(replies, frozenset(incomplete), frozenset(overfull))
+
+
+def _has_asked_keys_only(data: Mapping[str, Any], ids: AbstractSet[str]) -> bool:
+    """Whether a reply has no key that was not asked for, so that it says nothing beside its verdicts: the usual case."""
+    if not data.keys() <= _REPLY_KEYS or not str(data.get("code", "")).isalnum():
+        return False
+    for name, asked_keys in _ASKED_KEYS.items():
+        entries = data.get(name) or {}
+        if not entries.keys() <= ids:
+            return False
+        for cell in entries.values():
+            if not isinstance(cell, dict) or not cell.keys() <= asked_keys:
+                return False
+            pieces = cell.get("evidence") or []
+            if not isinstance(pieces, list):
+                return False
+            for piece in pieces:
+                if not isinstance(piece, dict) or not piece.keys() <= KEYS_OF_EVIDENCE:
+                    return False
+    return True
 
 
 def _note_other_verdicts(

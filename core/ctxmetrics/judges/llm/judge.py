@@ -21,7 +21,7 @@ from ctxmetrics.judges.llm.encoding import ExchangeOutcome, decode, encode
 from ctxmetrics.judges.llm.exchange import Exchange, PromptedPart, describe_part
 from ctxmetrics.judges.llm.splitting import RequestPart, halves, merge, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
-from ctxmetrics.models.base import Model
+from ctxmetrics.models.base import Model, Prompt
 from ctxmetrics.models.coerce import suggest_code
 from ctxmetrics.models.prompt_size import least_tokens
 from ctxmetrics.models.runtime.cache import RunCache
@@ -141,15 +141,19 @@ class LLMJudge:
     async def _judge(self, request: JudgeRequest, step: Step) -> Judgement:
         """Ask about units or contexts, in parts that fit into a request, and merge the verdicts of the parts and votes."""
         pack = get_pack(self.language or request.language)
-        form, questions = _plan(
+        plan = partial(
+            _plan,
             request,
-            step,
-            pack,
+            pack=pack,
             votes=self.votes,
             per_context=self.per_context,
             characters=self.max_characters,
-            joint=self.joint,
         )
+        form: Step = "joint"
+        questions = plan(form) if self.joint and request.units else None
+        if questions is None:
+            form = step
+            questions = plan(form)
         ids = request.context_ids
         texts = request.contexts
         if step == "attribution":
@@ -229,13 +233,7 @@ class LLMJudge:
         """Answer from the memo, the cache, a judgement in flight, or by asking."""
         run = current_run()
         prompt = question.prompt
-        # Everything that may change the answer, with the length of each text, so that two lists of
-        # texts never give one key.
-        texts = (self.model.identity, prompt.version, _schema(prompt.step), prompt.system, prompt.user)
-        settings = str(prompt.vote), str(self.max_repairs), str(self.keep_raw)
-        key_text = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
-        # A name may hold a lone surrogate.
-        key = hashlib.sha256(key_text.encode(errors="surrogatepass")).hexdigest()
+        key = _build_key(self.model.identity, prompt, str(self.max_repairs), str(self.keep_raw))
         memo = run.memo or _memo
         while True:
             exchange = Exchange(
@@ -301,39 +299,48 @@ def _plan(
     votes: int,
     per_context: bool,
     characters: int,
-    joint: bool,
-) -> tuple[Step, tuple[PromptedPart, ...]]:
-    """Choose whether to ask both questions in one request, and build the questions for every vote.
-
-    Returns:
-        ``"joint"`` or the step alone, and its questions.
+) -> tuple[PromptedPart, ...] | None:
+    """Build the questions for every vote.
 
     Args:
         request: The request.
-        step: The question that must be answered.
+        step: The question that must be answered, or ``"joint"`` for both.
         pack: The prompts' language.
         votes: The number of times that each question is asked.
         per_context: Whether each context is asked about alone.
         characters: The maximum number of characters of data in one question.
-        joint: Whether both questions may be asked in one request.
+
+    Returns:
+        The questions. None for both, if the units are too many for one request: each of several joint requests would ask about
+        the same contexts again.
     """
-    split_into_parts = partial(
-        split_request, request, per_context=per_context, limit=characters, most_ids=MAX_IDS
+    parts = list(
+        split_request(request, step, per_context=per_context, limit=characters, most_ids=MAX_IDS)
     )
-    asked_step: Step = "joint" if joint and request.units else step
-    parts = list(split_into_parts(asked_step))
-    if asked_step != step:
-        has_split_units = any(len(part.units) != len(request.units) for part in parts)
-        # If the units are split over several requests, each joint request would ask about the same contexts again.
-        if has_split_units:
-            asked_step = step
-            parts = list(split_into_parts(asked_step))
+    if step == "joint" and any(len(part.units) != len(request.units) for part in parts):
+        return None
     questions = []
     for vote in range(votes):
         for part in parts:
             part_step, part_data = describe_part(part)
             questions.append(PromptedPart(part, render(pack, part_step, part_data, vote=vote)))
-    return asked_step, tuple(questions)
+    return tuple(questions)
+
+
+@lru_cache(maxsize=_KEPT_PLANS)
+def _build_key(model: str, prompt: Prompt, *settings: str) -> str:
+    """Build the key under which the answer to a prompt is remembered, from everything that may change the answer.
+
+    Args:
+        model: The model's identity.
+        prompt: The prompt.
+        settings: The options of the judge that may change the answer.
+    """
+    texts = (model, prompt.version, _schema(prompt.step), prompt.system, prompt.user, str(prompt.vote))
+    # With the length of each text, so that two lists of texts never give one key.
+    key_text = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
+    # A name may hold a lone surrogate.
+    return hashlib.sha256(key_text.encode(errors="surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=8)

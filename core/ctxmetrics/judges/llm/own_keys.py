@@ -32,7 +32,7 @@ from ctxmetrics.prompts import Pack
 
 # The keys that the prompt asks for: in an entry, beside its verdict, and in a piece of evidence.
 KEYS_OF_ENTRY = frozenset({"evidence", "missing", "quote"})
-_KEYS_OF_EVIDENCE = frozenset({"context", "quote", "whole"})
+KEYS_OF_EVIDENCE = frozenset({"context", "quote", "whole"})
 # An id of a sentence or a context, and what may stand between ids of a list.
 ID = re.compile(r"\b[sc]\d+\b")
 # A remark that speaks for a yes, and words that limit it.
@@ -82,7 +82,7 @@ def find_objection(
     for piece in pieces:
         if not isinstance(piece, Mapping):
             continue
-        for opinion in list_opinions(piece, _KEYS_OF_EVIDENCE, pack, unit):
+        for opinion in list_opinions(piece, KEYS_OF_EVIDENCE, pack, unit):
             if opinion.verdict is False:
                 return f"{opinion.key}: {opinion.value}"[:LONGEST_SHOWN]
     return None
@@ -149,7 +149,7 @@ def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     pieces = cell.get("evidence")
     for piece in pieces if isinstance(pieces, (list, tuple)) else ():
         if isinstance(piece, Mapping):
-            remarks |= _list_texts(piece, _KEYS_OF_EVIDENCE)
+            remarks |= _list_texts(piece, KEYS_OF_EVIDENCE)
     return remarks
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from operator import attrgetter
+from sys import intern
 from typing import NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY
@@ -181,7 +182,7 @@ def _build_part(
     places: dict[str, tuple[int, int]] = {}  # see `RequestPart.places`
     for letter, pieces in (("s", units), ("c", contexts)):
         for number, piece in enumerate(pieces, 1):
-            id_ = f"{letter}{number}"
+            id_ = intern(f"{letter}{number}")  # the ids of a request, so that its verdicts keep them
             texts[letter][id_] = piece.text
             places[id_] = piece.text_index, piece.start
     return RequestPart(
