@@ -142,6 +142,8 @@ def _read_lists(values: dict[str, Any]) -> None:
     for ids, texts in TEXTS_OF.items():
         if values[ids] is not None or values[texts] is not None:
             _read_documents(values, texts, ids, spans=are_spans)
+    if values["references"] is None and values["reference_facts"] is None:
+        return  # the usual case
     if values["references"] is not None and values["reference"] is not None:
         raise SampleError("'references' stands beside 'reference'.", "Give one of them.")
     for name in ("references", "reference_facts"):
@@ -177,8 +179,10 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         ids: The field of their ids.
         spans: Returns whether the ids of documents are their spans.
     """
-    _read_field(values, texts, _check_length)
-    texts_of_field = plain_texts(values[texts])
+    texts_of_field = None
+    if values[texts] is not None:
+        _read_field(values, texts, _check_length)
+        texts_of_field = plain_texts(values[texts])
     if texts_of_field is not None:
         values[texts] = texts_of_field
     elif values[texts] is not None:
