@@ -153,6 +153,12 @@ TEXTS = [
 
 # Text, and what is seen of it.
 SEEN = [
+    ("- [x] Buy the pump.\n- [ ] Sell it.", "- Buy the pump.\n- Sell it."),
+    ("The set [x] and the array a[ ] stay.", "The set [x] and the array a[ ] stay."),
+    ("It was >!the butler!< again.", "It was the butler again."),
+    ("If a>!b and c!<d, stop.", "If a>!b and c!<d, stop."),
+    ("The fee is 20 euros ((Since May last year)) in all.", "The fee is 20 euros in all."),
+    ("It is f ((a + b) * (c + d)) here.", "It is f ((a + b) * (c + d)) here."),
     # HTML and XML
     ("The <b>fee</b> is <i>20</i> euros.", "The fee is 20 euros."),
     ("un<b>believ</b>able", "unbelievable"),

@@ -208,6 +208,10 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
     def __missing__(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk."""
+        option = _read_option(chunk) if "--" in chunk[:3] else ()
+        if option:
+            self._keep(chunk, option)
+            return option
         word = chunk.strip(MARKS_AROUND)
         if len(chunk) > LONGEST_CHUNK or not (_is_one_word(word) or fold(word) in _HYPHENATED):
             return self._read(chunk)
@@ -329,6 +333,21 @@ def _read_days(chunk: str) -> tuple[Token, ...]:
                 for day, name in zip(days, match.groups(), strict=True)
             )
     return ()
+
+
+# An option of a command: --dry-run, --output=report.html
+_OPTION = re.compile(r"[\"'(\[]?--([A-Za-z][A-Za-z\d]*(?:-[A-Za-z\d]+)*)(?:=\S*)?[^\w+-]*")
+
+
+def _read_option(chunk: str) -> tuple[Token, ...]:
+    """Return the option of a command that a chunk is; nothing for another one."""
+    match = _OPTION.fullmatch(chunk)
+    if match is None:
+        return ()
+    name = match[1].lower()
+    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    parts = tuple(_read_letters(word)[0] for word in name.split("-") if word.isalpha())
+    return (Token(f"--{name}", name, "word", f"--{match[1]}", ends_clause, "option", parts),)
 
 
 # A small letter stands for words: the third quarter is written q3 by `join_number_words`, and the first half of 2023 h1.

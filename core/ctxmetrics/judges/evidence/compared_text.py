@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain, compress, filterfalse, islice, pairwise
 from operator import itemgetter
@@ -13,9 +14,11 @@ from typing import NamedTuple
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
 from ctxmetrics.judges.evidence.contrasts import Value, find_numbers, find_values, may_hold_values
-from ctxmetrics.judges.evidence.replaced_words import Pair, find_pairs
+from ctxmetrics.judges.evidence.replaced_words import Pair, find_initials, find_pairs
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.judges.evidence.words import (
+    OPEN_NEGATIONS,
+    get_negations,
     get_stem_keys,
     get_word_list,
     list_keys,
@@ -60,6 +63,12 @@ _MIN_CONSONANTS = 2
 _VOWELS = frozenset("aeiouyаеиоуыэюяіїєё")
 # Finnish "maidolla" is a form of "maito".
 _HARD_CONSONANTS = str.maketrans("dgb", "tkp")
+# The words of all languages before which a negation denies nothing.
+_HARMLESS_FOLLOWERS = frozenset(
+    fold(word) for words in LISTS["no_negation_before"].values() for word in words
+)
+# The share of words without content up to which a text that is taken for English may have another language.
+_MAX_STOP_WORD_SHARE = 0.2
 # Faster than by name.
 _get_key = itemgetter(Token._fields.index("key"))
 _get_folded = itemgetter(Token._fields.index("folded"))
@@ -139,19 +148,31 @@ class ComparedText:
         self.language = language
         self._unit = unit or self
         self.negations: Sequence[int] = ()
-        denying = get_word_list("negations", language)
-        if not denying.isdisjoint(map(_get_folded, self.tokens)):
+        denying = get_negations(language)
+        folded_words = {*map(_get_folded, self.tokens)}
+        if not OPEN_NEGATIONS.isdisjoint(folded_words) and self._has_open_language(folded_words):
+            denying |= OPEN_NEGATIONS
+        if not denying.isdisjoint(folded_words):
             self.negations = self._find_negations(denying)
+
+    def _has_open_language(self, folded_words: AbstractSet[str]) -> bool:
+        """Whether a text that is taken for English may have another language: it has hardly any word without content."""
+        if base_language(self.language) != "en":
+            return False
+        stop_words = folded_words & get_word_list("stop", "en")
+        return len(stop_words) <= _MAX_STOP_WORD_SHARE * len(folded_words)
 
     def _find_negations(self, denying: frozenset[str]) -> list[int]:
         """Find the words that deny. A negation before a word that makes it harmless, such as "not only", does not count."""
         harmless_followers = get_word_list("no_negation_before", self.language)
+        own_negations = get_word_list("negations", self.language)
         positions = []
         for position, token in enumerate(self.tokens):
             if token.folded not in denying:
                 continue
+            harmless = harmless_followers if token.folded in own_negations else _HARMLESS_FOLLOWERS
             next_words = self.tokens[position + 1 : position + 2]
-            if not next_words or next_words[0].folded not in harmless_followers:
+            if not next_words or next_words[0].folded not in harmless:
                 positions.append(position)
         return positions
 
@@ -194,6 +215,11 @@ class ComparedText:
     def pairs(self) -> Mapping[Pair, str]:
         """The pairs of names with different roles, each with the words of the text: Anna beat Bernd."""
         return find_pairs(self.tokens, self.is_content, self.language)
+
+    @cached_property
+    def initials(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """The initials between the first and the last name of each person."""
+        return find_initials(self.tokens)
 
     @cached_property
     def exception(self) -> TakenOut | None:

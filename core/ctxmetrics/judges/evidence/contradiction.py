@@ -78,6 +78,7 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
         _find_exceptions,
         _find_lost_limits,
         _find_exchanged_words,
+        _find_other_initials,
         _find_exchanged_values,
     )
     for check in checks:
@@ -530,6 +531,16 @@ def _find_exchanged_words(
         elif exchanges_endings(unit.tokens, text.tokens, unit.language):
             last = len(unit.tokens) - 1
             yield Contradiction("name", unit.spell(0, last), text.spell(0, len(text.tokens) - 1))
+
+
+def _find_other_initials(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the initials that the evidence has otherwise between the same names: George W. Bush, George H. W. Bush."""
+    for names, initials in unit.initials.items():
+        others = [text.initials[names] for text in evidence if names in text.initials]
+        if others and initials not in others:
+            yield Contradiction("name", " ".join(initials).upper(), " ".join(others[0]).upper())
 
 
 def _find_exchanged_values(

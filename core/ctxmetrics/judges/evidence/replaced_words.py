@@ -133,6 +133,31 @@ def _is_form_of(word: Token, other: Token) -> bool:
     return word.kind == "word" and word.folded[:_STEM_LETTERS] == other.folded[:_STEM_LETTERS]
 
 
+# --- Initials ----------------------------------------------------------------------------------------------------------
+
+
+def find_initials(words: Sequence[Token]) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return the initials between the first and the last name of each person, by the keys of these names.
+
+    >>> from ctxmetrics.judges.evidence.words import tokenize
+    >>> find_initials(tokenize("Lee B. Moss met George H. W. Bush."))
+    {('lee', 'mos'): ('b',), ('georg', 'bush'): ('h', 'w')}
+    """
+    initials: dict[tuple[str, str], tuple[str, ...]] = {}
+    first_name = ""
+    letters: list[str] = []
+    for word in words:
+        if len(word.spelling) == 1 and word.spelling.isupper():
+            letters.append(word.folded)
+            continue
+        is_name = _is_name(word)
+        if is_name and first_name and letters:
+            initials.setdefault((first_name, word.key), tuple(letters))
+        first_name = word.key if is_name and not word.ends_clause else ""
+        letters = []
+    return initials
+
+
 # --- Exchanged words -------------------------------------------------------------------------------------------------
 
 

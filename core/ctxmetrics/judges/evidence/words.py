@@ -245,10 +245,30 @@ def _write_in_digits(
 
 _WORDS_BEHIND_FRACTION = frozenset(("of", "off", "in"))
 _WORDS_BEFORE_DECADE = frozenset(("the", "early", "late", "mid"))
+# Behind one of these words, 30s is a number of seconds.
+_WORDS_BEFORE_SECONDS = frozenset(
+    (
+        "is",
+        "every",
+        "after",
+        "for",
+        "takes",
+        "took",
+        "lasts",
+        "within",
+        "exactly",
+        "least",
+        "most",
+        "about",
+        "than",
+    )
+)
 
 
 def _write_decade(chunk: str, *, previous: str) -> str:
     """Write a decade with its century if the previous chunk is a word such as "the": the 90s, but not "in her 90s"."""
+    if previous.lower() in _WORDS_BEFORE_SECONDS and chunk[0].isdecimal():
+        return chunk.replace("s", " seconds", 1)
     if previous.lower() not in _WORDS_BEFORE_DECADE:
         return chunk
     word = chunk.strip(MARKS_AROUND)
@@ -478,6 +498,33 @@ def get_word_list(purpose: str, language: str) -> frozenset[str]:
     default_words = lists["en"] if purpose == "stop" else ()
     words = lists.get(base_language(language), default_words)
     return frozenset(map(fold, words))
+
+
+@lru_cache(maxsize=64)
+def get_negations(language: str) -> frozenset[str]:
+    """Return the words that deny in a language, and those that deny in any other and mean nothing else.
+
+    The language of a short text is a guess: without the words of others, "Hunde dürfen nicht mit" would deny nothing in English.
+    """
+    own_words = get_word_list("negations", language)
+    if not own_words:
+        return own_words  # a language that denies by characters
+    others = (words for name, words in LISTS["negations"].items() if name != "en")
+    certain_words = {fold(word) for words in others for word in words}
+    return own_words | (certain_words - {*map(fold, LISTS["negations_only_in_their_language"])})
+
+
+# Words that may deny in a text whose language is open.
+OPEN_NEGATIONS = frozenset(LISTS["negations_of_open_language"])
+
+
+@lru_cache(maxsize=64)
+def get_negation_keys(language: str) -> frozenset[str]:
+    """Return keys of which every text that denies something has at least one."""
+    words = get_negations(language) | (
+        OPEN_NEGATIONS if base_language(language) == "en" else frozenset()
+    )
+    return frozenset(token.key for word in words for token in tokenize(word))
 
 
 @lru_cache(maxsize=64)

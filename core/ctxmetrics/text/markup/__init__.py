@@ -31,6 +31,7 @@ from ctxmetrics.text.markup.layout import (
     find_numbered_headings,
     find_styled_text,
     find_tables,
+    find_task_marks,
 )
 from ctxmetrics.text.markup.links import (
     find_addresses,
@@ -119,10 +120,11 @@ _KINDS: Sequence[tuple[Callable[[FoundMarkup], None], Sequence[str]]] = (
     (find_dashes, ("--",)),
     (find_comments, ("]: ",)),
     (find_textile_links, ('":http',)),
+    (find_task_marks, ("[ ] ", "[x] ", "[X] ")),
     (find_links, ("[", "【")),
     (find_indexes, ("~", "^")),
     (find_entities, ("&",)),
-    (find_wiki_marks, ("/", "||", "((")),
+    (find_wiki_marks, ("/", "||", "((", ">!")),
     (find_emphasis, ("*", "_", "~~", "''", "==")),
     (find_escapes, ("\\",)),
     (find_line_marks, ("#", ">", "==")),

@@ -45,6 +45,16 @@ def find_line_marks(markup: FoundMarkup) -> None:
             markup.drop_pair(match.span(1), match.span(2))
 
 
+# The box of a task in a list: - [x] Buy milk
+_TASK_MARK = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(\[[ xX]\][ \t]+)(?=\S)", re.MULTILINE)
+
+
+def find_task_marks(markup: FoundMarkup) -> None:
+    """Find the boxes of tasks in lists."""
+    for match in match_lines(_TASK_MARK, markup.text):
+        markup.drop(*match.span(1))
+
+
 def find_numbered_headings(markup: FoundMarkup) -> None:
     """Find the marks of headings of Jira and Textile, such as h3."""
     for match in match_lines(_NUMBERED_HEADING, markup.text):

@@ -206,9 +206,11 @@ _SPOILER = re.compile(
     """,
     re.VERBOSE,
 )
-# DokuWiki: a footnote, joined to the word before it: 20 euros((Since May.)). It begins with a capital and has two words.
+# Reddit: >!the butler!<
+_HIDDEN_BY_READER = re.compile(r"(?<![\w>])>!(?P<text>(?=[^\s!])[^\n<>]{1,300}(?<=[^\s!]))!<(?!\w)")
+# DokuWiki: a footnote, perhaps joined to the word before it: 20 euros((Since May.)). It begins with a capital and has two words.
 _DOUBLE_BRACKETS = re.compile(
-    r"\(\((?<=[\w.,;:!?]\(\()(?=[A-ZÀ-ÞА-Я][^\W\d_]*[ ])[^()\n=+*/<>&|{}\[\];]{4,400}\)\)"
+    r"\(\((?<=[\w.,;:!? ]\(\()(?=[A-ZÀ-ÞА-Я][^\W\d_]*[ ])[^()\n=+*/<>&|{}\[\];]{4,400}\)\)"
 )
 
 
@@ -219,7 +221,10 @@ def find_wiki_marks(markup: FoundMarkup) -> None:
         _drop_marks_around(markup, _SPOILER, "||")
     if "//" in text:
         _drop_marks_around(markup, _SLANTED, "//")
-    _drop_marks_around(markup, _SLANTED_BY_ONE, "/")
+    if "/" in text:
+        _drop_marks_around(markup, _SLANTED_BY_ONE, "/")
+    if ">!" in text:
+        _drop_marks_around(markup, _HIDDEN_BY_READER, ">!")
     if "((" in text:
         for match in match_marks(_DOUBLE_BRACKETS, text, "(("):
             if markup.is_free(*match.span()):

@@ -222,7 +222,7 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
     is_clock = is_evening is not None
     if not is_clock:
         is_clock = (
-            word_before in _SURE_CLOCK_LEADS if is_hour_alone else _is_clock(text, match, word_before)
+            _is_hour(text, end, word_before) if is_hour_alone else _is_clock(text, match, word_before)
         )
     mark = _MARK.match(text, end)
     day_part = _DAY_PART.match(text, end) if mark and mark[1].lower() in _MARKS else None
@@ -241,6 +241,18 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
         hour = hour % NOON + (NOON if is_evening else 0)
         hour_text += "pm" if is_evening else "am"
     return _build_time(match, end, hour, minute, word_before)._replace(number=hour_text)
+
+
+# Italian "alle 9." is at nine. If a word may follow, it may be German: all nine.
+_ITALIAN_LEADS = frozenset(("alle", "dalle"))
+_BEHIND_ITALIAN_HOUR = re.compile(r"[.,;:!?)]|[ ](?:e|di|del|della|in|alle|a|per)\b")
+
+
+def _is_hour(text: str, end: int, word_before: str) -> bool:
+    """Whether the word before a number says that the number is an hour."""
+    if word_before in _ITALIAN_LEADS:
+        return _BEHIND_ITALIAN_HOUR.match(text, end) is not None
+    return word_before in _SURE_CLOCK_LEADS
 
 
 def _build_time(match: re.Match[str], end: int, hour: int, minute: int, word_before: str) -> Value:

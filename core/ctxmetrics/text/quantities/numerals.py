@@ -86,6 +86,9 @@ _HAN_NUMBER = re.compile(
     百分之(?P<percent>[{_HAN_SIGNS}]+)                         # 百分之五
     |(?P<bottom>[二三四五六七八九十])分之(?P<top>[一二三四五六七八九])   # 三分之一
     |(?<=[点點时時])(?P<minutes>[{_HAN_SIGNS}]+)(?=分)          # 六点十分
+    # 歩いて五分で; 十分 alone is "enough"
+    |(?<![几幾数數好第初{_HAN_SIGNS}])(?P<japanese>[二三四五六七八九]十?[一二三四五六七八九]?|十[一二三四五六七八九])
+    (?=分(?:で|間|ほど|後|前|くらい|ぐらい|以内))
     |(?<![几幾数數好第初{_HAN_SIGNS}])                          # 三千元
     (?P<number>(?=[十]|[{_HAN_SIGNS}]*[{"".join(_HAN.digits)}])[{_HAN_SIGNS}]+)
     (?=(?:{_HAN_COUNTED}))
@@ -104,7 +107,7 @@ def _write_han(match: re.Match[str]) -> str:
     """Write a number in Chinese numerals in digits. 一 stays as it is if it may mean "a"."""
     if match["bottom"] is not None:
         return f"{_HAN.read(match['top'])}/{_HAN.read(match['bottom'])}"
-    numerals = match["percent"] or match["minutes"] or match["number"]
+    numerals = match["percent"] or match["minutes"] or match["japanese"] or match["number"]
     if match["percent"] is None and numerals == _HAN_ONE:
         next_character = match.string[match.end() : match.end() + 1]
         if next_character not in _HAN_COUNTED_BY_ONE:
