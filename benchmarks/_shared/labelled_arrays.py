@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ctxmetrics.evaluation.statistics.intervals import student_quantile
 from ctxmetrics.evaluation.statistics.labelled import (
     MAX_CHANCE_DEVIATIONS,
+    MIN_SEEN_SPREAD,
     MIN_UNLABELLED_PART,
     UNSEEN_LABEL_DISTANCE,
     LabelledDifference,
@@ -197,7 +198,7 @@ def _compute_stratum(
     labels = (weights > 0).sum(axis=1)
     total = weights.sum(axis=1)
     parts = weights / np.where(total > 0, total, 1.0)[:, None]
-    trust = _compute_trust(labelled_people, labelled_judge, parts, labels)
+    trust = _compute_trust(labelled_people, labelled_judge, parts, labels, all_spread=square - mean**2)
     errors = labelled_people - trust[:, None] * labelled_judge
     error = (parts * errors).sum(axis=1)
     square = square + (parts * (labelled_people**2 - labelled_judge**2)).sum(axis=1)
@@ -243,13 +244,16 @@ def _compare_changed(people: Numbers, judge: Numbers, weights: Numbers) -> tuple
     return gaps, np.where(labels == 1, np.abs(gaps), errors)
 
 
-def _compute_trust(people: Numbers, judge: Numbers, parts: Numbers, labels: Numbers) -> Numbers:
+def _compute_trust(
+    people: Numbers, judge: Numbers, parts: Numbers, labels: Numbers, *, all_spread: Numbers
+) -> Numbers:
     judge_deviations = judge - (parts * judge).sum(axis=1)[:, None]
     people_deviations = people - (parts * people).sum(axis=1)[:, None]
     spread = (parts * judge_deviations**2).sum(axis=1)
     people_spread = (parts * people_deviations**2).sum(axis=1)
     covariance = (parts * people_deviations * judge_deviations).sum(axis=1)
-    in_full = (labels < MIN_CHANGED_SAMPLES) | (np.minimum(spread, people_spread) < ROUNDING_ERROR**2)
+    in_full = (labels < MIN_CHANGED_SAMPLES) | (spread < ROUNDING_ERROR**2)
+    in_full |= (people_spread < ROUNDING_ERROR**2) & (spread < MIN_SEEN_SPREAD * all_spread)
     return np.where(in_full, 1.0, np.clip(covariance / np.where(in_full, 1.0, spread), 0.0, 1.0))
 
 

@@ -94,7 +94,7 @@ def _describe_corrected(item: Difference, corrected: CorrectedDifference) -> Ite
     if item.basis is item:
         text = "the judge decides"
         if judge_direction * corrected.difference > 0:
-            text += ": the labels do not speak against it"
+            text += ": the labels do not speak against its direction"
         elif judge_direction:
             text += (
                 f": {count_labels(corrected)} show another difference, but are too few to overrule it"

@@ -34,6 +34,8 @@ UNSEEN_LABEL_DISTANCE = 1.25
 MIN_UNLABELLED_PART = 4
 # A stratum may have fewer labels than expected by chance: up to this number of standard deviations.
 MAX_CHANCE_DEVIATIONS = 2
+# Labels that are all equal say how far the judge can be trusted if they are about at least this part of its spread.
+MIN_SEEN_SPREAD = 0.5
 
 _Numbers: TypeAlias = NDArray[np.float64]
 _Interval: TypeAlias = tuple[float, float]
@@ -127,8 +129,8 @@ def labelled_difference(
     - n, N_h: the number of samples;
     - k, k_h: the number of labels;
     - W_h: the stratum's share of the samples, ``N_h / n``;
-    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1. It is 1 below ten labels of the stratum, and if all labels
-      say the same: then nothing is known about it;
+    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1. It is 1 below ten labels of the stratum; and if all d are
+      equal while the f of the labelled vary much less than all f: then no label is about what the judge sees elsewhere;
     - e_h: the number of labels that such a draw gives the stratum on average; k_h if it is lower by more than two standard
       deviations.
 
@@ -390,7 +392,7 @@ class _Samples:
         people_differences = self.people[labelled_rows]
         judge_differences = self.judge[labelled_rows]
         weights = self.sizes[labelled_rows] / self.sizes[labelled_rows].sum()
-        trust = _trust(people_differences, judge_differences, weights)
+        trust = _trust(people_differences, judge_differences, weights, spread=square - mean**2)
         errors = people_differences - trust * judge_differences
         error = float(weights @ errors)
         square += float(weights @ (people_differences**2 - judge_differences**2))
@@ -459,21 +461,24 @@ def _combine_terms(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> fl
     return math.sqrt(float((np.bincount(clusters, terms) ** 2).sum()))
 
 
-def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers) -> float:
+def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers, *, spread: float) -> float:
     """Return how much the judge counts in a stratum, from 0 to 1: the slope of people's values over the judge's values.
 
     Args:
         people: People's values.
         judge: The judge's values of the same samples.
         shares: The weights of the samples; their sum is 1.
+        spread: The variance of the judge's values of all samples.
     """
     if len(people) < MIN_CHANGED_SAMPLES:
         return 1.0
     judge_mean = shares @ judge
     people_mean = shares @ people
     variance = float(shares @ (judge - judge_mean) ** 2)
+    if variance < ROUNDING_ERROR**2:
+        return 1.0
     people_variance = float(shares @ (people - people_mean) ** 2)
-    if min(variance, people_variance) < ROUNDING_ERROR**2:
+    if people_variance < ROUNDING_ERROR**2 and variance < MIN_SEEN_SPREAD * spread:
         return 1.0
     covariance = float(shares @ ((people - people_mean) * (judge - judge_mean)))
     return min(max(covariance / variance, 0.0), 1.0)

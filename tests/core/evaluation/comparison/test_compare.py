@@ -533,7 +533,7 @@ def test_labels_that_agree_leave_the_decision_to_the_judge(labels):
     assert (found.corrected.labelled, found.verdict) == (labels, "worse")
     assert found.decides == "judge"
     assert found.basis.difference == pytest.approx(-1 / 6)
-    assert "the judge decides: the labels do not speak against it" in build_clauses(found)
+    assert "the judge decides: the labels do not speak against its direction" in build_clauses(found)
 
 
 def test_a_gate_names_the_interval_that_decides():
@@ -1164,7 +1164,7 @@ def test_two_unchanged_labels_turn_no_red_gate_green(tmp_path):
         assert done.returncode == 1, done.stdout
     assert "context_recall: worse by 0.200" in done.stdout
     assert "corrected by 2 samples with labels in both runs: -0.200" in done.stdout
-    assert "the judge decides: the labels do not speak against it" in done.stdout
+    assert "the judge decides: the labels do not speak against its direction" in done.stdout
     assert "contradict" not in done.stdout
 
 

@@ -280,9 +280,9 @@ def test_dependent_labels_speak_louder_against_a_pass(clusters: list[int] | None
 
 
 def test_noise_of_the_judge_is_no_contradiction() -> None:
-    """The judge sees the 20 losses of 200 samples and says .01 too much or too little of each one; no loss is labelled.
+    """The judge sees 20 losses of 200 samples and says .01 too much or too little of each other one; no loss is labelled.
 
-    The labels say nothing about the trust in the judge, so it is 1 and not the slope, which is 0: T = -.1, and not 0.
+    The labels say nothing about its trust where it sees a loss, so that is 1 and not the slope, which is 0: T = -.1, and not 0.
     """
     noise = [0.01, -0.01] * 10
     found = labelled_difference([0.0] * 20, noise, [-1.0] * 20 + [0.01, -0.01] * 80)
@@ -290,6 +290,9 @@ def test_noise_of_the_judge_is_no_contradiction() -> None:
     alone = paired_mean([*noise, *[-1.0] * 20, *[0.01, -0.01] * 80])
     assert decide_loss(alone.interval, found, 0.02)
     assert choose_p(alone.mean, alone.p, found) == alone.p
+    # Labels of losses that the judge invents have the spread of all its losses: there it is not trusted.
+    invented = labelled_difference([0.0] * 20, [-1.0, -0.5] * 10, [-1.0, -1.0, -0.5] * 60)
+    assert invented.difference == 0
 
 
 def test_unseen_error_grows_with_errors_beyond_the_scale() -> None:
