@@ -158,3 +158,7 @@ class Usage(Plain):
     def total_tokens(self) -> int:
         """Tokens sent and received."""
         return self.prompt_tokens + self.completion_tokens
+
+
+# Nothing was paid. Scores share this object, so that a writer knows it without comparing fields.
+NO_USAGE: Usage = Usage()

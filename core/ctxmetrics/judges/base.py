@@ -15,9 +15,7 @@ from typing import Any, TypeVar
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics.errors import JudgeError
-from ctxmetrics.verdicts import Evidence, Usage, Verdict
-
-NO_USAGE = Usage()
+from ctxmetrics.verdicts import NO_USAGE, Evidence, Usage, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

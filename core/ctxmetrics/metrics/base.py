@@ -22,7 +22,7 @@ from ctxmetrics.samples.schema import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_
 from ctxmetrics.samples.unanswerable import LABEL
 from ctxmetrics.scores.conventions import CONVENTIONS, Convention, Family
 from ctxmetrics.scores.score import Provenance, Score
-from ctxmetrics.verdicts import PENDING, Usage, Verdict
+from ctxmetrics.verdicts import NO_USAGE, PENDING, Usage, Verdict
 
 Formula: TypeAlias = Literal["average_precision", "share"]
 # The metadata of a dataclass field whose parameter changes the number. Such a parameter is part of the metric's name:
@@ -305,7 +305,7 @@ class Metric(Definition, ABC):
         message: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         notes: Sequence[str] = (),
-        usage: Usage = Usage(),  # noqa: B008 - frozen
+        usage: Usage = NO_USAGE,
         contexts: tuple[str, ...] | None = None,
         **provenance: Any,
     ) -> Score:

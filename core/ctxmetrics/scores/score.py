@@ -12,7 +12,7 @@ from ctxmetrics.scores import wording
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.wording import clean, say
-from ctxmetrics.verdicts import DOUBTFUL, PENDING, Count, Usage, Verdict
+from ctxmetrics.verdicts import DOUBTFUL, NO_USAGE, PENDING, Count, Usage, Verdict
 
 # Why a score has no value. These codes are stable: programs may rely on them.
 ReasonCode = Literal[
@@ -96,7 +96,7 @@ class Score:
     signals: Any = None
     metadata: Mapping[str, Any] = field(default=EMPTY, hash=False)
     provenance: Provenance = Provenance()
-    usage: Usage = Usage()  # noqa: RUF009 - frozen
+    usage: Usage = NO_USAGE
     sample_id: str | None = None
     counted: tuple[str, str] = ("verdict", "yes")
     context_lengths: tuple[Count, ...] | None = None

@@ -141,15 +141,6 @@ class OriginDifference:
     after: str | None
 
 
-def collect_origins(scores: Iterable[Score]) -> tuple[ScoreOrigin, ...]:
-    """Collect the distinct origins of scores. A score without a value has none."""
-    origins: dict[ScoreOrigin, None] = {}
-    for score in scores:
-        if score.value is not None:
-            origins[ScoreOrigin(score.provenance, bool(score.verdicts))] = None
-    return tuple(origins)
-
-
 def find_differences(
     before: Collection[ScoreOrigin], after: Collection[ScoreOrigin]
 ) -> list[OriginDifference]:
@@ -270,9 +261,12 @@ class Comparability:
 
 def _find_score_differences(before: Score, after: Score) -> list[OriginDifference]:
     """Find the differences in the origins of two scores. There is none if one score has no value."""
-    if before.provenance == after.provenance:  # nearly always
+    if before.provenance == after.provenance or None in (before.value, after.value):
         return []
-    return find_differences(collect_origins([before]), collect_origins([after]))
+    return _compare_origins(
+        ScoreOrigin(before.provenance, bool(before.verdicts)),
+        ScoreOrigin(after.provenance, bool(after.verdicts)),
+    )
 
 
 def _name_judge_with_version(provenance: Provenance, other: Provenance) -> str | None:

@@ -20,14 +20,13 @@ from ctxmetrics._internal.frozen import EMPTY, to_json_data
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, build_record
 from ctxmetrics.scores.score import Provenance, Score, get_deferred
-from ctxmetrics.verdicts import Usage, Verdict
+from ctxmetrics.verdicts import NO_USAGE, Verdict
 
 # Fields that `_drop_defaults` leaves out: a line does not hold them, or `to_lines` writes them in another form.
 _LEFT_OUT_FIELDS: dict[type, set[str]] = {
     Score: {"provenance", "counted", "usage", "verdicts", "sample_id", "contexts"},
     Verdict: {"evidence"},
 }
-_NO_USAGE = Usage()
 # The value of a field that a record does not have.
 _ABSENT = object()
 
@@ -73,7 +72,7 @@ def to_lines(
         if score.passed is not None:
             line["passed"] = score.passed
         line |= _describe_verdicts(score)
-        if score.usage is not _NO_USAGE and score.usage != _NO_USAGE:
+        if score.usage is not NO_USAGE and score.usage != NO_USAGE:
             line["usage"] = _drop_defaults(score.usage)
         line["provenance_id"] = number
         yield line

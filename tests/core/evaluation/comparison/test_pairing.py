@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.pairing import (
+    Comparability,
     OriginDifference,
     ScoreOrigin,
-    collect_origins,
     find_differences,
 )
+from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.scores.score import Provenance, Score
 
 _PROVENANCE = Provenance(
@@ -62,8 +64,18 @@ def test_each_origin_needs_an_equal_one_in_the_other_run(
     assert find_differences(after, before) == swapped
 
 
-def test_scores_without_a_value_have_no_origin() -> None:
+@pytest.mark.parametrize(
+    ("value", "code", "is_refused"), [(0.5, None, True), (None, "no_reference", False)]
+)
+def test_scores_without_a_value_have_no_origin(
+    value: float | None, code: str | None, is_refused: bool
+) -> None:
     score = Score(metric="m", value=0.5, provenance=_PROVENANCE)
-    lacking = replace(score, value=None, reason_code="no_reference")
-    assert collect_origins([lacking]) == ()
-    assert collect_origins([score, lacking, score]) == (ScoreOrigin(_PROVENANCE, judged=False),)
+    other = replace(score, value=value, reason_code=code, provenance=replace(_PROVENANCE, formula="f2"))
+    comparability = Comparability(["m"], [])
+    comparability.add(Row(0, None, "a", (score,)), Row(0, None, "a", (other,)))
+    if is_refused:
+        with pytest.raises(ParameterError, match="the runs differ in formula"):
+            comparability.describe()
+    else:
+        assert comparability.describe() == []
