@@ -41,6 +41,7 @@ from ctxmetrics.evaluation.gold.gold_runs import (
     list_run_results,
 )
 from ctxmetrics.evaluation.gold.judged_gold import JUDGED_METRICS, Pool, PoolFindings, build_pools
+from ctxmetrics.evaluation.gold.neighbouring_rows import check_neighbours
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.question_texts import check_texts
@@ -341,6 +342,7 @@ def check_gold(
         *run_checks.findings,
         *check_texts(questions),
         *check_readings(questions, passages),
+        *check_neighbours(questions, passages),
     ]
     pools = list(build_pools(questions, passages, samples_by_run))
     results = _judge_pools(pools, judge, announce, options) if pools else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
+from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.passages import read_compared, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
@@ -54,6 +56,14 @@ _MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER = 6
 _MIN_EQUAL_WORDS_BESIDE_NAME = 4
 # A gold passage says the same without a negation if at least this number of words around the negation are equal.
 _MIN_EQUAL_WORDS_AROUND_NEGATION = 5
+# The minimum number of equal characters of two parts of Chinese sentences.
+_MIN_EQUAL_CHARACTERS = 4
+# The numbers of characters of a Chinese name.
+_LENGTHS_OF_CHINESE_NAMES = (2, 3)
+# A part of a sentence of Chinese, with the numbers in it.
+_UNSPACED_PART = re.compile(r"[\u3400-\u9fff\d]+")
+# A character that denies, before a verb: not where it is a part of another word (不仅, 不同).
+_DENYING_CHARACTER = re.compile("[不没沒未](?![仅僅但过過同久少断斷错錯足])|[无無]需")
 # A name has at most this number of words.
 _MAX_NAME_WORDS = 3
 
@@ -165,15 +175,19 @@ class GoldTexts:
         """
         if not self._texts:
             return ""
+        whole_text = text
         text = cut_short_answer(text, self._question)
         sentence = _Sentence(text, self._language)
+        # An answer that begins with "yes" or "no" says what it denies: fewer of its words must be equal.
+        min_equal = _MIN_EQUAL_WORDS_AROUND_NEGATION - (text != whole_text)
         in_same_words = (
             self._find_contrary(sentence)
             or self._find_denial(sentence)
             or self._find_alternative(sentence)
             or self._find_number_in_same_words(sentence.words)
-            or self._find_negation_in_same_words(text)
+            or self._find_negation_in_same_words(text, min_equal)
             or self._find_name_in_same_words(sentence.words)
+            or self._find_changed_characters(text)
         )
         if in_same_words or is_stated:
             return in_same_words
@@ -241,14 +255,14 @@ class GoldTexts:
                     return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
 
-    def _find_negation_in_same_words(self, text: str) -> str:
-        """Describe a negation that only a text, or only a passage has between the same words."""
+    def _find_negation_in_same_words(self, text: str, min_equal: int) -> str:
+        """Describe a negation that only a text, or only a passage has between the same words, at least so many."""
         compared = read_compared(text, self._language)
         for passage in self._compared:
-            denied_by_text = _find_words_without_negation(compared, passage)
+            denied_by_text = _find_words_without_negation(compared, passage, min_equal)
             if denied_by_text is not None and not self._has_words(denied_by_text.keys):
                 return repr(denied_by_text.spelling)
-            denied_by_gold = _find_words_without_negation(passage, compared)
+            denied_by_gold = _find_words_without_negation(passage, compared, min_equal)
             if denied_by_gold is not None and not self._has_words(denied_by_gold.keys_without):
                 return repr(denied_by_gold.spelling)
         return ""
@@ -273,6 +287,23 @@ class GoldTexts:
                 gold_name = gold_name or _find_name_beside(words, end, gold_words, gold_names)
                 if gold_name and not has_initials(name, gold_name):
                     return f"{name!r} against {gold_name!r}"
+        return ""
+
+    def _find_changed_characters(self, text: str) -> str:
+        """Describe a part of a Chinese sentence that the gold has with a denying character more or less, or with another name."""
+        parts = [part for part in _UNSPACED_PART.findall(text) if len(part) >= _MIN_EQUAL_CHARACTERS]
+        gold_parts = [part for gold_text in self._texts for part in _UNSPACED_PART.findall(gold_text)]
+        whole_gold = " ".join(gold_parts)
+        for part in parts:
+            if part in whole_gold:
+                continue
+            for gold_part in gold_parts:
+                if (
+                    _denies(gold_part, part)
+                    or (len(gold_part) >= _MIN_EQUAL_CHARACTERS and _denies(part, gold_part))
+                    or _have_other_name(part, gold_part, whole_gold)
+                ):
+                    return f"{part!r} against {gold_part!r}"
         return ""
 
     # --- nearly the same statement ---
@@ -369,6 +400,42 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: s
     )
 
 
+# --- characters of scripts without blanks ---
+
+
+def _denies(part: str, other: str) -> bool:
+    """Tell whether a part of a Chinese sentence has another one without one denying character."""
+    undenied, count = _DENYING_CHARACTER.subn("", part, count=1)
+    return count == 1 and other in undenied and other not in part
+
+
+def _have_other_name(part: str, gold_part: str, gold: str) -> bool:
+    """Tell whether two parts of Chinese sentences are equal but for the name of a person.
+
+    Args:
+        part: The part of the sentence.
+        gold_part: The part of the gold.
+        gold: All parts of the gold. The name of the sentence must not be among them.
+    """
+    before = _count_equal_characters(part, gold_part)
+    after = _count_equal_characters(part[before:][::-1], gold_part[before:][::-1])
+    if before + after < _MIN_EQUAL_CHARACTERS:
+        return False
+    name = part[before : len(part) - after]
+    gold_name = gold_part[before : len(gold_part) - after]
+    (surnames,) = read_data("evaluation.gold", "words.json")["surnames"]
+    are_names = all(
+        len(each) in _LENGTHS_OF_CHINESE_NAMES and each[0] in surnames for each in (name, gold_name)
+    )
+    return are_names and name not in gold
+
+
+def _count_equal_characters(text: str, other: str) -> int:
+    """Count how many first characters of two texts are equal."""
+    pairs = zip(text, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 # --- words beside a place ---
 
 
@@ -418,12 +485,15 @@ class _Denied(NamedTuple):
     keys_without: Sequence[str]
 
 
-def _find_words_without_negation(text: ComparedText, other: ComparedText) -> _Denied | None:
+def _find_words_without_negation(
+    text: ComparedText, other: ComparedText, min_equal: int
+) -> _Denied | None:
     """Find a negation in a text whose neighbouring words stand in another text without the negation.
 
     Args:
         text: The text with negations.
         other: The other text.
+        min_equal: The minimum number of equal words around the negation.
 
     Returns:
         The equal words around the first such negation; None if there is no such negation.
@@ -438,7 +508,7 @@ def _find_words_without_negation(text: ComparedText, other: ComparedText) -> _De
                 continue
             count_before = _count_equal(before, others[:other_place][::-1])
             count_after = _count_equal(after, others[other_place:])
-            if count_after > 1 and count_before + count_after >= _MIN_EQUAL_WORDS_AROUND_NEGATION:
+            if count_after > 1 and count_before + count_after >= min_equal:
                 equal_words = words[place - count_before : place + count_after + 1]
                 keys = [word.key for word in equal_words]
                 return _Denied(
@@ -489,6 +559,8 @@ def _find_name_between(
             count_after = _count_equal(words_after, others[end:])
             if count_after == 0 and words_after:
                 continue
+            if not words_after and name[-1].ends_clause:  # both texts end with the name
+                count_after = 1
             if count_before + count_after >= _MIN_EQUAL_WORDS_BESIDE_NAME:
                 return " ".join(word.spelling for word in name)
     return ""

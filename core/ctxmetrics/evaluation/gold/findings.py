@@ -65,6 +65,15 @@ CODES: Mapping[str, Code] = FrozenDict(
         "refusal": Code("questions", "Mark the question as unanswerable, or write its answer."),
         "asks": Code("questions", "Write the answer in the place of the question."),
         "placeholder": Code("questions", "Write the answer."),
+        "unfinished": Code("questions", "Write the whole answer."),
+        "other_language": Code("questions", "Write the reference in the language of the question."),
+        "other_subject": Code(
+            "questions", "Look whether gold and reference are those of another question."
+        ),
+        "shifted_rows": Code(
+            "questions", "Look whether a column was pasted one row too high or too low."
+        ),
+        "similar_question": Code("questions", "Write the answer of this question, and its gold."),
         "repeated_reference": Code("questions", "Write the answer of this question."),
     }
 )

@@ -142,6 +142,11 @@ class Passages:
             key for key in keys if key in title_keys or (key in index and index[key].has(place))
         )
 
+    def find_known(self, keys: Iterable[str]) -> frozenset[str]:
+        """Find the words that at least one passage has, among some words."""
+        index, _ = self._index
+        return frozenset(key for key in keys if key in index)
+
     def count_words(self, place: int) -> int:
         """Return the number of words of a passage."""
         _, lengths = self._index

@@ -50,6 +50,18 @@ _END_MARKS = frozenset(".!:;。！")
 _MIN_REPEATED_LETTERS = 5
 # A note after a mark such as TODO has at most this number of words; more are a sentence.
 _MAX_NOTE_WORDS = 3
+# The minimum number of words of a reference that may be cut off.
+_MIN_CUT_WORDS = 3
+# A reference is a copy of gold that goes on if so many of its last words, or characters without blanks, stand there.
+_COPIED_WORDS = 4
+_COPIED_CHARACTERS = 6
+# .. and the words go on for at least this number of letters within a word: "Jür" of "Jürgen", but not "car" of "cars".
+_MIN_CUT_LETTERS = 2
+# A missing mark at the end says something if at least this share of the long references ends with a mark.
+_MIN_MARKED_SHARE = 0.75
+_MIN_LONG_REFERENCES = 8
+# The minimum number of words of a reference in another language.
+_MIN_WORDS_IN_LANGUAGE = 3
 # The minimum number of characters of an id. A shorter id may be a word of the question.
 _MIN_ID_CHARACTERS = 4
 
@@ -69,6 +81,12 @@ _ADDRESS = re.compile(
 _NUMBERED_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
 # The particle at the end of a Chinese or Japanese question that asks for yes or no: 开门吗？
 _QUESTION_PARTICLE = re.compile(r"[吗嗎か]\W*$")
+# A mark at the end of a text, also before a quotation mark, a bracket or a footnote.
+_LAST_MARK = re.compile(r"[.!?…:;。！？：；)\]%€$]['\"”’»」』*_]*$")
+# A word of Latin letters.
+_LATIN_WORD = re.compile(r"[a-z]", re.IGNORECASE)
+# The letters with which a text begins.
+_LETTERS = re.compile(r"[^\W\d_]+")
 # The marks that end the first part of a text.
 _PART_END = re.compile(r"[,.!:;，、。！：；–—]")
 # A tag of HTML.
@@ -82,10 +100,13 @@ _COLON = re.compile(r"[:：]")
 def check_texts(questions: Sequence[Question]) -> Iterator[Finding]:
     """Yield the faults of the questions and their references."""
     folded_questions = frozenset(_fold_words(question.text) for question in questions)
+    ends_with_marks = _end_with_marks(questions)
     for question in questions:
         yield from _check_reference(question, folded_questions)
         yield from _check_answer_in_question(question)
         yield from _check_id_in_question(question)
+        yield from _check_end(question, ends_with_marks=ends_with_marks)
+        yield from _check_language(question)
     yield from _check_repeated_questions(questions)
     yield from _check_repeated_references(questions)
 
@@ -348,6 +369,79 @@ def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:
     words = list(part)
     last_start = len(keys) - len(words)
     return any(list(keys[start : start + len(words)]) == words for start in range(last_start + 1))
+
+
+def _end_with_marks(questions: Iterable[Question]) -> bool:
+    """Tell whether nearly all long references end with a mark. Then a missing mark may show an answer that was cut off."""
+    long = [
+        question.reference
+        for question in questions
+        if len(question.reference) > _MIN_REPEATED_CHARACTERS
+    ]
+    marked = [text for text in long if _LAST_MARK.search(text)]
+    return len(long) >= _MIN_LONG_REFERENCES and len(marked) >= _MIN_MARKED_SHARE * len(long)
+
+
+def _check_end(question: Question, *, ends_with_marks: bool) -> Iterator[Finding]:
+    """Find a reference that stops within a sentence or a word.
+
+    Args:
+        question: The question with its reference.
+        ends_with_marks: Whether nearly all long references end with a mark.
+    """
+    text = question.reference.strip()
+    if _LAST_MARK.search(text) or not is_answer(text):
+        return
+    words = _fold_words(text).split()
+    unfinished = _read_folded_words("unfinished")
+    stops_before_noun = len(words) >= _MIN_CUT_WORDS and (
+        (ends_with_marks and words[-1] in unfinished) or " ".join(words[-2:]) in unfinished
+    )
+    if stops_before_noun or _is_cut_copy(question, ends_with_marks=ends_with_marks):
+        evidence = f"the reference stops with {shorten(text[-40:])!r}"
+        yield question.make_finding("unfinished", evidence)
+
+
+def _is_cut_copy(question: Question, *, ends_with_marks: bool) -> bool:
+    """Tell whether the end of a reference is copied from gold that goes on there: within a word, or within the sentence."""
+    text = " ".join(normalise(question.reference).split())
+    words = text.split(" ")
+    is_spaced = len(words) >= _COPIED_WORDS
+    ending = " ".join(words[-_COPIED_WORDS:]) if is_spaced else text[-_COPIED_CHARACTERS:]
+    is_long = is_spaced or (len(text) > _COPIED_CHARACTERS and not text.isascii())
+    if not is_long:
+        return False
+    for passage in question.gold:
+        before, found, behind = " ".join(normalise(passage.text or "").split()).partition(ending)
+        if not found:
+            continue
+        rest_of_word = _LETTERS.match(behind)
+        if rest_of_word is not None and is_spaced:
+            return len(rest_of_word[0]) >= _MIN_CUT_LETTERS
+        next_words = _fold_words(behind[:40]).split()
+        goes_on = rest_of_word is not None or behind[:1] == " "
+        if goes_on and ends_with_marks and next_words:
+            return next_words[0] not in _read_folded_words("joints") and not before.endswith(text)
+    return False
+
+
+def _check_language(question: Question) -> Iterator[Finding]:
+    """Find a reference in another language than its question and all of its gold. A quotation of the gold is right."""
+    reference = normalise(question.reference)
+    is_quoted = any(reference in normalise(passage.text or "") for passage in question.gold)
+    if not is_answer(question.reference) or not question.gold or is_quoted:
+        return
+    if len(read_words(question.reference)) < _MIN_WORDS_IN_LANGUAGE:
+        return
+    language = find_language(question.reference)
+    asked = find_language(question.text)
+    if language is None and question.reference.isascii() and not _LATIN_WORD.search(question.text):
+        language = "en"  # letters of another script are of another language, whichever
+    if language is None or asked is None or language == asked:
+        return
+    if all(find_language(passage.text or "") == asked for passage in question.gold):
+        evidence = f"question and gold have the language {asked!r}, the reference {language!r}: {shorten(question.reference)!r}"
+        yield question.make_finding("other_language", evidence)
 
 
 def _check_id_in_question(question: Question) -> Iterator[Finding]:

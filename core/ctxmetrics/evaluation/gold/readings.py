@@ -1,4 +1,4 @@
-"""Questions with two readings: another passage answers in the same words with another number or name, and the question tells neither apart."""
+"""Questions that another passage answers: in the words of the gold with another number or name, or where the gold is off the subject."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
-from ctxmetrics.evaluation.gold.question import Question, find_content
+from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
 from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import (
     MAX_NAMES,
@@ -29,6 +29,10 @@ _MAX_SEARCH_WORDS = 12
 _MIN_SHARED_RATIO = 0.7
 # .. and at least this number of them.
 _MIN_SHARED_WORDS = 3
+# A passage is about a question if it has at least this share of the weight of the question's words ..
+_MIN_SUBJECT_SHARE = 0.6
+# .. and at least this number of them.
+_MIN_SUBJECT_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class _Answer:
 def check_readings(questions: Sequence[Question], passages: Passages) -> Iterator[Finding]:
     """Find questions that another passage answers as well as the gold, with another number or name."""
     for question in questions:
+        yield from _check_subject(question, passages)
         if not is_answer(question.reference):
             continue
         for answer in _find_answers(question, passages):
@@ -112,6 +117,32 @@ def check_readings(questions: Sequence[Question], passages: Passages) -> Iterato
             if finding is not None:
                 yield finding
                 break
+
+
+def _check_subject(question: Question, passages: Passages) -> Iterator[Finding]:
+    """Find a question whose gold and reference have none of its words, where another passage has most of them.
+
+    So it is where gold and reference were pasted one row too high or too low. Only words of the passages count.
+    """
+    places = question.gold_places
+    if not places or len(question.gold) > 1:
+        return
+    content = passages.find_known(question.find_content(question.text))
+    if len(content) < _MIN_SUBJECT_WORDS or not content.isdisjoint(question.reference_content):
+        return
+    if any(passages.find_words(place, content) for place in places):
+        return
+    if find_language(question.text) != find_language(passages.chunks[min(places)].text):
+        return
+    weight = sum(map(passages.weigh, content))
+    for place in passages.search(content, 1):
+        shared_words = passages.find_words(place, content)
+        has_most = sum(map(passages.weigh, shared_words)) >= _MIN_SUBJECT_SHARE * weight
+        if len(shared_words) >= _MIN_SUBJECT_WORDS and has_most:
+            gold_name = passages.name(min(places))
+            other_name = passages.name(place)
+            evidence = f"{gold_name!r} is gold and has no word of the question, {other_name!r} has most of them"
+            yield question.make_finding("other_subject", evidence, (gold_name, other_name))
 
 
 def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:

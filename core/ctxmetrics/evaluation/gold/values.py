@@ -207,20 +207,29 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the names in a text of a language.
 
     German writes all nouns with a capital letter: there, a name stands after a preposition without an article, as in
-    "nach Lindau".
+    "nach Lindau", or beside another noun, as in "die Firma Strobel" and "seit 2019 Anna Strobel".
     """
     if language != "de":
         return find_names(words)
     prepositions = _read_words("prepositions")
     names: set[str] = set()
     is_after_name = False
+    begins_sentence = True
     for before, word in pairwise(words):
         may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBER_KINDS
+        is_beside_noun = (
+            before.spelling[:1].isupper() and not before.ends_clause and not begins_sentence
+        )
+        begins_sentence = before.ends_clause
         is_after_name = may_be_name and (
-            before.folded in prepositions or (is_after_name and not before.ends_clause)
+            before.folded in prepositions
+            or (is_after_name and not before.ends_clause)
+            or is_beside_noun
         )
         if is_after_name:
             names.add(word.key)
+            if is_beside_noun and before.kind not in NUMBER_KINDS:
+                names.add(before.key)
     return frozenset(names)
 
 
