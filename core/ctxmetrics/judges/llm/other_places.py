@@ -71,7 +71,7 @@ _DENIED_IDS = tuple(
         (?: no\b(?!\s+\w) | false | unsupported | not\s+(?!only\b|just\b)\w+ | useless | irrelevant | contradicted | wrong )\b
         """,
         # A mark behind an id.
-        rf"{_IDS} [\s:=→-]* [✗✘❌]",
+        rf"{_IDS} [\s:=→|-]* [✗✘❌]",
         # "I doubt s4", "all are supported except s4"
         rf"""
         \b (?: doubt | (?:unsure|not\s+sure|not\s+certain)\s+(?:about|of) | except(?:\s+for)? | apart\s+from | but\s+not | excluding )
@@ -112,6 +112,11 @@ _DOUBTED_IDS = tuple(
         # "For s4 and s5 I found nothing", "~~s4~~"
         rf"\bfor\s+ {_IDS} ,? {_WORD_BETWEEN}{{0,3}}? \s+ (?:nothing|none|no\s+(?:evidence|support|source|context|quote)) \b",
         rf"~~\s* {_IDS} \s*~~",
+        # "I could not verify s4 and s5"
+        rf"""
+        \b(?: could | can | did | do ) (?: \s* not | n['’]t ) \s+ (?: verify | confirm | substantiate | find | locate )
+        {_WORD_BETWEEN}{{0,3}}? \s+ {_IDS} (?! \s+ in \s+ c\d )
+        """,
         # A line with a low percentage: "s4: 10%"
         rf"^\W* {_IDS} \s*[:=|-]+\s* [1-4]?\d(?:\.\d+)?\s*% [^\w%]* $",
     )
@@ -129,7 +134,8 @@ _BY_PLACE = re.compile(
 # "Only s1 and s2 are supported.", "I am only sure about s1 and s2.", "s1 and s2 hold; the rest do not."
 _ONLY_IDS = re.compile(
     rf"""
-    \b only \s+ (?:sentences?\s+|contexts?\s+)? {_IDS} \s+ (?:is|are) \s+ (?:\w+\s+)? (?:supported|stated|useful|relevant)
+    \b only \s+ (?:sentences?\s+|contexts?\s+)? {_IDS} \s+ (?: is | are | was | were | (?:can|could)\s+be ) \s+ (?:\w+\s+)?
+      (?:supported|stated|useful|relevant|verified|confirmed|found)
     | \b only \s+ (?:sure|certain|confident) \s+ (?:about|of|in) \s+ {_IDS.replace("P<ids>", "P<sure_ids>")}
     | {_IDS.replace("P<ids>", "P<first_ids>")} \s+ (?:hold|(?:is|are)\s+(?:supported|stated|correct|true|fine|ok)) [,;.] \s+
       (?:(?:and|but|while)\s+)? the\s+(?:rest|others?|remaining\s+\w+) \s+

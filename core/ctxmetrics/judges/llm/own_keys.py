@@ -93,11 +93,11 @@ def find_reservations(
 ) -> Iterator[tuple[str, str]]:
     """Find the positive verdicts of a list with a remark that sets them apart from the others, in any language.
 
-    A remark sets a positive verdict apart in one of these cases, unless its value speaks for a yes:
+    A remark sets a positive verdict apart in one of these cases; in the first two, only if its value does not speak for a yes:
 
     - Only some of the positive verdicts have its key.
     - A negative verdict has the same text under this key, and another positive verdict has another text there.
-    - Its text says that the sentence was not read in a context ("implied"), and another positive verdict has another text.
+    - Its text says that the sentence was not read in a context ("implied"), and another positive verdict has another text, or none.
 
     Args:
         cells: The entries by id.
@@ -139,7 +139,12 @@ def find_reservations(
                 for other_name, other_value in positive_remarks
             )
             sets_apart = is_in_some_only or (is_negative_text and name in distinguishing_names)
-            if is_other_value or (sets_apart and not _speaks_for_yes(name, value, pack)):
+            is_apart_and_not_read = is_not_read and is_in_some_only
+            if (
+                is_other_value
+                or is_apart_and_not_read
+                or (sets_apart and not _speaks_for_yes(name, value, pack))
+            ):
                 yield id_, f"{name}: {value}"[:LONGEST_SHOWN]
 
 

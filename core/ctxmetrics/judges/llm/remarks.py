@@ -89,6 +89,8 @@ _DENYING_CLAUSE = re.compile(
 _STATES = re.compile(r"\b(?:states?|says?|mentions?|confirms?|supports?|shows?|proves?|reads?)\b")
 # A text in quotation marks.
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]|(?<!\w)['‘][^'’]*['’](?!\w)")
+# A text that is struck out: "~~supported~~ unsupported".
+_STRUCK_OUT = re.compile(r"~~[^~]*~~")
 # Words that are only English. A reason with one of them is in English.
 _ENGLISH_WORDS = frozenset(
     (
@@ -307,7 +309,8 @@ def read_value(value: Any, pack: Pack) -> bool | None:
         return value
     if not isinstance(value, str):
         return None
-    text = value[:LONGEST_READ].casefold().replace("_", " ").replace("-", " ").replace("\ufe0f", "")
+    text = _STRUCK_OUT.sub(" ", value[:LONGEST_READ]).casefold()
+    text = text.replace("_", " ").replace("-", " ").replace("\ufe0f", "")
     text = " ".join(text.split()).strip(".![]()<>*\"'")
     verdict = _read_words(text, pack)
     if verdict is None and get_words("turns").isdisjoint(_SPACED_WORD.findall(text)):

@@ -104,6 +104,8 @@ AGAINST_A_YES = [
     {"reasoning": "c3 gives a value, therefore there is no support."},
     {"evidence": [{"context": "c1", "quote": "12 kg", "whole": True, "relation": "contradicts"}]},
     {"evidence": [{"context": "c1", "quote": "12 kg", "supports": False}]},
+    {"evidence": [{"context": "c1", "quote": "12 kg", "match": 0.2}]},
+    {"label": "~~supported~~ unsupported"},
 ]
 WITH_A_YES = [
     {},
@@ -239,6 +241,7 @@ def test_a_reason_may_have_the_negation_of_its_sentence():
         ([{"certainty_percent": 98}, {"certainty_percent": 12}], ["s2"]),
         ([{"basis": "quote"}, {"basis": "inference"}], ["s2"]),
         ([{"source": "c2"}, {"source": "memory"}], ["s2"]),
+        ([{}, {"source": "my training data"}], ["s2"]),
         ([{"tags": ["direct"]}, {"tags": ["indirect"]}], ["s2"]),
         ([{"basis": "inference"}, {"basis": "inference"}], []),
         # Each yes has one, it speaks for the yes, or it says nothing about it.
@@ -322,6 +325,7 @@ SAYS_NO = {"supported": False}
         ({"unverifiable": [2]}, [("s2", False)]),
         ({"verdicts": {"s1": {"label": "unsupported"}}}, [("s1", False)]),
         ({"unsupported": ["s1", "s7"]}, [("s1", False)]),
+        ({"confirmed": ["s1"]}, [("s2", False)]),
         ({"unsupported_sentences": ["s2"]}, [("s2", False)]),
         ({"unsupported": "s1, s2"}, [("s1", False), ("s2", False)]),
         ({"not_supported": {"s1": "another year"}}, [("s1", False)]),
@@ -460,8 +464,13 @@ def test_a_verdict_on_all_units(data, verdict, expected):
         ("~~s4~~", ["s4"]),
         ("s4: 10%\ns5: 90%", ["s4"]),
         ("s1 by c2, s3 by c5; s4 to s6 are not stated.", ["s4", "s5", "s6"]),
+        ("P.S. I could not verify s4, s5.", ["s4", "s5"]),
+        ("| s4 | ✗ |", ["s4"]),
+        ("Only s1, s2, s3 and s4 could be verified.", ["s5", "s6"]),
         # Of another context or sentence, or of nothing.
         ("s1, s2 hold; the rest is fine too.", []),
+        ("I could not find s4 in c1.", []),
+        ("I could verify s4.", []),
         ("For s4 I found two quotes.", []),
         ("s1 and s2 are supported, s3 is not wrong.", []),
         ("s1 is stated verbatim and not inferred.", []),
