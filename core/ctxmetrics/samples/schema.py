@@ -344,6 +344,11 @@ class Schema:
         return self.sides | self.carried | first_keys(self._every_key)
 
     @cached_property
+    def distinct_keys(self) -> frozenset[str]:
+        """The keys that tell the system's rows from others: all but the names of the fields themselves."""
+        return (self.sides | first_keys(self._every_key)) - {*FIELDS}
+
+    @cached_property
     def holders(self) -> set[str]:
         """The first keys of paths to values inside other values, where a field may stand."""
         nested = first_keys(key for key in self._every_key if not key.isidentifier())
@@ -429,22 +434,20 @@ class Schema:
             paths_in_side = (key,)
             paths_in_record = (key,)
         place = self.places.get(field, _NOWHERE)
+        if not place.side:
+            return _look_up_all(record, paths_in_record)
         side = place.side_of(record)
         holder = {"input": side, "output": side} if isinstance(side, str) else side
         has_documents = isinstance(_output_of(side), (list, tuple))
         locations: list[tuple[str, Any]] = []
-        for path in paths_in_side if place.side else ():
+        for path in paths_in_side:
             if key is None and path == "output" and has_documents:
                 continue
             full_path = f"{place.side}.{path}"
             value = look_up(record, full_path) if side is None else look_up(holder, path)
             if value is not None:
                 locations.append((full_path, value))
-        for path in paths_in_record:
-            value = look_up(record, path)
-            if value is not None:
-                locations.append((path, value))
-        return locations
+        return locations + _look_up_all(record, paths_in_record)
 
     def _find_unnamed_documents(self, record: Mapping[str, Any], field: str) -> list[tuple[str, Any]]:
         """Return the list of documents that is the only content of a field's side."""
@@ -569,6 +572,16 @@ class Schema:
         elif field == "reference" and self._find(record, keys, "reference_facts"):
             advice = f"count its facts with unit='fact', or {advice}"
         return f"no {names} in its {where} (there is: {present_keys or 'nothing'}){hint}; {advice}."
+
+
+def _look_up_all(record: Mapping[str, Any], paths: Iterable[str]) -> list[tuple[str, Any]]:
+    """Return the paths that a record has, each with its value."""
+    locations: list[tuple[str, Any]] = []
+    for path in paths:
+        value = look_up(record, path)
+        if value is not None:
+            locations.append((path, value))
+    return locations
 
 
 def _output_of(side: Any) -> Any:

@@ -20,6 +20,8 @@ Location = tuple[str, Any]
 ListContext = tuple[Mapping[str, Any], Any]
 # The prefix of the name of a column that holds a stage. The name of the stage follows it.
 STAGE_COLUMN_PREFIX = "retrieved_contexts."
+# No keys of the caller; see `Schema.find_locations`.
+_NO_KEYS: Mapping[str, str] = {}
 # The fields that are lists of passages, or of their ids.
 PASSAGE_FIELDS = frozenset({*TEXTS_OF, *TEXTS_OF.values()})
 
@@ -66,21 +68,19 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
     - An object counts as a text only if there is no other text.
     - A list at the path of the retrieved contexts is not a text.
     """
-    mapped_columns = reading.mapped_to(name)
+    mapped_columns = reading.mapped_to(name) if reading.columns else ()
     if mapped_columns and name != "metadata":
         locations = _find_mapped_locations(row, name, mapped_columns)
         if name in TEXTS:
             locations = [text_within(path, value, name) for path, value in locations]
         return locations
-    mapped_prefixes = tuple(f"{column}." for column in reading.columns)
-    locations = []
-    no_mappings: dict[str, str] = {}
-    for path, value in reading.schema.find_locations(row, no_mappings, name):
-        if name == "references" and are_sources(value):
-            continue
-        is_mapped = f"{path}.".startswith(mapped_prefixes)
-        if not is_mapped and not _holds_mapped_path(reading, path, value, name):
-            locations.append((path, value))
+    locations = reading.schema.find_locations(row, _NO_KEYS, name)
+    if not locations:  # as for most fields
+        return locations
+    if name == "references":
+        locations = [(path, value) for path, value in locations if not are_sources(value)]
+    if reading.columns:
+        locations = _without_mapped(reading, locations, name)
     if name in TEXTS:
         return _keep_text_locations(reading, locations, name)
     # A run of a ranking library holds scores by document id.
@@ -91,6 +91,17 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
         for path, value in locations
         if _may_be_list(path, value, name) or (is_ranking and holds_numbers_by_id(value))
         if not (is_ranking and isinstance(value, str))  # the name of a run
+    ]
+
+
+def _without_mapped(reading: Reading, locations: list[Location], name: str) -> list[Location]:
+    """Return the locations of a field without those that the caller maps, or that hold what the caller maps."""
+    mapped_prefixes = tuple(f"{column}." for column in reading.columns)
+    return [
+        (path, value)
+        for path, value in locations
+        if not f"{path}.".startswith(mapped_prefixes)
+        and not _holds_mapped_path(reading, path, value, name)
     ]
 
 

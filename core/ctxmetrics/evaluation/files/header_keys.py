@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from ctxmetrics.evaluation.files.formats import FORMATS, has_marks
@@ -16,6 +17,7 @@ _ALL_KEYS: tuple[str, ...] = tuple(
     key for schema in SCHEMAS.values() for key in sorted(schema.known_keys)
 )
 _KEYS_BY_LETTERS: Mapping[str, str] = {normalized_key(key): key for key in reversed(_ALL_KEYS)}
+_ALL_KEY_SET = frozenset(_ALL_KEYS)
 # The names of texts in all schemas.
 TEXT_NAMES: frozenset[str] = frozenset(
     key for schema in SCHEMAS.values() for name in TEXTS - {"id"} for key in schema.flat_keys[name]
@@ -48,7 +50,7 @@ def find_renamed_keys(row: Mapping[str, Any], columns: Mapping[str, str]) -> dic
             kept_names |= schema.known_keys
     columns_by_key: dict[str, str] = {}
     for column in row:
-        if "." in column or column in _ALL_KEYS or column in kept_names:
+        if "." in column or column in _ALL_KEY_SET or column in kept_names:
             continue
         key = _known_key(column)
         if key is not None and key not in row:
@@ -56,11 +58,12 @@ def find_renamed_keys(row: Mapping[str, Any], columns: Mapping[str, str]) -> dic
     return {column: key for key, column in columns_by_key.items()}
 
 
-def fields_called(key: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def fields_called(key: str) -> frozenset[str]:
     """Return the fields that have this name in any schema whose records hold the fields themselves, in no sides."""
     name = _KEYS_BY_LETTERS.get(normalized_key(key), key)
     fields: set[str] = set()
     for schema in SCHEMAS.values():
         if not schema.sides:
             fields.update(field for field in OPTIONS if name in schema.flat_keys[field])
-    return fields
+    return frozenset(fields)

@@ -32,6 +32,8 @@ from ctxmetrics.samples.documents import look_up, text_of
 from ctxmetrics.samples.field_names import fields_meant
 from ctxmetrics.samples.schema import OPTIONS, RETRIEVED, TEXTS, TEXTS_OF, first_keys
 
+# The schema with the names of the fields themselves.
+_OWN_SCHEMA = "ragas"
 # Names that mean a field only beside other names of the same system.
 _NAMES_NEVER_ALONE = frozenset({"value", "context"})
 # Names that are too general to be a second column for a field.
@@ -70,11 +72,7 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
         The reading with both, and what two columns may hold.
     """
     _, parsed_row = parse_cells(reading, row)
-    fits: list[_SchemaFit] = []
-    for name in ALL_SCHEMAS:
-        fit = _try_schema(replace(reading, name=name), parsed_row)
-        if fit is not None:
-            fits.append(fit)
+    fits = _list_fits(reading, parsed_row)
     highest_score = max(fit.score for fit in fits)
     best_fit, *equal_fits = [fit for fit in fits if fit.score == highest_score]
     fields = {path: field for field, path in best_fit.paths.items()}
@@ -103,6 +101,20 @@ def choose_schema(reading: Reading, row: Mapping[str, Any]) -> tuple[Reading, Un
                 del columns[column]
         columns |= answer_columns
     return replace(best_fit.reading, columns=columns), tuple(unsure)
+
+
+def _list_fits(reading: Reading, parsed_row: Mapping[str, Any]) -> list[_SchemaFit]:
+    """List how well each schema fits that may fit the first rows better than our own."""
+    row_keys = first_keys(parsed_row)
+    fits: list[_SchemaFit] = []
+    for name, schema in ALL_SCHEMAS.items():
+        # A schema without a key of its own in the row reads it as our own schema does, which is the first.
+        if name != _OWN_SCHEMA and schema.distinct_keys.isdisjoint(row_keys):
+            continue
+        fit = _try_schema(replace(reading, name=name), parsed_row)
+        if fit is not None:
+            fits.append(fit)
+    return fits
 
 
 def _find_answer_columns(
@@ -211,7 +223,7 @@ def _add_columns(
     return columns
 
 
-def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, Any]) -> set[str]:
+def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, Any]) -> frozenset[str]:
     """Find the fields that a column may hold: by its key in any schema, else by the plain words of its header.
 
     A list of objects without texts holds the sources of an answer, and no field. A column of ids may hold such a list.
@@ -222,8 +234,8 @@ def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, A
             fields -= {ids if _hold_texts(value, parsed_row) else texts}
     plain = find_plain_field(column, value)
     if plain is not None and not fields:
-        fields = {plain}
-    return set() if are_sources(value) and not fields <= TEXTS_OF.keys() else fields
+        fields = frozenset({plain})
+    return frozenset() if are_sources(value) and not fields <= TEXTS_OF.keys() else fields
 
 
 def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:
