@@ -17,6 +17,7 @@ from typing import Any
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.errors import AmbiguousFieldError, SampleError
 from ctxmetrics.evaluation.files.field_locations import (
+    PASSAGE_FIELDS,
     STAGE_COLUMN_PREFIX,
     find_all_locations,
     find_list_contexts,
@@ -304,7 +305,7 @@ class Plan:
         is_plain = fields.is_plain and not fields.has_order
         if not is_plain:
             list_contexts = {}
-            if fields.has_order or "searches" in values:
+            if fields.has_order or "searches" in values or _may_order_each_other(values):
                 _, parsed_row = parse_cells(self.reading, row)
                 locations = {name: [(path, None)] for name, path in fields.paths.items()}
                 list_contexts = find_list_contexts(self.reading, parsed_row, locations)
@@ -526,6 +527,12 @@ class Plan:
         for _, path in PLACES:
             holders.update(path.split(".")[1:])
         return holders
+
+
+def _may_order_each_other(values: Mapping[str, Any]) -> bool:
+    """Tell whether a list of ranked or scored objects stands beside another list of passages, which it may order."""
+    lists = [values[name] for name in PASSAGE_FIELDS if name in values]
+    return len(lists) > 1 and any(map(holds_numbered_objects, lists))
 
 
 def _may_be(name: str, kind: type) -> bool:

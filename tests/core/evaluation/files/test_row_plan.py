@@ -17,12 +17,13 @@ import pytest
 
 from ctxmetrics import Sample, read_samples
 from ctxmetrics.errors import CtxMetricsError
-from ctxmetrics.evaluation.files import row_plan
+from ctxmetrics.evaluation.files import row_plan, schema_choice
 from ctxmetrics.evaluation.files.formats import ALL_SCHEMAS
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.row_reading import read_row
+from ctxmetrics.samples.schema import TEXTS, Place, Schema
 from ctxmetrics.samples.systems import SCHEMAS
 from support.cases import each_case
 from support.exports import FILES
@@ -31,9 +32,12 @@ from support.known_files import SETS, STORES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-INPUTS: list[dict[str, Any]] = json.loads(
-    Path(__file__).with_name("inputs.json").read_text(encoding="utf-8")
-)
+TABLES = ("inputs", "orders", "replies", "tools", "forms", "public")
+INPUTS: list[dict[str, Any]] = [
+    item
+    for name in TABLES
+    for item in json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))
+]
 HANDBOOK = [
     json.loads(line)
     for line in Path("examples/handbook.jsonl").read_text(encoding="utf-8").splitlines()
@@ -55,8 +59,10 @@ INNER_KEYS = [
     "x",
 ]
 # How many rows of a source are changed, and how often.
-CHANGED_ROWS = 2
-CHANGES = 3
+CHANGED_ROWS = 1
+CHANGES = 4
+# The minimum number of rows of all files that are compared.
+MIN_COMPARED_ROWS = 4_000
 # Values that may stand where another one stood.
 VALUES: list[Any] = [
     None,
@@ -260,8 +266,12 @@ def read_all(folder: Path, monkeypatch: Any) -> dict[str, list[tuple[Plan, Any]]
     return rows
 
 
-def check_rows(plan: Plan, rows: list[Any], caplog: Any) -> None:
-    """Compare what a plan and its careful reader make of rows; a plan that refuses its source refuses each row."""
+def check_rows(plan: Plan, rows: list[Any], caplog: Any) -> int:
+    """Compare what a plan and its careful reader make of rows; a plan that refuses its source refuses each row.
+
+    Return the number of rows that both read.
+    """
+    compared = 0
     for row in rows:
         if plan.refusal or plan.unsure:
             with pytest.raises(CtxMetricsError, match=re.escape(plan.refusal or "it is not known")):
@@ -269,16 +279,20 @@ def check_rows(plan: Plan, rows: list[Any], caplog: Any) -> None:
             continue
         careful = outcome(partial(read_row, plan.reading), row, caplog)
         assert outcome(plan.apply, row, caplog) == careful, (plan.reading, row)
+        compared += 1
+    return compared
 
 
 @pytest.mark.slow
 def test_rows_of_all_files(tmp_path, monkeypatch, caplog):
     draw = random.Random(4)
+    compared = 0
     for pairs in read_all(tmp_path, monkeypatch).values():
         plan = pairs[0][0]
         rows = [row for _, row in pairs if type(row) is dict][:CHANGED_ROWS]
         changed = [mutate(row, draw) for row in rows for _ in range(CHANGES)]
-        check_rows(plan, [*rows, *changed], caplog)
+        compared += check_rows(plan, [*rows, *changed], caplog)
+    assert compared >= MIN_COMPARED_ROWS
 
 
 def write_row(name: str, number: int) -> dict[str, Any]:
@@ -451,3 +465,27 @@ def test_a_row_is_read_alone_as_behind_another(name, odd):
     behind = plan.apply(row)[0]
     assert Sample.from_fields(behind, None) == Sample.from_fields(alone, None)
     assert behind["reference_facts"] == ["It is."]
+
+
+def test_recognition_costs_the_same_whatever_the_number_of_systems(monkeypatch):
+    def count_all() -> int:
+        recognise(HANDBOOK)  # what is remembered of the schemas
+        calls = 0
+
+        def count(_frame: Any, event: str, _value: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        before = sys.getprofile()
+        sys.setprofile(count)
+        recognise(HANDBOOK)
+        sys.setprofile(before)
+        return calls
+
+    few = count_all()
+    more = dict(ALL_SCHEMAS)
+    for number in range(100):
+        places = {field: Place("", (f"{field}_of_{number}",)) for field in TEXTS}
+        more[f"system_{number}"] = Schema(places=places)
+    monkeypatch.setattr(schema_choice, "ALL_SCHEMAS", more)
+    assert count_all() <= few + 100  # one look at the keys of each
