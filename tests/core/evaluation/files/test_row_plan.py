@@ -467,7 +467,7 @@ def test_a_row_is_read_alone_as_behind_another(name, odd):
     assert behind["reference_facts"] == ["It is."]
 
 
-def test_recognition_costs_the_same_whatever_the_number_of_systems(monkeypatch):
+def test_recognition_costs_the_same_for_more_systems(monkeypatch):
     def count_all() -> int:
         recognise(HANDBOOK)  # what is remembered of the schemas
         calls = 0
