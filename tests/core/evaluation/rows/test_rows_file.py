@@ -309,7 +309,7 @@ HOSTILE = [
     *(("verdicts.0.evidence.0.end", value) for value in (3, 10**6, "31", None)),
     *(("verdicts.0.evidence.0.quote", value) for value in ("Paris", "", 7, None)),
     *(("verdicts.0.evidence.0.whole", value) for value in ("yes", 1, None)),
-    *(("metadata.tie_range", value) for value in (5, "ab", [1], [0, "1"])),
+    *(("metadata", {"tie_range": value}) for value in (5, "ab", [1], [0, "1"])),
     *(("usage", value) for value in ([], {"calls": -1}, {"calls": "1"}, None)),
     *(("context_lengths", value) for value in ("abc", [1.5], [-1], [17], {"a": 1})),
     *(("provenance", value) for value in ([], None, "lexical")),
