@@ -208,10 +208,10 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
     def __missing__(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk."""
-        option = _read_option(chunk) if "--" in chunk[:3] else ()
-        if option:
-            self._keep(chunk, option)
-            return option
+        name = _read_option_or_address(chunk) if "--" in chunk[:3] or "@" in chunk else ()
+        if name:
+            self._keep(chunk, name)
+            return name
         word = chunk.strip(MARKS_AROUND)
         if len(chunk) > LONGEST_CHUNK or not (_is_one_word(word) or fold(word) in _HYPHENATED):
             return self._read(chunk)
@@ -335,19 +335,33 @@ def _read_days(chunk: str) -> tuple[Token, ...]:
     return ()
 
 
-# An option of a command: --dry-run, --output=report.html
-_OPTION = re.compile(r"[\"'(\[]?--([A-Za-z][A-Za-z\d]*(?:-[A-Za-z\d]+)*)(?:=\S*)?[^\w+-]*")
+# An option of a command (--dry-run, --output=report.html), or an address of mail.
+_OPTION_OR_ADDRESS = re.compile(
+    r"""
+    ["'(\[<]?
+    (?:
+        (?P<option>--[A-Za-z][A-Za-z\d]{0,30}(?:-[A-Za-z\d]{1,30}){0,5})(?:=\S*)?
+        |(?P<address>[A-Za-z\d_.+-]{1,64}@(?:[A-Za-z\d-]{1,64}\.){1,4}[A-Za-z]{2,24})
+    )
+    [^\w+-]*
+    """,
+    re.VERBOSE,
+)
 
 
-def _read_option(chunk: str) -> tuple[Token, ...]:
-    """Return the option of a command that a chunk is; nothing for another one."""
-    match = _OPTION.fullmatch(chunk)
-    if match is None:
+def _read_option_or_address(chunk: str) -> tuple[Token, ...]:
+    """Return the option or the address that a chunk is; nothing for another one. Two that differ in a word are different."""
+    if len(chunk) > LONGEST_CHUNK:
         return ()
-    name = match[1].lower()
-    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
-    parts = tuple(_read_letters(word)[0] for word in name.split("-") if word.isalpha())
-    return (Token(f"--{name}", name, "word", f"--{match[1]}", ends_clause, "option", parts),)
+    match = _OPTION_OR_ADDRESS.fullmatch(chunk)
+    if match is None or match.lastgroup is None:
+        return ()
+    name = match.lastgroup
+    key = match[name].lower()
+    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(name) :])
+    words = re.findall(r"[a-z]+", key)
+    parts = tuple(_read_letters(word)[0] for word in words)
+    return (Token(key, key, "word", match[name], ends_clause, name, parts),)
 
 
 # A small letter stands for words: the third quarter is written q3 by `join_number_words`, and the first half of 2023 h1.

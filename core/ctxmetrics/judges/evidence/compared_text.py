@@ -132,6 +132,7 @@ class ComparedText:
     Attributes:
         tokens: The words of the text.
         negations: The positions of the words that deny.
+        denies_in_other_language: Whether only words that deny in another language do so: the language was guessed wrong.
     """
 
     def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
@@ -154,6 +155,9 @@ class ComparedText:
             denying |= OPEN_NEGATIONS
         if not denying.isdisjoint(folded_words):
             self.negations = self._find_negations(denying)
+        self.denies_in_other_language = bool(self.negations) and (
+            get_word_list("negations", language).isdisjoint(folded_words)
+        )
 
     def _has_open_language(self, folded_words: AbstractSet[str]) -> bool:
         """Whether a text that is taken for English may have another language: it has hardly any word without content."""

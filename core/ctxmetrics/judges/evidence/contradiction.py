@@ -33,7 +33,7 @@ from ctxmetrics.judges.evidence.denials import (
     list_all_prefixed_contraries,
     list_denying_keys,
 )
-from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_swap
+from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_other_setting, find_swap
 from ctxmetrics.judges.evidence.words import (
     find_equal_key,
     get_word_list,
@@ -84,7 +84,7 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
     for check in checks:
         for match in check(claim, sentences):
             return match
-    return None
+    return find_other_setting(unit, evidence) if "=" in unit else None
 
 
 def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
@@ -139,10 +139,11 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
         return None
     if not get_word_list("limits", language).isdisjoint(token.folded for token in claim.tokens):
         return None
-    if any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens):
+    has_value = any(token.measures or token.kind in _NUMBER_KINDS for token in claim.tokens)
+    if has_value or "=" in unit:
         return None
     # A text that exchanges words has no other words than the unit.
-    if len(claim.tokens) <= MAX_WORDS_OF_SWAP or claim.pairs:
+    if len(claim.tokens) <= MAX_WORDS_OF_SWAP or claim.pairs or claim.initials:
         return None
     keys = {*list_denying_keys(language), *exception_keys}
     keys |= list_all_prefixed_contraries(claim.content_keys, language)
@@ -391,6 +392,14 @@ def _find_names(text: str) -> Mapping[str, Mapping[str, str]]:
 # Contrary phrases: at least and at most, all and some.
 
 
+# The beginnings of bounds that do not include their number: "more than 50" is not 50. They count if all other words are shared.
+_EXCLUDING_BOUNDS = (
+    *("more than", "fewer than", "less than", "mehr als", "weniger als", "plus de", "moins de"),
+    *("más de", "menos de", "più di", "meno di", "mais de", "meer dan", "minder dan"),
+    *("więcej niż", "mniej niż", "более", "менее"),
+)
+
+
 def _find_opposite_bounds(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
@@ -409,6 +418,10 @@ def _find_opposite_bounds(
                 if evidence_bound is not None:
                     evidence_bounds.append(evidence_bound)
         if not evidence_bounds:
+            is_excluding = bound.spelling.lower().startswith(_EXCLUDING_BOUNDS)
+            most_shared = max(text.shared_count for text in evidence)
+            if is_excluding and most_shared >= len(unit.content_keys) - 1:
+                yield Contradiction("number", bound.spelling, token.spelling)
             continue
         if all(evidence_bound.is_least != bound.is_least for evidence_bound in evidence_bounds):
             yield Contradiction("number", bound.spelling, evidence_bounds[0].spelling)

@@ -178,10 +178,11 @@ def _find_denials_on_one_side(
 
     This is for languages whose verbs change so much that the denied word cannot be found on the other side.
     """
-    if base_language(unit.language) not in _DENYING_ON_ONE_SIDE and not denies_by_characters(
+    has_rule = base_language(unit.language) in _DENYING_ON_ONE_SIDE or denies_by_characters(
         unit.language
-    ):
-        return
+    )
+    if not has_rule and not any(text.denies_in_other_language for text in (unit, *evidence)):
+        return  # the usual case
     least_shared = _MIN_SHARE_WITHOUT_WORD * (len(unit.content_keys) - len(unit.denying))
     texts = [text for text in evidence if text.shared_count >= least_shared]
     if not unit.denying:

@@ -11,6 +11,7 @@ more. Of 1,452 true claims that people judged this flags none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise, product
@@ -156,6 +157,26 @@ def find_initials(words: Sequence[Token]) -> Mapping[tuple[str, str], tuple[str,
         first_name = word.key if is_name and not word.ends_clause else ""
         letters = []
     return initials
+
+
+# A setting of a configuration, with its value: LOG_LEVEL=debug
+_SETTING = re.compile(r"(?<![\w=<>!.-])([A-Za-z_][\w.-]{2,40})=(?![=>])([\w/:+-]{1,60})")
+
+
+def find_other_setting(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+    """Find a setting of the unit to which the evidence gives only another value; None if there is none.
+
+    >>> str(find_other_setting("Set MODE=fast.", ["Set MODE=slow."]))
+    "name: 'MODE=fast' against 'MODE=slow'"
+    """
+    values: dict[str, list[str]] = {}
+    for text in evidence:
+        for name, value in _SETTING.findall(text):
+            values.setdefault(name, []).append(value)
+    for name, value in _SETTING.findall(unit):
+        if name in values and value not in values[name]:
+            return Contradiction("name", f"{name}={value}", f"{name}={values[name][0]}")
+    return None
 
 
 # --- Exchanged words -------------------------------------------------------------------------------------------------

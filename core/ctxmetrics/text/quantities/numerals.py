@@ -233,6 +233,8 @@ def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | N
     (4, '25')
     """
     first = chunks[index].lower()
+    if index and chunks[index - 1][-1].isdecimal():
+        return None  # 50 nghìn
     for language, numerals in _SPACED_LANGUAGES.items():
         if first in numerals.digits or first in numerals.groups:
             number = _read_spaced(chunks, index, numerals, LISTS["numerals"][language])
