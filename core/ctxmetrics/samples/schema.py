@@ -7,7 +7,7 @@ look at the same places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -494,17 +494,9 @@ class Schema:
                 id_ = item  # no id: the sample refuses the item, and shows it
             ids.append(id_)
         without_id = [index for index, id_ in enumerate(ids) if id_ is None]
-        texts_without_id = [index for index in without_id if isinstance(unscored(items[index]), str)]
-        # A document without an id keeps its place among others. A text has no id, and not all documents may lack one.
-        all_lack_ids = bool(without_id) and not are_ids and len(without_id) == len(items)
-        if texts_without_id or all_lack_ids:
-            index = texts_without_id[0] if texts_without_id else 0
-            type_name = type(unscored(items[index])).__name__
-            raise SampleError(
-                f"Field '{field}', item {index + 1}: a {type_name} has no {key or 'id'}. Say with id_key= "
-                f"where ids stand (a metadata key, or a function of the document), or with "
-                f"{OPTIONS[field]}= where a list of ids is."
-            )
+        if without_id:
+            has_some_id = len(without_id) < len(items)
+            _check_without_id(field, items, without_id, key, may_lack_ids=are_ids or has_some_id)
         return ids
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
@@ -582,6 +574,33 @@ def _look_up_all(record: Mapping[str, Any], paths: Iterable[str]) -> list[tuple[
         if value is not None:
             locations.append((path, value))
     return locations
+
+
+def _check_without_id(
+    field: str, items: Sequence[Any], without_id: Sequence[int], key: Any, *, may_lack_ids: bool
+) -> None:
+    """Accept documents without an id, which keep their places among others; a text must have one, and not all may lack one.
+
+    Args:
+        field: The field of ids.
+        items: The items from which the ids were read.
+        without_id: The indexes of the items without an id.
+        key: The key of an id that the caller gave, for the message.
+        may_lack_ids: Whether a document may lack one: another item has an id, or the items are the ids themselves.
+
+    Raises:
+        SampleError: An item must have an id.
+    """
+    texts_without_id = [index for index in without_id if isinstance(unscored(items[index]), str)]
+    if not texts_without_id and may_lack_ids:
+        return
+    index = texts_without_id[0] if texts_without_id else 0
+    type_name = type(unscored(items[index])).__name__
+    raise SampleError(
+        f"Field '{field}', item {index + 1}: a {type_name} has no {key or 'id'}. Say with id_key= "
+        f"where ids stand (a metadata key, or a function of the document), or with "
+        f"{OPTIONS[field]}= where a list of ids is."
+    )
 
 
 def _output_of(side: Any) -> Any:

@@ -16,6 +16,9 @@ from ctxmetrics.evaluation.statistics.corrected_means import corrected_mean, wei
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
 
+# Bars whose accuracies differ by at most this are equally good: the difference is one of rounding.
+_ROUNDING_MARGIN = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Correction(Plain):
@@ -280,13 +283,15 @@ def _pair_with_labels(
 
 def _find_best_bar(answers: _Flags, human: _Flags) -> int:
     """Return the index of the bar with the highest balanced accuracy. If several bars are equal, return the middle one."""
-    balanced = np.zeros(answers.shape[1])
+    # For each bar: the share of people's yes that it finds, plus the share of their no. That is twice the balanced accuracy.
+    accuracy = np.zeros(answers.shape[1])
     if human.any():
-        balanced = balanced + answers[human].mean(axis=0)
+        accuracy = accuracy + answers[human].mean(axis=0)
     if not human.all():
-        balanced = balanced + (~answers[~human]).mean(axis=0)
-    best_bars = np.flatnonzero(balanced >= balanced.max() - 1e-12)
-    return int(best_bars[len(best_bars) // 2])
+        accuracy = accuracy + (~answers[~human]).mean(axis=0)
+    best_bars = np.flatnonzero(accuracy >= accuracy.max() - _ROUNDING_MARGIN)
+    middle = len(best_bars) // 2
+    return int(best_bars[middle])
 
 
 def _compute_gains(is_right: _Flags, human: _Flags, weights: _Numbers) -> _Numbers:

@@ -295,6 +295,9 @@ def _find_source(id_: str | None, names: Sequence[str]) -> str | None:
 
 # The number of characters of the pieces by which a chunk is searched.
 _PIECE_LENGTH = 12
+# A chunk of at least this many characters holds a whole piece, wherever a source is cut into pieces. Shorter chunks are searched
+# as a whole.
+_MIN_LONG_CHUNK = 2 * _PIECE_LENGTH - 1
 # The number of characters of a source that are folded at once. Places in a small block are converted quickly.
 _FOLDED_BLOCK_LENGTH = 4096
 # The search for exact spans of a chunk in a source ends with this number: two show that it occurs several times.
@@ -336,23 +339,14 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
         The places of each chunk, in the order of the chunks.
     """
     folded = [_fold_text(chunk) for chunk in chunks]
-    # Short chunks are searched whole. Of long chunks, the first pieces are searched.
-    # A chunk of at least 2 * _PIECE_LENGTH - 1 characters holds a whole piece of a source that is cut at each _PIECE_LENGTH characters.
-    short_indexes: list[int] = []
-    # For each piece of text: the chunks that hold it, as pairs of the chunk's index and the place of the piece in the chunk.
-    indexes_by_piece: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for index, text in enumerate(folded):
-        if 0 < len(text) < 2 * _PIECE_LENGTH - 1:
-            short_indexes.append(index)
-        elif text:
-            for offset in range(_PIECE_LENGTH):
-                indexes_by_piece[text[offset : offset + _PIECE_LENGTH]].append((index, offset))
+    short_indexes = [index for index, text in enumerate(folded) if 0 < len(text) < _MIN_LONG_CHUNK]
+    pieces = _index_pieces(folded)
     places = [Places([], []) for _ in chunks]
     for name, text in sources:
         source = _SourceText(name, text)
         # By the index of a chunk, how many exact spans this source has. `_find_short` reads it while it grows.
         exact_counts = Counter[int]()
-        long_matches = _find_long(source, folded, indexes_by_piece)
+        long_matches = _find_long(source, folded, pieces)
         short_matches = _find_short(source, folded, short_indexes, exact_counts)
         for index, begin in chain(long_matches, short_matches):
             if exact_counts[index] >= _MAX_EXACT_SPANS:
@@ -364,6 +358,21 @@ def locate(chunks: Sequence[str], sources: Iterable[tuple[str, str]]) -> list[Pl
             else:
                 places[index].loose.append(span)
     return places
+
+
+def _index_pieces(texts: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
+    """Return the first pieces of the long chunks: for each piece, the index of a chunk and the place of the piece in it.
+
+    A long chunk is found by any of its pieces: a source is cut at each `_PIECE_LENGTH` characters, and the chunk holds one of
+    the parts as a whole.
+    """
+    pieces: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for index, text in enumerate(texts):
+        if len(text) < _MIN_LONG_CHUNK:
+            continue
+        for offset in range(_PIECE_LENGTH):
+            pieces[text[offset : offset + _PIECE_LENGTH]].append((index, offset))
+    return pieces
 
 
 def read_sources(folder: Path) -> Iterator[tuple[str, str]]:

@@ -87,7 +87,7 @@ def label(
     from ctxmetrics.evaluation.agreement.labelling.pairs import describe_draw, read_pairs
     from ctxmetrics.evaluation.agreement.labelling.session import Session, run_in_terminal
     from ctxmetrics.evaluation.cli._run import load_samples
-    from ctxmetrics.evaluation.rows.people_answers import ANSWERS, ASKED_KINDS
+    from ctxmetrics.evaluation.rows.people_answers import ASKED_KINDS
     from ctxmetrics.evaluation.runs.results import Results
 
     for name in ask or ():
@@ -103,10 +103,7 @@ def label(
         samples = samples_by_key(load_samples(sources[0]))
         _draw_samples(answers, samples, drawing)
         session = Session(samples, answers, annotator=annotator, labels=asked_kinds, run=run)
-        file_name = shlex.quote(str(sources[0].file))
-        read_with = f"agree {file_name}"
-        if key_beside(sources[0].file).exists():
-            read_with = f"check-gold SAMPLES --corpus CORPUS --audit {file_name}"
+        reading_command = _write_reading_command(sources[0].file)
     else:
         samples_of_files = chain.from_iterable(load_samples(source) for source in sources)
         first_results, second_results = compare
@@ -122,22 +119,35 @@ def label(
             run=run or pairs.rows,  # the verdicts that the key v shows
             partners=pairs.partners,
         )
-        read_with = f"compare {shlex.join(map(str, compare))}"
-    session.next_command = f"ctxmetrics {read_with} --labels {shlex.quote(str(path))}"
+        reading_command = f"compare {shlex.join(map(str, compare))}"
+    session.next_command = f"ctxmetrics {reading_command} --labels {shlex.quote(str(path))}"
     try:
         if terminal:
             run_in_terminal(session, sys.stdin.readline, print_result)
         else:
             _serve_page(session, port, opens_browser=not no_browser)
     finally:
-        counts = session.counts()
-        answer_counts = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in ANSWERS)
-        questions = plural(counts["questions"], "question", "is", "are")
-        print_result(
-            f"{path}: {annotator} answered {answer_counts}; {counts['open']} of {questions} open"
-        )
-        if not counts["open"]:
-            print_result(f"next: {session.next_command}")
+        _print_counts(session, path, annotator)
+
+
+def _write_reading_command(file: Path) -> str:
+    """Write the command that reads the answers about a file: of samples, or of those that `check-gold` wrote for an audit."""
+    file_name = shlex.quote(str(file))
+    if key_beside(file).exists():
+        return f"check-gold SAMPLES --corpus CORPUS --audit {file_name}"
+    return f"agree {file_name}"
+
+
+def _print_counts(session: Session, path: Path, annotator: str) -> None:
+    """Print how many questions were answered and how many are open, and what comes next if none is."""
+    from ctxmetrics.evaluation.rows.people_answers import ANSWERS
+
+    counts = session.counts()
+    answer_counts = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in ANSWERS)
+    questions = plural(counts["questions"], "question", "is", "are")
+    print_result(f"{path}: {annotator} answered {answer_counts}; {counts['open']} of {questions} open")
+    if not counts["open"]:
+        print_result(f"next: {session.next_command}")
 
 
 def _check_sources(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -83,15 +83,22 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
         locations = _without_mapped(reading, locations, name)
     if name in TEXTS:
         return _keep_text_locations(reading, locations, name)
-    # A run of a ranking library holds scores by document id.
+    return _keep_list_locations(reading, locations, name)
+
+
+def _keep_list_locations(reading: Reading, locations: Sequence[Location], name: str) -> list[Location]:
+    """Keep the locations whose values may be the list of a field. A run of a ranking library holds scores by document id."""
     is_ranking = reading.schema.has_runs and name == "retrieved_context_ids"
-    locations = [(path, _list_by_place(value, name)) for path, value in locations]
-    return [
-        (path, value)
-        for path, value in locations
-        if _may_be_list(path, value, name) or (is_ranking and holds_numbers_by_id(value))
-        if not (is_ranking and isinstance(value, str))  # the name of a run
-    ]
+    kept_locations: list[Location] = []
+    for path, value_at_path in locations:
+        value = _list_by_place(value_at_path, name)
+        is_name_of_run = is_ranking and isinstance(value, str)
+        are_scores_by_id = is_ranking and holds_numbers_by_id(value)
+        if is_name_of_run:
+            continue
+        if are_scores_by_id or _may_be_list(path, value, name):
+            kept_locations.append((path, value))
+    return kept_locations
 
 
 def _without_mapped(reading: Reading, locations: list[Location], name: str) -> list[Location]:

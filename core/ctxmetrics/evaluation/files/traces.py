@@ -164,23 +164,7 @@ def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
     retrieved = None
     if all(step.documents is not None for step in last_steps):
         retrieved = join_documents(last_steps)
-    sides: dict[str, Any] = {}
-    for side in _SPAN_KEYS["sides"]:
-        value = look_up(root, side)
-        if hasattr(value, "items"):
-            sides[side] = value
-    metadata = sides.pop("metadata", {})
-    names_of_last_retrievers: list[Any] = []
-    for span, step in retrievers:
-        if any(step is last_step for last_step in last_steps):
-            names_of_last_retrievers.append(_read_attribute(span, "name"))
-    trace_id = first_value_at(root, _SPAN_KEYS["trace"])
-    span_ids = build_span_ids(trace_id, _read_attribute(root, "name"), names_of_last_retrievers)
-    id_metadata = span_ids.to_metadata() if span_ids else {}
     searches = to_searches(step for _, step in retrievers)
-    read_paths: set[str] = set()
-    for role in ("question", "answer", "documents", "below", "expected", "sides"):
-        read_paths.update(_SPAN_KEYS[role])
     row = {
         "id": first_value_at(root, (*_SPAN_KEYS["trace"], *_SPAN_KEYS["name"])),
         "user_input": _read_span_text(root, "question") or _read_span_text(first_retriever, "question"),
@@ -189,9 +173,36 @@ def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
         "stages": None if searches else to_stages(steps),
         "searches": searches,
         **{key: look_up(root, key) for key in _SPAN_KEYS["expected"]},
-        "metadata": {**without_paths(root, read_paths), **sides, **metadata, **id_metadata},
+        "metadata": {**_read_metadata(root), **_name_spans(root, retrievers, last_steps)},
     }
     return {key: value for key, value in row.items() if value is not None}
+
+
+def _read_metadata(root: Any) -> dict[str, Any]:
+    """Read what the first span has beside the fields of the sample: its other attributes, its sides, and its own metadata."""
+    read_paths: set[str] = set()
+    for role in ("question", "answer", "documents", "below", "expected", "sides"):
+        read_paths.update(_SPAN_KEYS[role])
+    sides: dict[str, Any] = {}
+    for side in _SPAN_KEYS["sides"]:
+        value = look_up(root, side)
+        if hasattr(value, "items"):
+            sides[side] = value
+    metadata = sides.pop("metadata", {})
+    return {**without_paths(root, read_paths), **sides, **metadata}
+
+
+def _name_spans(
+    root: Any, retrievers: Sequence[tuple[Any, Retrieval]], last_steps: Sequence[Retrieval]
+) -> dict[str, Any]:
+    """Return as metadata the trace and the spans in which a sample was answered and its contexts were retrieved."""
+    retriever_names: list[Any] = []
+    for span, step in retrievers:
+        if any(step is last_step for last_step in last_steps):
+            retriever_names.append(_read_attribute(span, "name"))
+    trace_id = first_value_at(root, _SPAN_KEYS["trace"])
+    span_ids = build_span_ids(trace_id, _read_attribute(root, "name"), retriever_names)
+    return span_ids.to_metadata() if span_ids else {}
 
 
 def _find_outermost_retrievers(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:

@@ -215,19 +215,24 @@ def _holds_subject(gap: str, after: str, language: str) -> bool:
     pieces = _PIECE.findall(gap)
     if not pieces or gap[-1:] in (",", ":") or pieces[-1].casefold() in lists["joints"]:
         return False
-    last_joint = len(pieces) - 2
-    for position in range(last_joint, max(-1, last_joint - _MAX_SUBJECT_WORDS), -1):
+    first_after_gap = _get_first_piece(after).casefold()
+    # From the end of the gap: the subject begins behind a word or comma that joins clauses.
+    last_position = len(pieces) - 2
+    for position in range(last_position, max(-1, last_position - _MAX_SUBJECT_WORDS), -1):
         joint = pieces[position].casefold()
-        opener = pieces[position + 1]
-        if joint != "," and joint not in lists["joints"]:
+        is_comma = joint == ","
+        if not is_comma and joint not in lists["joints"]:
             continue
-        is_name = opener[0].isupper() and joint != "," and base_language(language) != "de"
-        if not is_name and opener.casefold() not in lists["openers"]:
+        first_of_subject = pieces[position + 1]
+        has_capital = first_of_subject[0].isupper()
+        # All nouns of German have a capital; behind a comma, a name may be one of a list.
+        is_name = has_capital and not is_comma and base_language(language) != "de"
+        if not is_name and first_of_subject.casefold() not in lists["openers"]:
             continue
-        first_after_gap = _get_first_piece(after).casefold()
-        pieces_before_joint = {piece.casefold() for piece in pieces[:position]}
-        begins_other_phrase = first_after_gap in lists["prepositions"]
-        return not begins_other_phrase or first_after_gap in pieces_before_joint
+        # A preposition behind the gap goes on with the clause before the gap, unless that clause has the same one in the gap.
+        if first_after_gap not in lists["prepositions"]:
+            return True
+        return first_after_gap in {piece.casefold() for piece in pieces[:position]}
     return False
 
 
