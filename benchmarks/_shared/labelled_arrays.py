@@ -265,7 +265,7 @@ def _make_difference(
         figures["difference"],
         math.hypot(figures["label_error"], figures["sample_error"], figures["unseen_error"]),
         labels=figures["size"],
-        few_changes=better + worse < MIN_CHANGED_SAMPLES,
+        changed=better + worse,
         sums=_make_sums(better, worse, int(figures["degrees"]) + 1),
         unlabelled_share=1 - figures["share"],
         scale=1.0,

@@ -159,7 +159,7 @@ class Difference(Plain):
     def verdict(self) -> str | None:
         """``better``, ``worse``, ``no difference shown`` or ``few changed``; None for a secondary metric.
 
-        The adjusted p value is compared with 0.05. Few changed: fewer than ten samples, or clusters, have a difference.
+        The adjusted p value is compared with 0.05. Few changed: fewer than ten samples have a difference.
         """
         if self.p_adjusted is None:
             return None

@@ -20,7 +20,6 @@ from ctxmetrics.evaluation.statistics.paired import (
     SIGNIFICANCE_LEVEL,
     PairedMean,
     cluster_error,
-    has_few_changes,
     mean_p,
     number_clusters,
     paired_mean,
@@ -48,7 +47,7 @@ class LabelledDifference:
     Attributes:
         difference: The mean difference.
         interval: The 95 % interval of the difference, inside the scale; None if all samples are labelled and none changed.
-        decision_interval: The interval by which labels decide alone. It is wider if few samples changed; None as
+        decision_interval: The interval by which labels decide alone. It is wider if fewer than ten samples changed; None as
             ``interval``.
         p: p value of "no difference", from the distribution of ``decision_interval``.
         labelled: The number of samples with labels.
@@ -147,7 +146,7 @@ def labelled_difference(
     Special cases:
 
     - All samples are labelled: the interval is that of `paired_mean`.
-    - Few samples changed (`has_few_changes`): the interval that decides is widened as in `paired_mean`. Without that, labels that agree
+    - Fewer than ten samples changed: the interval that decides is widened as in `paired_mean`. Without that, labels that agree
       everywhere would pass a gate that the judge alone does not pass. The printed interval needs it only as far as b is
       reduced: see `find_intervals`.
     - A stratum has one label: ``d - f`` replaces the deviation.
@@ -205,7 +204,7 @@ def labelled_difference(
         difference,
         error,
         labels=effective_labels,
-        few_changes=has_few_changes(best_known, cluster_numbers),
+        changed=changed,
         sums=np.bincount(cluster_numbers, best_known).astype(float),
         unlabelled_share=len(others) / len(all_by_judge),
         scale=scale,
@@ -236,14 +235,14 @@ def find_intervals(
     error: float,
     *,
     labels: float,
-    few_changes: bool,
+    changed: int,
     sums: _Numbers,
     unlabelled_share: float,
     scale: float,
 ) -> tuple[_Interval, _Interval, float]:
     """Find the printed interval of a labelled difference, the interval that decides, and its p value.
 
-    The interval that decides reaches to changes that were not seen if few samples changed (`paired_mean`). The
+    The interval that decides reaches to changes that were not seen if fewer than ten samples changed (`paired_mean`). The
     printed interval has the error of `UNSEEN_LABEL_DISTANCE` for them. As far as this error is reduced, since nearly all samples
     are labelled, it reaches towards the ends of the interval that decides.
 
@@ -251,7 +250,7 @@ def find_intervals(
         difference: The mean difference.
         error: Its standard error, with the error for changes that no label shows.
         labels: The number of independent labels.
-        few_changes: Whether few samples have a difference: `has_few_changes`.
+        changed: The number of samples with a difference.
         sums: The sum of the differences of each cluster.
         unlabelled_share: The share of the samples that has no label.
         scale: The largest possible difference.
@@ -261,7 +260,7 @@ def find_intervals(
     interval = difference - half_width, difference + half_width
     decision_interval = interval
     p_value = mean_p(difference, error, degrees)
-    if few_changes:
+    if changed < MIN_CHANGED_SAMPLES:
         decision_interval, p_value = reach_unseen_changes(
             difference, interval, p_value, sums, scale=scale
         )

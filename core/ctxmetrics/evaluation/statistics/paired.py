@@ -55,7 +55,7 @@ def paired_mean(
     ``m +- t * error`` with Student's quantile and G - 1 degrees of freedom; p: of ``m / error`` in that distribution;
     detectable: ``(t(0.975) + t(0.8)) * error``. If all differences are equal, the interval has no width.
 
-    With few changes (`has_few_changes`) the interval also reaches to ``-scale * u(worse)`` and ``scale * u(better)``,
+    With fewer than ten changed samples the interval also reaches to ``-scale * u(worse)`` and ``scale * u(better)``,
     where u is the upper end of the exact 95 % interval of the share of clusters (Clopper and Pearson), since changes that
     were not seen could be as large as the scale. An end stays Student's where the sign test shows the direction. p is then the
     larger one of both tests.
@@ -87,23 +87,10 @@ def paired_mean(
     half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, cluster_count - 1) * error
     p_value = mean_p(mean, error, cluster_count - 1)
     interval = mean - half_width, mean + half_width
-    if has_few_changes(data, cluster_numbers):
+    if changed < MIN_CHANGED_SAMPLES:
         sums = np.bincount(cluster_numbers, data).astype(float)
         interval, p_value = reach_unseen_changes(mean, interval, p_value, sums, scale=scale)
     return PairedMean(mean, interval, p_value, detectable, changed)
-
-
-def has_few_changes(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp]) -> bool:
-    """Tell whether the changes are too few for their spread to say something about changes that were not seen.
-
-    Fewer than ten samples changed; or fewer than ten clusters, and at most half of all, have a sample that changed: samples
-    that change together show one change.
-    """
-    changed_clusters = cluster_numbers[np.abs(data) > ROUNDING_ERROR]
-    if len(changed_clusters) < MIN_CHANGED_SAMPLES:
-        return True
-    changed = len(np.unique(changed_clusters))
-    return changed < MIN_CHANGED_SAMPLES and changed <= (int(cluster_numbers.max()) + 1) / 2
 
 
 def cluster_error(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], mean: float) -> float:

@@ -92,28 +92,6 @@ def test_interval_of_few_changes_includes_unseen_ones(n):
     assert (found.changed, found.p) == (3, 0.25)  # two of eight sign patterns
 
 
-@pytest.mark.parametrize(
-    ("clusters", "worse"),
-    [
-        ([n // 5 for n in range(100)], 3),  # 15 samples lost all, together: three of 20 clusters
-        ([*range(15), *[15] * 85], None),  # each of them alone
-        ([n // 25 for n in range(100)], 1),  # one of four clusters
-        ([n // 8 for n in range(24)], None),  # two of three clusters: most of them
-    ],
-)
-def test_samples_that_change_together_are_few_changes(clusters, worse):
-    found = paired_mean([-1.0] * 15 + [0.0] * (len(clusters) - 15), clusters)
-    size = len(set(clusters))
-    if worse is None:
-        half = found.detectable / (stats.t.ppf(0.975, size - 1) + stats.t.ppf(0.8, size - 1))
-        half *= stats.t.ppf(0.975, size - 1)
-        assert found.interval == pytest.approx((found.mean - half, found.mean + half), abs=1e-9)
-    else:
-        lost = stats.binomtest(worse, size).proportion_ci(0.95, method="exact").high
-        won = stats.binomtest(0, size).proportion_ci(0.95, method="exact").high
-        assert found.interval == pytest.approx((-lost, won), abs=1e-9)
-
-
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 def test_few_changes_in_one_direction_match_both_tests(scale):
     values = [-scale] * 7 + [0.0] * 3
