@@ -33,6 +33,12 @@ def check_scale(convention: str, value: float | None, threshold: float | None) -
             raise InputFileError(f"{name}: {number:.12g} is no number from 0 to {scale:g}.")
 
 
+def check_reason(metric: str, value: float | None, reason_code: str | None) -> None:
+    """Check that a score without a value says why. A metric of the caller's own may say nothing."""
+    if value is None and reason_code is None and find_metric(metric) is not None:
+        raise InputFileError("reason_code: there is none, and no value.")
+
+
 def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:
     """Check that the verdicts are in order, have the stages of the sample, and that each span is in its context.
 

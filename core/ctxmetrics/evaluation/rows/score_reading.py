@@ -12,7 +12,12 @@ from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.rows.row_lines import cut_quote
-from ctxmetrics.evaluation.rows.score_checks import check_scale, check_value, check_verdicts
+from ctxmetrics.evaluation.rows.score_checks import (
+    check_reason,
+    check_scale,
+    check_value,
+    check_verdicts,
+)
 from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
@@ -100,6 +105,7 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
     counted_words = _find_counted_words(fields["metric"], fields["provenance"].convention)
     score = Score(**fields, counted=counted_words)
     check_scale(score.provenance.convention, score.value, score.threshold)
+    check_reason(score.metric, score.value, score.reason_code)
     check_verdicts(score, record)
     check_value(score)
     return score

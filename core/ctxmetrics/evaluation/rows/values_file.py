@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.rows.metric_values import MetricValues
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_groups
-from ctxmetrics.evaluation.rows.score_checks import check_scale
+from ctxmetrics.evaluation.rows.score_checks import check_reason, check_scale
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.verdicts import Verdict
@@ -95,8 +95,10 @@ def read_values(path: str | os.PathLike[str]) -> FileValues:
 
 
 def _check_fields(fields: dict[str, Any], _record: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that value and pass mark of a line are on the scale of its convention."""
-    check_scale(fields["provenance"].convention, fields["value"], fields.get("threshold"))
+    """Check that value and pass mark of a line are on the scale of its convention, and that a missing value has a reason."""
+    value = fields["value"]
+    check_scale(fields["provenance"].convention, value, fields.get("threshold"))
+    check_reason(fields["metric"], value, fields.get("reason_code"))
     return fields
 
 

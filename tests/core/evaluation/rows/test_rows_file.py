@@ -173,6 +173,10 @@ DAMAGES = [
     (lambda text: text.replace(b"}\n", b"},\n"), r"line 1: .* it is no JSON at character \d+"),
     (lambda text: b"<<<<<<< HEAD\n" + text, "line 1: .* it is no JSON at character 1"),
     (lambda text: b"[" + text.replace(b"\n", b",")[:-1] + b"]", "line 1: .* it is no object"),
+    (
+        lambda text: re.sub(rb'"value":[\d.]+', b'"value":null', text, count=1),
+        "line 3: .* reason_code: there is none, and no value",
+    ),
     (nan_in("threshold"), "line 3: .* threshold: Input should be a finite number"),
     (nan_in("signals"), "line 3: .* a field is NaN"),
     (lambda text: b"<html>" + text, r"a\.jsonl: is a page of HTML"),

@@ -166,6 +166,10 @@ def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
         ),
         (lambda line: line.replace('"value":1.0,', ""), "value: Field required"),
         (
+            lambda line: line.replace('"value":1.0,', '"value":null,'),
+            "reason_code: there is none, and no value",
+        ),
+        (
             lambda line: line.replace('"value":1.0,', '"value":1.0,"metadata":{"tie_range":5},'),
             r"metadata\.tie_range: Input should be a valid array",
         ),
