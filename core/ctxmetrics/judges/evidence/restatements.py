@@ -65,7 +65,7 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     return None
 
 
-class _Unit:
+class _Unit(NamedTuple):
     """The words of a unit.
 
     Attributes:
@@ -76,25 +76,29 @@ class _Unit:
         beginnings: The first letters of its long content words. A context that states the unit has all of them.
     """
 
-    def __init__(self, text: str, language: str) -> None:
-        stop_words = get_word_list("stop", language)
-        self.text = text
-        self.words: Sequence[Token] = tokenize(text)
-        self.content: list[Token] = []
-        self.beginnings: list[str] = []
-        for word in self.words:
-            if word.kind == "character" or word.folded in stop_words:
-                continue
-            self.content.append(word)
-            spelling = word.spelling
-            if word.kind == "word" and spelling.isascii() and len(spelling) >= _STEM_LETTERS:
-                self.beginnings.append(spelling[:_STEM_LETTERS].casefold())
-        self.keys = frozenset(word.key for word in self.content)
+    text: str
+    words: Sequence[Token]
+    content: Sequence[Token]
+    keys: frozenset[str]
+    beginnings: Sequence[str]
 
 
 @lru_cache(maxsize=64)
 def _read_unit(unit: str, language: str) -> _Unit:
-    return _Unit(see(unit).text, language)
+    """Read the words of a unit."""
+    text = see(unit).text
+    words = tokenize(text)
+    stop_words = get_word_list("stop", language)
+    content: list[Token] = []
+    beginnings: list[str] = []
+    for word in words:
+        if word.kind == "character" or word.folded in stop_words:
+            continue
+        content.append(word)
+        spelling = word.spelling
+        if word.kind == "word" and spelling.isascii() and len(spelling) >= _STEM_LETTERS:
+            beginnings.append(spelling[:_STEM_LETTERS].casefold())
+    return _Unit(text, words, content, frozenset(word.key for word in content), beginnings)
 
 
 @lru_cache(maxsize=128)  # the contexts of a request are compared with each of its units

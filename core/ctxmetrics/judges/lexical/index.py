@@ -9,7 +9,13 @@ from collections.abc import Set as AbstractSet
 
 from ctxmetrics._internal.forks import make_lock
 from ctxmetrics.judges.base import JudgeRequest
-from ctxmetrics.judges.evidence.words import find_equal_key, read_keys, split_date
+from ctxmetrics.judges.evidence.words import (
+    find_equal_key,
+    list_keys,
+    read_plain_keys,
+    split_date,
+    tokenize,
+)
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.sentences import sentence_spans, split_visible
@@ -83,8 +89,13 @@ class WordIndex:
             is_plain = view.is_plain
             for start, end in sentences(context):
                 sentence = context[start:end] if is_plain else view.cut(Span(start, end))
-                keys, sentence_word_count = read_keys(sentence)
-                word_count += sentence_word_count
+                keys = read_plain_keys(sentence)
+                if keys is None:
+                    words = tokenize(sentence)
+                    word_count += len(words)
+                    keys = list_keys(words)
+                else:
+                    word_count += len(keys)
                 if wanted is not None:
                     keys = [key for key in keys if key in wanted]
                 self._keys.append(keys)

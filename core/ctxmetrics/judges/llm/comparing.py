@@ -99,7 +99,10 @@ def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> boo
         # A negation, or another word without a meaning of its own, may be missing.
         all_keys = {word.key for word in tokenize(text)}
         return any(word.key not in all_keys for word in tokenize(missing))
-    nearness = _measure_nearness(missing, id_, request_part.units, language)
+    words_by_unit = {
+        unit_id: read_distinctive_words(unit, language) for unit_id, unit in request_part.units.items()
+    }
+    nearness = _measure_nearness(words, id_, words_by_unit)
     return any(own == 0 and other > 0 for own, other in nearness)
 
 
@@ -111,8 +114,7 @@ def is_about(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
         words = read_missing(entry)
         if not words:
             return False
-    nearness = _measure_nearness(words, id_, request_part.units, request_part.request.language)
-    return all(own > other for own, other in nearness)
+    return all(own > other for own, other in _compare_with_units(words, id_, request_part))
 
 
 def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
@@ -120,9 +122,7 @@ def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> 
     texts = [read_missing(entry)]
     if entry.value is True or not texts[0]:
         texts = [quote.text for quote in entry.quotes]
-    nearness = _measure_nearness(
-        " ".join(texts), id_, request_part.units, request_part.request.language
-    )
+    nearness = _compare_with_units(" ".join(texts), id_, request_part)
     return any(other > own for own, other in nearness)
 
 
@@ -153,19 +153,28 @@ def is_evidence_of_another(id_: str, sentences: Sequence[str], request_part: Req
     return False
 
 
-def _measure_nearness(
-    text: str, id_: str, units: Mapping[str, str], language: str
+def _compare_with_units(
+    text: str, id_: str, request_part: RequestPart
 ) -> Iterator[tuple[float, float]]:
-    """Compare how near a text is to a unit and to each other unit.
+    """Compare how near a text is to a unit and to each other unit; see `_measure_nearness`."""
+    language = request_part.request.language
+    words_by_unit = {
+        unit_id: read_distinctive_words(unit, language) for unit_id, unit in request_part.units.items()
+    }
+    return _measure_nearness(read_distinctive_words(text, language), id_, words_by_unit)
+
+
+def _measure_nearness(
+    words: frozenset[str], id_: str, words_by_unit: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[float, float]]:
+    """Compare how near the distinctive words of a text are to those of a unit and of each other unit.
 
     Yields:
         For each other unit, two shares of words that stand in the text: of the words that the unit has and the other unit
         has not, and of the words that the other unit has and the unit has not.
     """
-    words = read_distinctive_words(text, language)
-    unit_words = read_distinctive_words(units[id_], language)
-    for other_id, other_text in units.items():
-        other_words = read_distinctive_words(other_text, language)
+    unit_words = words_by_unit[id_]
+    for other_id, other_words in words_by_unit.items():
         if other_id != id_ and other_words != unit_words:
             own_share = _measure_share(unit_words - other_words, words)
             yield own_share, _measure_share(other_words - unit_words, words)
