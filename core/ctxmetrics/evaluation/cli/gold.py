@@ -107,7 +107,8 @@ def check_gold(
             warnings.clear()  # the report says who judged
     if auditing.audit is not None and auditing.labels is None and report.is_complete:
         labels = labels_beside(auditing.audit)
-        count = 2 * auditing.sample
+        with auditing.audit.open(encoding="utf-8") as lines:
+            count = sum(1 for _ in lines)
         print_message(
             f"the audit: {auditing.audit}. Next: ctxmetrics label {auditing.audit} --n {count} --ask context_useful "
             f"--annotator NAME, then this command with --labels {labels}"

@@ -132,8 +132,13 @@ class Difference(Plain):
 
     @property
     def survives(self) -> bool | None:
-        """Whether an audit of the gold leaves the decision as it is; None if there is no audit, or if the gold shows no difference."""
+        """Whether an audit of the gold leaves the decision as it is.
+
+        None if there is no audit, or if the gold decides nothing: it shows no difference, or too few samples changed.
+        """
         if self.corrected is None or not self.corrected.by_audit or not find_direction(self):
+            return None
+        if self.changed < MIN_CHANGED_SAMPLES:
             return None
         return find_direction(self.basis) == find_direction(self)
 

@@ -36,6 +36,7 @@ class Code:
 CODES: Mapping[str, Code] = FrozenDict(
     {
         "unstated": Code("references", "Correct the reference, or add the text that states it."),
+        "stated_elsewhere": Code("references", "Look whether that passage is the right gold."),
         "unknown_id": Code("ids", "Remove the id, or write the one that the corpus has now."),
         "unknown_text": Code("ids", "Replace the text by the passage that the corpus has now."),
         "other_form": Code("ids", "Write the id as the corpus does."),

@@ -18,7 +18,7 @@ from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_language
 from ctxmetrics.evaluation.gold.question_texts import cut_short_answer, is_answer
 from ctxmetrics.evaluation.gold.values import list_counts
-from ctxmetrics.evaluation.rows.gold_answers import make_key
+from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.judges.lexical.index import sentences
@@ -72,6 +72,8 @@ _MIN_LEAD_WITHOUT_VERDICT = 0.5
 _MIN_QUESTION_SHARE_IN_HOLE = 0.6
 # .. or is among so many first results of a run that are not gold.
 _FIRST_RESULT_COUNT = 2
+# Another passage states a sentence instead of the gold if all gold passages together have less than this share of its words.
+_MAX_SHARE_BESIDE_STATING = 0.3
 # A gold passage adds nothing if it has less than this share of the reference ..
 _MIN_SHARE_IN_GOLD = 0.12
 # .. and less than this share that no other gold passage has.
@@ -293,6 +295,7 @@ class PoolFindings:
     def _check_reference(self) -> Iterator[Finding]:
         """Find sentences of the reference that no passage states, and sentences that the gold contradicts."""
         unstated: list[Verdict] = []
+        elsewhere = unit_elsewhere = ""
         gold_texts = [self._pool.texts[index] for index in self._pool.gold]
         gold = GoldTexts(gold_texts, self._question)
         for unit in self._unit_verdicts:
@@ -306,6 +309,9 @@ class PoolFindings:
                 yield self._question.make_finding("contradicts_gold", evidence, (unit.text,))
             elif unit.value is False and self._is_unstated(unit.text):
                 unstated.append(unit)
+            elif is_stated and not elsewhere:
+                elsewhere = self._name_stating(unit)
+                unit_elsewhere = unit.text
         if unstated:
             scope = "nothing that was retrieved or is gold"
             if self._passages.is_corpus:
@@ -314,6 +320,40 @@ class PoolFindings:
             if unstated[0].reason:
                 evidence += f" ({shorten(unstated[0].reason, 120)})"
             yield self._question.make_finding("unstated", evidence, (unit.text for unit in unstated))
+
+        if elsewhere:
+            evidence = f"{elsewhere!r} states {shorten(unit_elsewhere)!r}, and no gold passage does"
+            yield self._question.make_finding("stated_elsewhere", evidence, (elsewhere,))
+
+    def _name_stating(self, unit: Verdict) -> str:
+        """Name the passage that states a unit of which no gold passage has anything. Return an empty text if there is none.
+
+        A passage that was retrieved is a hole, which another finding names.
+        """
+        indexes = [span.context for span in unit.evidence]
+        gold = self._pool.gold
+        if not gold or not indexes or not {*gold, *self._pool.retrieved}.isdisjoint(indexes):
+            return ""
+        if not all(map(self._has_text_of_corpus, self._question.gold)):
+            return ""  # another finding says so
+        if normalise(self._pool.texts[indexes[0]]) in _find_useless(self._question.sample):
+            return ""
+        content = self._question.find_content(unit.text)
+        if self._by_words and (
+            self.is_in_another_language
+            or len(content) < _MIN_SENTENCE_WORDS
+            or self._weigh(content & self._unite_gold(), content) >= _MAX_SHARE_BESIDE_STATING
+            or self._weigh(content & self._words[indexes[0]], content) < _MIN_SHARE_IN_SURE_HOLE
+        ):
+            return ""
+        return self._pool.name(indexes[0])
+
+    def _has_text_of_corpus(self, passage: GoldPassage) -> bool:
+        """Tell whether a gold passage has the text that its passage of the corpus has."""
+        if not passage.places:
+            return False
+        text = self._passages.chunks[passage.places[0]].text
+        return normalise(text) == normalise(passage.text or "")
 
     def _name_gold(self) -> str:
         """Name the gold of the question: by the id of its only passage, or as several passages."""

@@ -166,6 +166,18 @@ def test_decision_survives_an_audit_that_finds_no_error(tmp_path: Path) -> None:
     assert "the decision survives the audit" in text
 
 
+def test_audit_of_too_few_changes_leaves_no_decision(tmp_path: Path) -> None:
+    audit = draw_audit(tmp_path, make_samples("pump"), 20)
+    metrics = [IDBasedContextRecall()]
+    six_ovens = [*make_samples("pump", retrieved="oven")[:6], *make_samples("pump")[6:]]
+    before = evaluate(six_ovens, metrics, progress=False)
+    comparison = compare(before, evaluate(make_samples("pump"), metrics, progress=False), audit=audit)
+    item = comparison[RECALL]
+    assert item.p < 0.05
+    assert (item.verdict, item.survives) == ("few changed", None)
+    assert "survives" not in str(comparison)
+
+
 def test_decision_by_wrong_gold_does_not_survive(tmp_path: Path) -> None:
     samples = make_samples("oven", wrong=2)
     audit = draw_audit(tmp_path, samples, 12)

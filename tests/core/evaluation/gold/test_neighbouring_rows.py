@@ -94,6 +94,24 @@ def test_gold_and_reference_of_another_subject() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reference", "retrieved", "expected"),
+    [
+        (REFERENCES[3], None, ["q3"]),
+        (REFERENCES[3], ["pool"], []),  # a hole, which names the passage
+        ("Yes.", None, []),
+    ],
+)
+def test_another_passage_states_the_reference(
+    reference: str, retrieved: list[str] | None, expected: list[str]
+) -> None:
+    samples = build_samples()
+    samples[3] |= {"reference": reference, "reference_context_ids": ["inn"]}
+    if retrieved:
+        samples[3]["retrieved_context_ids"] = retrieved
+    assert list_rows(samples, "stated_elsewhere") == expected
+
+
+@pytest.mark.parametrize(
     ("question", "expected"),
     [
         ("When are lambs sold on the sheep farm?", []),
