@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 import numpy as np
 import pytest
@@ -151,3 +151,30 @@ def test_labelled_gates_find_a_rule_that_loses_right_gates() -> None:
     assert not any("red lost" in line for line in benchmark.list_missed(rows))
     before = [{**row, "red": row["red before"]} for row in rows]
     assert any("red lost, exact, 25 labels" in line for line in benchmark.list_missed(before))
+
+
+def test_rule_of_labels_is_on_the_page() -> None:
+    benchmark = load_benchmark("labelled_gates")
+    page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
+    assert benchmark.FORMULA in page
+    assert benchmark.FLOORS in page
+
+
+def test_interval_of_people_who_err() -> None:
+    """They see .94 of a loss of .1. A sample of 1,000 knows that so well that the interval often misses the loss."""
+    normal = NormalDist().cdf
+    said = re.search(
+        r"in (\S+) for 300 samples \(s_d = (\S+)\), and in (\S+) for 1,000 \(s_d = (\S+)\)",
+        words_of("docs/comparing.md"),
+    )
+    assert said is not None
+    for held, error in (said.groups()[:2], said.groups()[2:]):
+        distance = 2 * 0.03 * 0.1 / float(error)
+        assert normal(1.96 - distance) - normal(-1.96 - distance) == pytest.approx(
+            float(held), abs=0.005
+        )
+    benchmark = load_benchmark("labelled_gates")
+    source = np.random.default_rng(1)
+    people = benchmark.draw_population(source, 400, 1000, "samples", 0.1)
+    differences = benchmark.err(source, people, 0.03)
+    assert differences.mean() == pytest.approx(0.94 * people.differences.mean(), abs=0.001)

@@ -33,7 +33,8 @@ UNSEEN_LABEL_DISTANCE = 1.25
 MIN_UNLABELLED_PART = 4
 # A stratum may have fewer labels than expected by chance: up to this number of standard deviations.
 MAX_CHANCE_DEVIATIONS = 2
-# Labels that are all equal say how far the judge can be trusted if they are about at least this part of its spread.
+# If people say the same about all labelled samples, these tell how far the judge can be trusted only if its values of them have
+# at least this part of the variance of all its values.
 MIN_SEEN_SPREAD = 0.5
 
 _Numbers: TypeAlias = NDArray[np.float64]
