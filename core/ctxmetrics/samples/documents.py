@@ -349,6 +349,7 @@ def look_up(holder: Any, path: str) -> Any:
 def _look_up_items(holder: Any, path: str) -> Any:
     """Look up a path behind ``[]`` in each item of a list, or behind ``[N]`` in one item."""
     head, _, rest = path.partition("[")
+    # What stands in the brackets: nothing, a number, or a key that an item must have.
     step, _, rest = rest.partition("]")
     rest = rest.removeprefix(".")
     value = as_list(look_up(holder, head) if head else holder)
@@ -363,13 +364,15 @@ def _look_up_items(holder: Any, path: str) -> Any:
     if step:
         items = [item for item in items if look_up(item, step)]
     values = [look_up(item, rest) for item in items] if rest else items
-    if items and all(value is None for value in values):
+    no_item_has_path = bool(items) and all(value is None for value in values)
+    if no_item_has_path:
         return None
     if not _SEVERAL_ITEMS.search(rest):
         return values
+    # The rest of the path leads to a list in each item.
     joined: list[Any] = []
-    for inner in values:
-        joined += inner or ()
+    for inner_list in values:
+        joined += inner_list or ()
     return joined
 
 

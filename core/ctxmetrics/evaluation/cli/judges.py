@@ -33,6 +33,7 @@ from ctxmetrics.evaluation.rows.file_names import labels_beside
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
+    from ctxmetrics.evaluation.agreement.agree import AgreementReport
     from ctxmetrics.samples.sample import Sample
 
 
@@ -104,23 +105,19 @@ def agree(
     distinct_names = dict.fromkeys(names)
     judges = [build_judge(name, **vars(asking)) for name in distinct_names]
     compare_with_people = partial(compare, samples, **{**vars(people), "labels": labels})
-    reports = [compare_with_people(results=path) for path in results]
+    reports_of_files = [compare_with_people(results=path) for path in results]
+    reports_of_judges: list[AgreementReport] = []
     with collect_warnings() as warnings:
         convention_name = choose_convention(source.schema, convention)
-        reports += [
-            compare_with_people(judge=judge, convention=convention_name, cache=cache, **vars(pace))
-            for judge in judges
-        ]
+        for judge in judges:
+            report = compare_with_people(
+                judge=judge, convention=convention_name, cache=cache, **vars(pace)
+            )
+            reports_of_judges.append(report)
+        reports = [*reports_of_files, *reports_of_judges]
         if any(report.results.stopped or report.results.unanswered for report in reports):
             warnings.clear()  # the report of such a run says the same
-    if len(reports) > 1:
-        print_result(f"{reports[0].beside(*reports[1:])}\n")
-    texts: list[str] = []
-    for report in reports:
-        texts.append(str(report))
-        texts += [str(dispute) for dispute in report.disputes[: max(show, 0)]]
-    print_result("\n\n".join(texts))
-    reports_of_judges = reports[len(results) :]  # the first ones are of files of results
+    _print_reports(reports, show)
     for judge, report in zip(judges, reports_of_judges, strict=True):
         leave(report.results, judge, out=None)
     if write is not None:
@@ -129,6 +126,17 @@ def agree(
         write_card(write, reports[0])
         metrics = read_card(write).metrics
         print_message(f"the card: {write}, about {', '.join(item.metric for item in metrics)}")
+
+
+def _print_reports(reports: Sequence[AgreementReport], show: int) -> None:
+    """Print the reports, several beside each other first, each with the samples on which its judge and people differ most."""
+    if len(reports) > 1:
+        print_result(f"{reports[0].beside(*reports[1:])}\n")
+    texts: list[str] = []
+    for report in reports:
+        texts.append(str(report))
+        texts += [str(dispute) for dispute in report.disputes[: max(show, 0)]]
+    print_result("\n\n".join(texts))
 
 
 def _describe_labels(labels: Path, samples: Sequence[Sample], file: Path) -> str:

@@ -136,6 +136,22 @@ def choose_relevance(metrics: Sequence[Metric], questions: Iterable[Sample]) -> 
     return None
 
 
+def _split_questions(results: Results, metric: str | None) -> tuple[list[int], list[int]]:
+    """Return the indexes of the questions without an answer, and of those with one and a recall. Those that failed are left out."""
+    unanswerable: list[int] = []
+    answerable: list[int] = []
+    for index, row in enumerate(results):
+        codes = {score.reason_code for score in row.scores}
+        has_failed = not codes.isdisjoint(FAILURES | {"cancelled"})
+        if has_failed:
+            continue
+        if row.fields.unanswerable:
+            unanswerable.append(index)
+        elif metric is not None and row[metric].value is not None:
+            answerable.append(index)
+    return unanswerable, answerable
+
+
 def find_nothing(
     results: Results,
     scores: Sequence[Sequence[float] | None],
@@ -152,18 +168,7 @@ def find_nothing(
         metric: The name of the recall whose units are looked for above a threshold.
         keep: The share of the recall that a threshold must keep.
     """
-    # The indexes of the questions without and with an answer.
-    unanswerable: list[int] = []
-    answerable: list[int] = []
-    for index, row in enumerate(results):
-        codes = {score.reason_code for score in row.scores}
-        has_failed = not codes.isdisjoint(FAILURES | {"cancelled"})
-        if has_failed:
-            continue
-        if row.fields.unanswerable:
-            unanswerable.append(index)
-        elif metric is not None and row[metric].value is not None:
-            answerable.append(index)
+    unanswerable, answerable = _split_questions(results, metric)
     if not unanswerable:
         return None
     context_counts = [_count_contexts(results[index]) for index in unanswerable]

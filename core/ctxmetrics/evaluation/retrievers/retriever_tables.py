@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics.evaluation.comparison.difference_sentences import build_clauses
 from ctxmetrics.evaluation.comparison.difference_table import format_difference, format_ends
@@ -33,37 +33,48 @@ def heading(comparison: RetrieverFigures) -> str:
 
 def build_means(comparison: RetrieverFigures) -> Table:
     """Build the table of the means: for each metric all settings."""
-    # A row of the table is a metric and a setting.
-    names = list(comparison.settings)
-    rows = [(metric, name) for metric in comparison.metrics for name in names]
-
-    def get_difference(item: tuple[str, str]) -> Difference | None:
-        """Return the difference of a row's setting to the first one."""
-        metric, name = item
-        return comparison.difference(name, metric)
-
-    def get_bar(item: tuple[str, str]) -> Bar:
-        """Return the bar that shows a row's mean on the page."""
-        summary = _get_summary(comparison, item)
-        return Bar(summary.share, summary.interval_shares)
-
-    # An item is a pair: the name of a metric, and the name of a setting.
-    columns: list[Column[tuple[str, str]]] = [
-        Column("metric", lambda item: item[0]),
-        Column("setting", lambda item: clean(item[1], _MAX_TEXT_CHARACTERS)),
-        Column("mean", lambda item: _format_mean(_get_summary(comparison, item)), bar=get_bar),
-        Column("95 % interval", lambda item: _format_interval(_get_summary(comparison, item))),
-        Column("to the first", lambda item: _describe(format_difference, get_difference(item))),
-        Column("95 % interval", lambda item: _describe(format_ends, get_difference(item))),
-        Column("verdict by Holm's p", lambda item: _describe(_describe_verdict, get_difference(item))),
+    rows: list[_MeansRow] = []
+    for metric in comparison.metrics:
+        for setting in comparison.settings:
+            summary = _get_summary(comparison, metric, setting)
+            difference = comparison.difference(setting, metric)
+            rows.append(_MeansRow(metric, setting, summary, difference))
+    columns: list[Column[_MeansRow]] = [
+        Column("metric", lambda row: row.metric),
+        Column("setting", lambda row: clean(row.setting, _MAX_TEXT_CHARACTERS)),
+        Column("mean", lambda row: _format_mean(row.summary), bar=_draw_mean),
+        Column("95 % interval", lambda row: _format_interval(row.summary)),
+        Column("to the first", lambda row: _describe(format_difference, row.difference)),
+        Column("95 % interval", lambda row: _describe(format_ends, row.difference)),
+        Column("verdict by Holm's p", lambda row: _describe(_describe_verdict, row.difference)),
     ]
     return Table.build(columns, rows)
 
 
-def _get_summary(comparison: RetrieverFigures, item: tuple[str, str]) -> MetricSummary:
+class _MeansRow(NamedTuple):
+    """A row of the table of means.
+
+    Attributes:
+        metric: The name of the metric.
+        setting: The name of the setting.
+        summary: The mean of the setting, with its interval.
+        difference: The difference to the first setting; None for the first, and if the two cannot be compared.
+    """
+
+    metric: str
+    setting: str
+    summary: MetricSummary
+    difference: Difference | None
+
+
+def _draw_mean(row: _MeansRow) -> Bar:
+    """Return the bar that shows a row's mean on the page."""
+    return Bar(row.summary.share, row.summary.interval_shares)
+
+
+def _get_summary(comparison: RetrieverFigures, metric: str, setting: str) -> MetricSummary:
     """Return the summary of a metric in a setting."""
-    metric, name = item
-    return comparison.settings[name].results.summary()[metric]
+    return comparison.settings[setting].results.summary()[metric]
 
 
 def _format_mean(item: MetricSummary) -> str:
@@ -187,9 +198,8 @@ def list_sentences(comparison: RetrieverFigures) -> list[str]:
         ]
     sentences += _describe_floor(comparison)
     for ceiling in comparison.ceilings:
-        convention = _get_summary(
-            comparison, (ceiling.metric, next(iter(comparison.settings)))
-        ).convention
+        first_setting = next(iter(comparison.settings))
+        convention = _get_summary(comparison, ceiling.metric, first_setting).convention
         text = f"{ceiling.metric}: the best setting of each question reaches {format_number(ceiling.best, convention)}"
         if ceiling.together is not None:
             text += (
