@@ -82,7 +82,9 @@ _PLACEHOLDER_IN_BRACKETS = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# A word without digits, with the marks behind it
 _WORDS_ALONE = re.compile(r"[^\W\d_]+[^\w.]*")
+# What stands between addresses or ids in a list
 _BETWEEN = re.compile(r"[\s,;]+")
 _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
 _NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places"]))

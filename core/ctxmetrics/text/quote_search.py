@@ -44,6 +44,7 @@ _STEPS_A_MARK = 3_500
 _MIN_LETTERS = 3
 # The scripts from Thai on have no spaces between words.
 _FIRST_WITHOUT_SPACES = "\u0e00"
+# An ellipsis: ..., […], . . .
 _ELLIPSIS = re.compile(r"(?:\[\s*)?(?:\.(?:\s?\.){2,}|…)(?:\s*\])?")
 
 

@@ -72,9 +72,8 @@ def measure_overlaps(texts: Sequence[str]) -> tuple[float, ...]:
     # without a common anchor need no comparison by windows.
     earlier_anchors: set[str] = set()
     earlier_windows: set[int] = set()  # the hashes of the windows
-    texts_without_windows: list[
-        str
-    ] = []  # the earlier texts whose windows are not in `earlier_windows` yet
+    # The earlier texts whose windows are not in `earlier_windows` yet.
+    texts_without_windows: list[str] = []
     shares: list[float] = []
     for text in texts:
         anchors = _find_anchors(text)

@@ -23,6 +23,7 @@ _MARK_CHARACTERS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘
 _MAX_LABEL_CHARACTERS = 120
 # "c2 says: **quote**" has three layers.
 _MAX_LAYERS = 5
+# A tag at the beginning or the end: <context id=2>, </quote>
 _TAG_AT_END = re.compile(r"\A<[^<>]{1,60}>|<[^<>]{1,60}>\Z")
 
 
@@ -86,10 +87,13 @@ _GAP_WORDS: Mapping[str, Any] = read_data("judges.evidence", "gaps.json")
 _VALUE_KINDS: Mapping[str, str] = {
     word: kind for kind, words in _GAP_WORDS["values"].items() for word in words
 }
+# A number with its sign or unit: $ 20, 5 %, 12.5 kg
 _NUMBER = re.compile(
     r"(?P<sign>[$€£¥₽]\s?)?(?<![\w.,])\d+(?:[.,:]\d+)*\s?(?P<unit>%|[$€£¥₽]|°\s?[CF]?|[^\W\d_]{1,30})?"
 )
+# A year from 1500 to 2099
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+# A word, a comma or a semicolon
 _PIECE = re.compile(r"[^\W_]+|[,;]")
 _BRACKETS = ((",", ","), ("(", ")"), ("—", "—"), ("–", "–"), ("[", "]"))
 # The maximum number of words of a subject before its verb.

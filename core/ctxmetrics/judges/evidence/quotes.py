@@ -81,6 +81,7 @@ _SENTENCE_END = re.compile(r"[.!?;。！？।](?=\s|$)")
 _AROUND_HEADING = "#*=-_:| \t"
 # A line of a table or list: a number, or a name and a value.
 _DATA_LINE = re.compile(r"\d|:")
+# A year from 1500 to 2099, that is no part of another number
 _YEAR = re.compile(r"(?<![\w.,])(?:1[5-9]|20)\d\d(?![^\W_]|[.,]\d)")
 _PLAIN_WORD = re.compile(r"[a-z]{4,}")
 # A letter or digit of a script with spaces between words. The scripts from Thai (U+0E00) on have none.

@@ -19,7 +19,9 @@ _INLINE = frozenset(LISTS["inline"])
 _BLOCK = frozenset(LISTS["block"])
 _OPTIONAL_END = frozenset(LISTS["optional_end"])
 _AREA_UNITS = frozenset(LISTS["area_units"])
+# A closing tag: </p>
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w:.-]{0,40}+)\s*+>")
+# A tag: <p>, </p>, <a href="https://a.org">
 _TAG = re.compile(
     r"""
     <(?P<end>/)?(?P<name>[A-Za-z][\w:.-]{0,40}+)
@@ -30,6 +32,7 @@ _TAG = re.compile(
 )
 # An attribute with a value in quotes, or with a value without quotes that is not a part of a program.
 _ATTRIBUTE = re.compile(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
+# The text in place of a picture: alt="The bridge"
 _ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 # The marks that search engines put around the words of a query, and the marks of a terminal.
 _HIGHLIGHT = re.compile(
@@ -44,6 +47,7 @@ _HIGHLIGHT = re.compile(
     """,
     re.VERBOSE,
 )
+# An address in the form of a tag: <https://a.org>
 _ADDRESS = re.compile(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
 # A link of Slack: <https://a.org|the plan>, <#C024BE7LR|harbour>, <!subteam^S1|@crew>.
 _LABELLED_ADDRESS = re.compile(
@@ -80,7 +84,9 @@ _MAX_CLOSING_TAG_CHARACTERS = 20
 # How deeply elements of one name may be nested. The end of a deeper one is not looked for.
 _MAX_DEPTH = 20
 _ANY_TAG = re.compile(r"<[^<>]*+>")
+# A raised number: 2, -3
 _POWER = re.compile(r"[+−-]?\d{1,3}")
+# The raised mark of a note: 1, [2], a, *, note 3
 _NOTE_MARK = re.compile(
     r"[(\[]?(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}|[a-z](?:,\s?[a-z]){0,4}|[*†‡§]{1,3}|(?:note|nb|n)\s\d{1,3})[)\]]?"
 )

@@ -15,6 +15,7 @@ from ctxmetrics.text.markup.found_markup import LISTS, SUPERSCRIPTS, FoundMarkup
 
 # --- Characters that are written as others: entities, escapes, rare characters ----------------------------------------
 
+# A character by its name or number: &eacute;, &#233;, &amp;#233;
 _ENTITY = re.compile(r"&(?:amp;){0,3}(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31}+);")
 
 
@@ -120,9 +121,13 @@ _MATHEMATICS = re.compile(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]
 _SYMBOL = re.compile(
     r"[A-Za-z](?:[+-]\d)?|[A-Za-z]\(\w\)|[\d.,]+(?:\s?[%+*/-]\s?[\d.,]+)?(?:\\%)?|[A-Z][A-Za-z]?\d?[A-Z]?"
 )
+# A command of TeX, an escaped character, or a sign with a meaning: \frac, \%, {
 _TEX = re.compile(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
+# The option of a command: [12pt]
 _TEX_OPTION = re.compile(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
+# A group without groups in it: {text}
 _TEX_GROUP = re.compile(r"\{[^{}]{0,300}+\}")
+# A power: ^{10}, ^2
 _TEX_POWER = re.compile(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
 # Commands with parts before the one that is seen, by the number of these.
 _UNSEEN_PARTS = {"href": 1, "textcolor": 1, "colorbox": 1, "multicolumn": 2, "multirow": 2}
@@ -133,8 +138,11 @@ _TABLE = re.compile(
     r"\\begin\{(tabular[x*]?|longtable|array|(?:align|equation|gather|multline|eqnarray)\*?)\}(?:\[\w{0,3}\])?(?:\{(?:[^{}]|\{[^{}]{0,40}\}){0,200}+\}){0,2}+"
 )
 _SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
+# A quotation of TeX: ``free''
 _TEX_QUOTES = re.compile(r"``(?=[^`\s])([^`']{1,300}+)''")
+# The formula of a substance: H_2O, C_{12}H_{22}O_{11}
 _FORMULA = re.compile(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\})){1,40}+(?![a-z_])")
+# An index in such a formula: _2, _{12}
 _INDEX = re.compile(r"_(?:\{(\d{1,3})\}|(?=\d))")
 _MIN_COMMAND_LETTERS = 3
 _MAX_FORMULA_CHARACTERS = 800
@@ -316,6 +324,7 @@ def find_accents(markup: FoundMarkup) -> None:
             markup.drop(start, end, visible_letter)
 
 
+# Dashes as TeX writes them: 5--7, word---word
 _DASHES = re.compile(r"(?<=\d)--(?=\d)|(?<=\w)---(?=[^\W_])")
 
 

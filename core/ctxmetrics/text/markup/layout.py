@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from ctxmetrics.text.markup.found_markup import LAST_WORD, LISTS, FoundMarkup, match_lines
 
 _HEADS = frozenset(LISTS["joined_heads"])
+# A heading of Markdown: # Fees
 _HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(?=[^\s#])", re.MULTILINE)
 # Marks behind a heading, and attributes of Pandoc: {#fees .unnumbered}
 _HEADING_END = re.compile(
@@ -15,8 +16,11 @@ _HEADING_END = re.compile(
 )
 # Headings of Jira and Textile.
 _NUMBERED_HEADING = re.compile(r"^h[1-6]\.[ \t]+(?=\S)", re.MULTILINE)
+# A colour of Jira: {color:red}, {color}
 _COLOUR = re.compile(r"\{color(:[#\w]{3,20})?\}")
+# A heading of a wiki: == Fees ==
 _WIKI_HEADING = re.compile(r"^(={2,6})[ \t]*(?=[^\s=])[^\n=]{1,200}+(={2,6})[ \t\r]*$", re.MULTILINE)
+# A quoted line: > It is free.
 _QUOTATION = re.compile(r"^[ \t]{0,3}(?:>[ \t]?){1,3}+(?=[^\W\d]|[\"'“‘«(*_\[])", re.MULTILINE)
 
 
@@ -120,9 +124,11 @@ _CELL_ATTRIBUTES = re.compile(
 _TABLE_FENCE = "|==="
 # The marks of a table, a row and a row of headings in a wiki.
 _WIKI_TABLE_MARK = re.compile(r"\{\|[^\n]{0,200}+|\|[}+-][^\n]{0,200}+|![ \t]*")
+# The mark between two cells of a wiki's table head: Fee !! Time
 _WIKI_HEAD_MARK = re.compile(r"[ ]!![ ]")
 # Lines that are drawn around the cells of a table, and the bars between them.
 _DRAWN_LINE = re.compile(r"[ \t]*+[┌┐└┘├┤┬┴┼─━┏┓┗┛┣┫┳┻╋╔╗╚╝╠╣╦╩╬═╞╡╪╭╮╰╯]{3,}+[ \t\r]*+(?=\n|\Z)")
+# A bar of a drawn table: │
 _DRAWN_BAR = re.compile(r"[ \t]*+[│┃║][ \t]*+")
 _BLANKS = frozenset(" \t\r")
 # The minimum number of bars of a row in a block without a separator line.
@@ -255,6 +261,7 @@ _PAGE_BREAK = re.compile(
     rf"[\n\f][ \t]*+ (?:{_PAGE_NUMBER})? [ \t\r]*(?=[\n\f])",
     re.VERBOSE | re.IGNORECASE,
 )
+# A word that is cut at the end of a line: time-, table
 _LINE_END = re.compile(r"[-\u00ad‐][ \t\r]*\n[ \t]*(?=[^\W\d_])")
 _UNCUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?![-\u00ad‐][ \t\r]*\n)")
 _SENTENCE_ENDS = tuple(".!?;:…。！？।”\"'»)|")

@@ -15,8 +15,10 @@ _WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]{1,200}+\|)*([^\[\]|\n]{1,300}+)\]\]"
 _ORG_LINK = re.compile(
     r"\[\[(?:(?:https?|file|id|mailto):|[.#/])[^\[\]\n]{1,300}+\]\[([^\[\]\n]{1,300}+)\]\]"
 )
+# A citation of an assistant: 【4:0†source】
 _CITATION = re.compile(r"【[^【】\n]{1,40}+】")
 _BRACKET = re.compile(r"[\[\]]")
+# The address of a link of Markdown, with its title: (https://a.org "the plan")
 _TARGET = re.compile(
     r"""
     \(\s?
@@ -26,7 +28,9 @@ _TARGET = re.compile(
     """,
     re.VERBOSE,
 )
+# The label of a link whose address stands elsewhere: [1], [plan]
 _LABEL = re.compile(r"\[([^\[\]\n]{0,60}+)\]")
+# The line that has the address of a label: [plan]: https://a.org
 _DEFINITION = re.compile(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
 # What stands behind the text of a link in Jira and in Pandoc: [the plan|https://a.org], [fee]{.underline}
 _JIRA_TARGET = re.compile(
@@ -47,9 +51,13 @@ _TARGET_BEFORE = re.compile(
 )
 # A comment of Markdown: [//]: # (A note.)
 _COMMENT = re.compile(r"\[(?://|comment|_)\]: (?:#|<>) ?[^\n]*")
+# The address in a link of MediaWiki: [https://a.org the plan]
 _EXTERNAL = re.compile(r"(?:https?:)?//\S++[ \t]+(?=\S)")
+# A tag of BBCode: [b], [/url], [color=red]
 _BBCODE_TAG = re.compile(r"\[(/?)([A-Za-z]{1,8}\d?)(?:=[^\[\]\n]{1,300}+)?\]")
+# The numbers of notes: 1, 2-4
 _NUMBERS = re.compile(r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,19}+")
+# The mark of a note in words: ^a, note 3, citation needed
 _WORDY_NOTE = re.compile(
     r"\^[\w.-]{1,30}|(?:note|nb|notes|fn)\.?\s?\d{1,3}"
     r"|citation needed|clarification needed|better source needed|not in citation given|edit|(?:when|who|which|where)\?",
@@ -86,6 +94,7 @@ _NOTE_TEMPLATE = re.compile(
 )
 # A reference of AsciiDoc: <<fees,the fee table>>
 _CROSS_REFERENCE = re.compile(r"(<<[\w#.-]{1,80},\s?)[^\W\d_][^<>\n{}=;()]{1,200}+(>>)")
+# A link of reStructuredText: `the plan <https://a.org>`_
 _TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
 # A link of Textile: "the plan":https://a.org/plan
 _TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
@@ -219,23 +228,22 @@ def _read_bracket(
     if mark_end:
         return mark_end
     label = _LABEL.match(text, end)
-    if label is not None and not is_word(before) and before not in (")", "]"):
+    may_have_label = not is_word(before) and before not in (")", "]")
+    if label is not None and may_have_label:
         name = (label[1] or content).casefold()
         # "[see Smith][3]": the definition of the number may be in another chunk. "[2][3]" are two marks of notes.
         has_number = label[1].isdigit() and len(content) > 1 and not has_numbers
-        if (name in definitions or has_number) and not label[1].startswith("^"):
+        is_defined = name in definitions or has_number
+        if is_defined and not label[1].startswith("^"):
             markup.drop_pair(opening, (closing, label.end()))
             return label.end()
-    external = _EXTERNAL.match(
-        text, content_start, min(closing, content_start + _MAX_ADDRESS_CHARACTERS)
-    )
+    # MediaWiki: [https://example.org the text]
+    address_limit = min(closing, content_start + _MAX_ADDRESS_CHARACTERS)
+    external = _EXTERNAL.match(text, content_start, address_limit)
+    may_be_note = len(content) <= _MAX_MARK_CHARACTERS and not is_picture
     if external is not None:
         markup.drop_pair((start, external.end()), (closing, end))
-    elif (
-        len(content) <= _MAX_MARK_CHARACTERS
-        and not is_picture
-        and _is_note(markup, start, end, content)
-    ):
+    elif may_be_note and _is_note(markup, start, end, content):
         markup.drop_with_blank(start, end)
     return closing
 

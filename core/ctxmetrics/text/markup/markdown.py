@@ -15,6 +15,7 @@ from ctxmetrics.text.markup.found_markup import (
     match_marks,
 )
 
+# The line before or behind code: ```python
 _FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
 _TICKS = re.compile(r"`+")
 # A role before its text.

@@ -55,6 +55,7 @@ _CENTS_BEHIND_WORD = re.compile(r"[ ](\d\d)(?=[.,;:!?)]?(?:\s|\Z))(?![ ][^\W_])"
 # Feet and inches: 6'2"
 _FEET = re.compile(r"""(?P<feet>\d{1,2})'[ ]?(?P<inches>\d{1,2})(?:"|'')(?![^\W_])""")
 _INCHES_OF_FOOT = 12
+# A plain number: 12, 3.5, 3,5, 2.1.0
 _SIMPLE = re.compile(r"(?:\d{1,20}(?:\.\d{1,20}){0,4}|\d{1,20},\d{1,20})(?!\d|,\d)")
 # A number without a whole part: .5
 _PART_OF_ONE = re.compile(r"\.\d{1,20}(?![\d.,])|\.\d{1,20}(?=[.,](?!\d))")
@@ -68,6 +69,7 @@ _MIXED = re.compile(
 # Characters behind the first digits of a number that may continue it.
 _MAY_GO_ON = re.compile(rf"[,.'/]\d|[,.]-|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
 _MAX_DIGITS = 20
+# A power: ², ^-3
 _POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 # A number in which the point may separate thousands or a fraction: 1.200.
@@ -80,6 +82,7 @@ _BASES_WITHOUT_THOUSANDTHS = frozenset(
     ("m", "m2", "m3", "g", "w", "wh", "km/h", "acre", "day", "month")
 )
 _DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
+# An age: "old" behind 12 months
 _OLD = re.compile(r"[ -]old(?![^\W_])")
 _WORD = re.compile(r"([^\W\d_]{1,24})[ ]?")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
@@ -476,8 +479,11 @@ def _shorten(digits: str) -> str:
 INTEGER = re.compile(r"\d+")
 # What stands behind the digits of an amount.
 _ENDS_AMOUNT = re.compile(r"\Z|[^-/:\w. ]|\.(?!\d)|[ ](?!:)|[^\W\d_A-Za-z]")
+# A time zone: UTC+2, GMT-5:30
 ZONE = re.compile(r"(?:UTC|GMT)[+-]\d{1,2}(?::\d\d)?(?!\d)")
+# A telephone number: (555) 123-4567
 TELEPHONE = re.compile(r"\(\d{3}\)[ ]?\d{3}-\d{4}(?!\d)")
+# A telephone number or code: 555-123-4567, +44 20 7946
 _DASHED = re.compile(
     r"""
     \d{1,15}(?:-\d{1,15}){2,7}(?!\d)
@@ -485,10 +491,12 @@ _DASHED = re.compile(
     """,
     re.VERBOSE,
 )
+# Two numbers with a slash: 12/50
 _SLASHED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)/(\d{1,9})(?![/\d]|\.\d)")
 # Of 3:1, 1:25,000 and 1.5:1.
 _TERM = r"(?:\d{1,3}(?:,\d{3}){1,3}(?!\d)|\d{1,9}(?:\.\d{1,9})?)"
 _RATIO = re.compile(rf"{_TERM}(?:[ ]?:[ ]?{_TERM}){{1,7}}(?![\d:])")
+# A number with letters right behind it: 12B, 7-A
 _LETTERED = re.compile(r"(\d{1,15})-?([A-Z]{1,3}|[a-z]{1,2})(?!(?=[\0-\u2e7f])[^\W_])")
 _ORDINALS = frozenset(("st", "nd", "rd", "th", "s", "er", "e", "o", "a"))
 

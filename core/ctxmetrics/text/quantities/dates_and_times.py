@@ -34,7 +34,9 @@ from ctxmetrics.text.quantities.in_words import (
 
 # The name of a month: letters, with the marks of Devanagari and Thai.
 _NAME = r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0e31-\u0e4e]){0,24}"
+# A date with the year first: 2024-05-12
 _YEAR_FIRST = re.compile(r"(\d{4})(?P<mark>[-/.])[ ]?(\d{1,2})(?P=mark)[ ]?(\d{1,2})(?!\d|[-/.:]\d)")
+# A date with the year last: 12.05.2024
 _YEAR_LAST = re.compile(
     r"(\d{1,2})(?P<mark>[-/.])[ ]?(\d{1,2})(?P=mark)[ ]?(\d{4}|\d\d)(?!\d|[-/.:]\d)"
 )
@@ -55,6 +57,7 @@ _MONTH_FIRST = re.compile(
     """,
     re.VERBOSE,
 )
+# A date in Chinese, Japanese or Korean: 2024年5月12日
 _EAST_ASIAN = re.compile(
     r"(?:(\d{4})[ ]?[年년][ ]?)?(?:(\d{1,2})[ ]?[月월][ ]?(?:(\d{1,2})[ ]?[日号號일])?)?"
 )
@@ -174,6 +177,7 @@ _TIME = re.compile(
     """,
     re.VERBOSE,
 )
+# A time without a mark: 0700 hours
 _MILITARY = re.compile(r"(?P<hour>0\d|1\d|2[0-3])(?P<minute>[0-5]\d)[ ](?:hours|hrs|hr|h|Z)(?![^\W_])")
 _DAY_PART = re.compile(
     rf"[ ]?(?:(?P<clock>{alternatives('clock')})|(?P<clock_behind>{alternatives('clock_behind_lead')}))?"

@@ -18,6 +18,7 @@ from ctxmetrics.text.quantities.dates_and_times import (
 from ctxmetrics.text.quantities.forms import FRACTIONS, LISTS, Value, alternatives
 from ctxmetrics.text.quantities.in_words import write_share
 
+# What stands between the ends of a range: 5-7, 5 to 7, 5から7
 _TO = re.compile(
     rf"[ ]?-[ ]?(?=[\d(+$€£¥{FRACTIONS}]|[^\W\d_])|[ ](?:{alternatives('ranges')})[ ]|[ ]?[至到~][ ]?|から[ ]?|부터[ ]?",
     re.IGNORECASE,
@@ -25,6 +26,7 @@ _TO = re.compile(
 _JOINTS = frozenset(word for name in ("ranges", "and", "by") for word in LISTS[name])
 _MAY_JOIN = re.compile(r"[ ]?[-x×X~至到か부]|[ ]([^\W\d_]{1,9})[ ]")
 _AND = re.compile(rf"[ ](?:{alternatives('and')})[ ]", re.IGNORECASE)
+# What stands between the lengths of a dimension: 3 x 4, 3 by 4
 _BY = re.compile(r"[ ]?[x×X][ ]?(?=\d)|[ ](?:by|mal|на)[ ](?=\d)")
 _OUT_OF = re.compile(rf"[ ](?:{alternatives('out_of')})[ ](?=[^\W_])", re.IGNORECASE)
 _RANGE_LEADS = frozenset(LISTS["range_leads"])
@@ -174,6 +176,7 @@ def _as_date(first: Value, second: Value) -> Value | None:
     return first if first.kind == "date" else None
 
 
+# The year behind the day of a range: May 3 to May 5, 2024
 _YEAR_BEHIND = re.compile(r",?[ ](\d{4})(?!\d|[.,:]\d)")
 
 
@@ -205,9 +208,11 @@ def _complete_year(first: Value, second: Value) -> Value:
 
 # "m" and "in" are short for minutes and inches only behind a larger unit: 2h 15m, 5 ft 11 in.
 _SHORT_MINUTES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?m(?![^\W_])")
+# The inches of a length in feet: 6 ft 2 in
 _SHORT_INCHES = re.compile(r"[ ]?(?P<number>\d{1,2})[ ]?in(?![^\W_]|[ ]\d|[ ](?:the|a)[ ])")
 # The key of an amount with a clear number. "1/4" and "1.200" are not clear.
 _AMOUNT = re.compile(r"\d+(?:\.\d+)? \w+")
+# What stands before the minutes of a duration: 2 hours and 5 minutes
 _AND_MINUTES = re.compile(r"[ ]?(?:and[ ]|und[ ]|et[ ]|y[ ])?(?=\d)")
 
 
