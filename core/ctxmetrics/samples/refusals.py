@@ -264,6 +264,12 @@ def _find_languages(text: str) -> set[str]:
     return languages
 
 
+# The end of reported speech: "I do not know, said Anna."
+_WHO_SPOKE = re.compile(
+    r"[,?!][\"'”’»]?\s(?:said|says|replied|answered|sagte|dit|dijo|disse|сказал|сказала)\s[^\W\d_]{2,30}[.!?\"”]*\s*\Z"
+)
+
+
 def find_refusal(text: str) -> Refusal:
     """Find out whether a text says that there is no answer.
 
@@ -279,7 +285,7 @@ def find_refusal(text: str) -> Refusal:
     for language in sorted(_find_languages(text)):
         unknown_count, refusal = _judge_text(text, language)
         if refusal == "refusal":
-            return refusal
+            return "unsure" if _WHO_SPOKE.search(text) else refusal
         if min_unknown_count is None or (unknown_count, refusal) < (min_unknown_count, result):
             min_unknown_count = unknown_count
             result = refusal

@@ -69,6 +69,7 @@ def test_a_refusal_beside_a_statement_is_flagged(language: str, text: str) -> No
     "text",
     [
         "The text does not contain sugar.",
+        "I do not know how to swim, said Anna.",
         "The passage is not present in the second edition in the library.",
         "The question was not answered by the minister.",
         "The document does not mention Paris.",
