@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import filterfalse
 
 from ctxmetrics._internal.data_files import read_data
@@ -71,22 +71,20 @@ def _find_words(text: str) -> list[str]:
     return words
 
 
+def _count_lead_of_english(words: Iterable[str]) -> int:
+    """Count how many more different words are only English than only of other languages."""
+    telling_words = _TELLING_WORDS.intersection(words)
+    return 2 * len(telling_words & _ENGLISH_WORDS) - len(telling_words)
+
+
 def _detect_latin(text: str) -> str:
     """Return the language whose frequent words are the most in a text in Latin script; English if no language is clear."""
-    words = _find_words(text[:_OPENING_CHARACTERS])
-    telling_words = _TELLING_WORDS.intersection(words)
-    only_english = telling_words & _ENGLISH_WORDS
-    only_of_others = telling_words - only_english
-    if len(only_english) >= len(only_of_others) + _CLEAR_LEAD_IN_WORDS:
-        return "en"  # the usual case
-    if len(text) > _OPENING_CHARACTERS:
-        words = _find_words(text)
-        telling_words = _TELLING_WORDS.intersection(words)
-        only_english = telling_words & _ENGLISH_WORDS
-        only_of_others = telling_words - only_english
-    if (
-        len(only_of_others) <= len(only_english) + 1
-    ):  # then no single language has more words than English
+    # Words with a mark beside them are left out at first, which is four times as fast: of English texts the others are enough.
+    for beginning in (text[:_OPENING_CHARACTERS], text):
+        if _count_lead_of_english(beginning.lower().split()) >= _CLEAR_LEAD_IN_WORDS:
+            return "en"  # the usual case
+    words = _find_words(text)
+    if _count_lead_of_english(words) >= -1:  # then no single language has more words than English
         return "en"
     english_count = len(_ENGLISH_WORDS.intersection(words))
     other_words = _OTHER_WORDS.intersection(words)

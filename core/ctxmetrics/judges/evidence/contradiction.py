@@ -405,7 +405,8 @@ def _find_opposite_bounds(
 ) -> Iterator[Contradiction]:
     """Yield the numbers that are a minimum in the unit and a maximum in all evidence, or a maximum and a minimum."""
     for position, token in enumerate(unit.tokens):
-        if not is_amount(token) or not any(token.key in text.keys for text in evidence):
+        is_number = token.kind == "number" and is_amount(token)
+        if not is_number or not any(token.key in text.keys for text in evidence):
             continue
         phrases = read_bound_phrases()
         bound = phrases.find(unit.tokens, position)
@@ -563,10 +564,16 @@ def _find_exchanged_values(
 
     The other words keep their order. If they are in another order as well, as in "died in 2003, born in 1975", nothing is exchanged.
     """
+    value_positions = [
+        position
+        for position, token in enumerate(unit.tokens)
+        if token.measures or token.kind == "number"
+    ]
+    if len(value_positions) == 1:
+        return
     positions_by_kind: dict[str, list[int]] = {}
-    for position, token in enumerate(unit.tokens):
-        if token.measures or token.kind == "number":
-            positions_by_kind.setdefault(token.measures, []).append(position)
+    for position in value_positions:
+        positions_by_kind.setdefault(unit.tokens[position].measures, []).append(position)
     for positions in positions_by_kind.values():
         for first, second in pairwise(positions):
             keys = (unit.tokens[first].key, unit.tokens[second].key)

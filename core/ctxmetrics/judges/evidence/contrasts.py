@@ -225,8 +225,10 @@ def may_hold_values(words: Sequence[Token]) -> bool:
 
 def _holds_capital(words: Sequence[Token]) -> bool:
     """Whether one of some words is one capital letter."""
-    letters = [spelling for spelling in map(_get_spelling, words) if len(spelling) == 1]
-    return any(map(str.isupper, letters))
+    spellings = [*map(_get_spelling, words)]
+    if 1 not in map(len, spellings):
+        return False  # the usual case
+    return any(len(spelling) == 1 and spelling.isupper() for spelling in spellings)
 
 
 def _is_capital(word: Token) -> bool:

@@ -41,7 +41,7 @@ from ctxmetrics.judges.evidence.chunks import (
     PlainDigits,
     Token,
     find_plain_chunk,
-    find_plain_keys,
+    find_plain_key,
     read_chunk,
 )
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
@@ -120,8 +120,8 @@ def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type])
 
 def read_plain_keys(text: str) -> Sequence[str] | None:
     """Return the keys of the words of a text; None if it may hold a number. It takes half the time of `tokenize`."""
-    keys_by_chunk = [*map(find_plain_keys, text.split())]
-    return None if None in keys_by_chunk else [*chain.from_iterable(keys_by_chunk)]
+    keys = [*map(find_plain_key, text.split())]
+    return None if None in keys else keys
 
 
 # The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
@@ -145,7 +145,9 @@ def _read_chunks_with_numbers(chunks: Sequence[str], words_by_chunk: list[Any]) 
             list.
     """
     number_kinds: dict[int, type] = {}
-    for index in [place for place, words in enumerate(words_by_chunk) if words is None]:
+    index = -1
+    for _ in range(words_by_chunk.count(None)):  # faster than to look at each
+        index = words_by_chunk.index(None, index + 1)
         words = read_chunk(chunks[index])
         words_by_chunk[index] = words
         kind = type(words)

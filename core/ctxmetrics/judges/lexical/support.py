@@ -6,10 +6,9 @@ that all words of the unit in a sentence are one number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
-from itertools import islice
 from math import inf, log2
 from operator import itemgetter, or_
 from typing import Literal, NamedTuple
@@ -304,42 +303,48 @@ class _UnitWords:
             choices: The number of sentences to choose from.
         """
         best = Candidate(-inf)
+        cost_of_one = self.find_cost(1, choices)
         chosen: tuple[int, ...] = ()
         context_bits = 0
-        choice = islice(_choose_greedily(bits_by_sentence), self._most_sentences)
-        for sentence, word_bits in choice:
+        for sentence, word_bits in _choose_greedily(bits_by_sentence, self._most_sentences, all_bits):
             chosen = (*chosen, sentence)
             context_bits |= self.context_bits[self._owners[sentence]]
-            score = self.score(word_bits, context_bits, self.find_cost(len(chosen), choices))
+            cost = cost_of_one * max(1, len(chosen) - self._sentences_without_cost)
+            score = self.score(word_bits, context_bits, cost)
             if score > best.score:
                 best = Candidate(score, chosen, word_bits, context_bits)
-            if word_bits == all_bits:  # a further sentence adds no word
-                break
         return best
 
 
 def choose_fullest(bits_by_sentence: Mapping[int, int], limit: int) -> tuple[int, ...]:
     """Return the sentences that together hold most words, chosen one by one. The bits are those of `WordIndex.masks`."""
-    return tuple(sentence for sentence, _ in islice(_choose_greedily(bits_by_sentence), limit))
+    return tuple(sentence for sentence, _ in _choose_greedily(bits_by_sentence, limit))
 
 
-def _choose_greedily(bits_by_sentence: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+def _choose_greedily(
+    bits_by_sentence: Mapping[int, int], limit: int, all_bits: int = -1
+) -> list[tuple[int, int]]:
     """Choose sentences one by one: each time the sentence that adds most words, the first of equals.
 
-    Yields:
-        The sentence, and the bits of the words that all chosen sentences have.
+    Args:
+        bits_by_sentence: The bits of the unit's words in each sentence.
+        limit: The maximum number of sentences to choose.
+        all_bits: The bits in all sentences together, if they are known: then no sentence is looked for that adds no word.
+
+    Returns:
+        For each chosen sentence, the bits of the words that it and those before it have.
     """
     sentences = [*bits_by_sentence]
-    all_bits = [*bits_by_sentence.values()]
+    bits = [*bits_by_sentence.values()]
+    chosen: list[tuple[int, int]] = []
     chosen_bits = 0
-    while sentences:
+    while len(chosen) < limit and chosen_bits != all_bits and sentences:
         other_bits = ~chosen_bits  # the bits that no chosen sentence has
-        added_words = [
-            *map(int.bit_count, map(other_bits.__and__, all_bits))
-        ]  # twice as fast as a loop
+        added_words = [*map(int.bit_count, map(other_bits.__and__, bits))]  # twice as fast as a loop
         most_added_words = max(added_words)
         if not most_added_words:
-            return
+            break
         best = added_words.index(most_added_words)
-        chosen_bits |= all_bits[best]
-        yield sentences[best], chosen_bits
+        chosen_bits |= bits[best]
+        chosen.append((sentences[best], chosen_bits))
+    return chosen
