@@ -83,8 +83,10 @@ def _find_shifted(
 
 def _measure_fit(content: frozenset[str], words: frozenset[str], passages: Passages) -> float:
     """Measure the share of the weight of a question's words that a text has."""
-    whole = sum(map(passages.weigh, content))
-    return sum(map(passages.weigh, content & words)) / whole if whole else 0.0
+    shared_words = content & words
+    if not shared_words:
+        return 0.0  # the usual case of the question of another row
+    return sum(map(passages.weigh, shared_words)) / sum(map(passages.weigh, content))
 
 
 def _list_runs(leads: Sequence[float]) -> Iterator[range]:

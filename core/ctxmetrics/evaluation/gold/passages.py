@@ -26,6 +26,8 @@ from ctxmetrics.text.visible import see
 
 # The maximum number of entries of the index that one search reads. It begins with rare words.
 _MAX_INDEX_ENTRIES = 6_000
+# A word counts at most so often in a passage: an entry has two bytes.
+_MAX_COUNT = 65_535
 # The parameters of BM25.
 _BM25_K1 = 1.5
 _BM25_B = 0.75
@@ -112,10 +114,11 @@ class Passages:
             keys = [token.key for token in read_words(chunk.text)]
             lengths.append(len(keys))
             for key, count in Counter(keys).items():
-                if key not in index:
-                    index[key] = _Postings()
-                index[key].places.append(place)
-                index[key].counts.append(min(count, 65_535))
+                postings = index.get(key)
+                if postings is None:
+                    postings = index[key] = _Postings()
+                postings.places.append(place)
+                postings.counts.append(min(_MAX_COUNT, count))
         return index, lengths
 
     @cached_property
