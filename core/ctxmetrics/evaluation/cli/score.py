@@ -169,17 +169,7 @@ def score(
 
     cache = _choose_cache(source.file, output, gates, judging.judge)
     judge = build_judge(**vars(judging))
-    # These options need the rows after the run. If none of them has a value, the rows of a long file are not kept in memory.
-    options_needing_rows = (
-        show,
-        output.stages,
-        output.report,
-        output.write_baseline,
-        output.by,
-        output.audit,
-        gates.calibration,
-    )
-    keeps_rows = output.out is None or any(options_needing_rows)
+    keeps_rows = _needs_rows(output, gates, show)
     earlier_results = [Path(text) for text in source.only or () if text.endswith(FAILED_ENDING)]
     samples, metrics, payload = build_task(
         source, selection, judge, listed=keeps_rows or bool(earlier_results), by=output.by
@@ -220,22 +210,22 @@ def score(
     if output.audit is not None and not results.stopped:
         results.apply_audit(output.audit)
     _print_results(results, output, show)
-    corrections, problem = correct_means(gates, card, results)
+    corrections, uncalibrated = correct_means(gates, card, results)
     means = format_corrections(gates, card, corrections)
     print_result(means or None)
     outcomes = [
-        *check_gates(metric_gates, gates, results, problem),
+        *check_gates(metric_gates, gates, results, uncalibrated),
         *check_controls(gates, results.controls),
     ]
     _write_page(results, output, [(outcome.gate, outcome.problem) for outcome in outcomes])
     _write_baseline(results, output, metric_gates)
-    # Else the file is still that of an earlier run.
+    # Without a complete run, the file is still that of an earlier run.
     if output.out is not None and not (results.stopped or results.unanswered):
         write_gates(output.out, outcomes)
-    failed = write_ci_reports(
+    has_failed = write_ci_reports(
         outcomes, "ctxmetrics score", fence_text(f"{results.summary()}{means}"), gates.junit
     )
-    leave(results, judge, out=output.out, failed_gates=failed)
+    leave(results, judge, out=output.out, failed_gates=has_failed)
     if delivery.lost:
         raise typer.Exit(STOPPED)
     if output.out is None and output.report is None and not show:
@@ -303,6 +293,20 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
             f"--report {output.report}: the report is a page. Write --report FILE.html."
         )
     return cache
+
+
+def _needs_rows(output: Output, gates: Gates, show: int) -> bool:
+    """Tell whether the rows are needed after the run. If not, those of a long file are not kept in memory."""
+    options_needing_rows = (
+        show,
+        output.stages,
+        output.report,
+        output.write_baseline,
+        output.by,
+        output.audit,
+        gates.calibration,
+    )
+    return output.out is None or any(options_needing_rows)
 
 
 def _choose_failed(samples: Sequence[Sample], path: Path) -> list[Sample]:
