@@ -409,14 +409,14 @@ def read_distinctive_words(text: str, language: str, *, with_parts: bool = True)
     stop_words = get_word_list("stop", language)
     keys = set()
     for word in tokenize(text):
+        folded = word.folded
         is_distinctive = word.kind in {"number", "characters"}
         if word.kind == "word":
-            is_long = len(word.folded) >= _MIN_DISTINCTIVE_LETTERS
-            is_distinctive = is_long and word.folded not in stop_words
+            is_distinctive = folded not in stop_words and len(folded) >= _MIN_DISTINCTIVE_LETTERS
         if not is_distinctive:
             continue
         keys.add(word.key)
-        if with_parts:
+        if with_parts and word.parts:
             keys.update(word.parts)
     return frozenset(keys)
 
