@@ -155,7 +155,7 @@ class ComparedText:
             denying |= OPEN_NEGATIONS
         if not denying.isdisjoint(folded_words):
             self.negations = self._find_negations(denying)
-        self.denies_in_other_language = bool(self.negations) and (
+        self.denies_in_other_language: bool = bool(self.negations) and (
             get_word_list("negations", language).isdisjoint(folded_words)
         )
 
