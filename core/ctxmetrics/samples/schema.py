@@ -26,6 +26,7 @@ from ctxmetrics.samples.documents import (
     as_list,
     first_value_at,
     grades_of,
+    ids_of,
     is_missing,
     labels_are_spans,
     look_up,
@@ -456,6 +457,8 @@ class Schema:
         output = _output_of(side)
         if not isinstance(output, (list, tuple)) or are_messages(output) or are_typed_parts(output):
             return []
+        if output and all(text_of(item) is None for item in output) and ids_of(output) is None:
+            return []  # answers, or anything else that is no document
         if output is side:
             return [(place.side, output)]
         return [(f"{place.side}.output", output)]

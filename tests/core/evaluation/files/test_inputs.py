@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,8 @@ METRICS = {
         IDBasedReciprocalRank(),
         NonLLMContextRecall(),
         NonLLMContextPrecision(),
+        ContextRecall(unit="fact"),
+        ContextPrecision(unit="fact"),
     )
 }
 
@@ -245,6 +248,64 @@ def test_more_inputs_are_read_right_or_refused(path: str, tmp_path: Path) -> Non
     if path in NEEDED:
         pytest.importorskip(NEEDED[path])
     each_case("item", list_inputs(path, slow=True))(check_input)(path=path, tmp_path=tmp_path)
+
+
+# Options of the command line that a message writes side by side.
+OPTIONS_SIDE_BY_SIDE = re.compile(
+    r"(?:--(?:map|group-by|only|by|metric) (?:'[^']*'|[^\s,;']+)(?: (?=--)|(?=[\s,;.]|$)))+"
+)
+
+
+def take_proposal(text: str, item: dict[str, Any]) -> dict[str, Any] | None:
+    """Return an input with the options that its refusal proposes, of several for one field the first. None without any."""
+    options = dict(item.get("options", {}))
+    columns = dict(options.get("columns", {}))
+    metrics = item["metrics"]
+    fields: set[str] = set(columns.values())
+    for match in OPTIONS_SIDE_BY_SIDE.finditer(text):
+        words = shlex.split(match[0])
+        pairs = [*zip(words[::2], (word.removesuffix(".") for word in words[1::2]), strict=True)]
+        mapped = {value.rpartition("=")[2] for name, value in pairs if name == "--map"}
+        if mapped & fields:
+            continue
+        fields |= mapped
+        for name, value in pairs:
+            if name == "--map":
+                column, _, field = value.rpartition("=")
+                columns[column] = field
+            elif name == "--metric":
+                metrics = [value]
+            elif name == "--only":
+                options.setdefault("only", dict([value.split("=", 1)]))
+            elif "only" not in options:
+                options.setdefault(name.removeprefix("--").replace("-", "_"), value)
+    if columns:
+        options["columns"] = columns
+    if options == item.get("options", {}):
+        return None
+    return {**item, "options": options, "metrics": metrics}
+
+
+def check_proposal(item: dict[str, Any], path: str, tmp_path: Path) -> None:
+    """Check that what a refusal proposes runs, or leads to another refusal, which says what is missing still."""
+    with pytest.raises(CtxMetricsError) as refusal:
+        score(item, path, tmp_path)
+    text = str(refusal.value)
+    proposed = take_proposal(text, item)
+    if proposed is None or "add a column" in text:
+        return
+    try:
+        score(proposed, path, tmp_path)
+    except CtxMetricsError as error:
+        assert str(error) != text, text  # noqa: PT017 - most proposals run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["csv", "python"])
+def test_proposals_of_refusals_run(path: str, tmp_path: Path) -> None:
+    refused = [item for item in list_inputs(path, slow=False) if "error" in item]
+    files = [item for item in refused if "files" in item or path == "csv"]
+    each_case("item", files)(check_proposal)(path=path, tmp_path=tmp_path)
 
 
 @pytest.mark.parametrize(
