@@ -52,16 +52,21 @@ _MIN_REPEATED_LETTERS = 5
 _MAX_NOTE_WORDS = 3
 # The minimum number of words of a reference that may be cut off.
 _MIN_CUT_WORDS = 3
-# A reference is a copy of gold that goes on if so many of its last words, or characters without blanks, stand there.
+# The end of a reference may be a copy of gold: this number of last words, or of characters in a language without blanks.
 _COPIED_WORDS = 4
 _COPIED_CHARACTERS = 6
-# .. and the words go on for at least this number of letters within a word: "Jür" of "Jürgen", but not "car" of "cars".
+# A copy stops within a word if at least this number of letters follows in the gold: "Jür" of "Jürgen", but not "car" of "cars".
 _MIN_CUT_LETTERS = 2
-# A missing mark at the end says something if at least this share of the long references ends with a mark.
+# A missing mark at the end says something if at least this share of the long references ends with a mark ..
 _MIN_MARKED_SHARE = 0.75
+# .. and there is at least this number of long references.
 _MIN_LONG_REFERENCES = 8
 # The minimum number of words of a reference in another language.
 _MIN_WORDS_IN_LANGUAGE = 3
+# Languages without blanks between words.
+_UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th"})
+# Languages that add endings to a whole word: "kapalı" and "kapalıdır" are both right.
+_SUFFIXING_LANGUAGES = frozenset({"az", "et", "eu", "fi", "hu", "ka", "kk", "ko", "ta", "tr", "uz"})
 # The minimum number of characters of an id. A shorter id may be a word of the question.
 _MIN_ID_CHARACTERS = 4
 
@@ -83,8 +88,10 @@ _NUMBERED_LABEL = re.compile(r"[a-z]?\d+[a-z]?")
 _QUESTION_PARTICLE = re.compile(r"[吗嗎か]\W*$")
 # A mark at the end of a text, also before a quotation mark, a bracket or a footnote.
 _LAST_MARK = re.compile(r"[.!?…:;。！？：；)\]%€$]['\"”’»」』*_]*$")
-# A word of Latin letters.
-_LATIN_WORD = re.compile(r"[a-z]", re.IGNORECASE)
+# A Latin letter.
+_LATIN_LETTER = re.compile(r"[a-z]", re.IGNORECASE)
+# A word in small Latin letters. Names of products and units of measure mostly have capitals or digits: USB, Type-C.
+_SMALL_LATIN_WORD = re.compile(r"(?<![\w-])[a-z]+(?![\w-])")
 # The letters with which a text begins.
 _LETTERS = re.compile(r"[^\W\d_]+")
 # The marks that end the first part of a text.
@@ -373,13 +380,11 @@ def _contains(keys: Sequence[str], part: Sequence[str]) -> bool:
 
 def _end_with_marks(questions: Iterable[Question]) -> bool:
     """Tell whether nearly all long references end with a mark. Then a missing mark may show an answer that was cut off."""
-    long = [
-        question.reference
-        for question in questions
-        if len(question.reference) > _MIN_REPEATED_CHARACTERS
-    ]
-    marked = [text for text in long if _LAST_MARK.search(text)]
-    return len(long) >= _MIN_LONG_REFERENCES and len(marked) >= _MIN_MARKED_SHARE * len(long)
+    references = [question.reference for question in questions]
+    long_references = [text for text in references if len(text) > _MIN_REPEATED_CHARACTERS]
+    marked = [text for text in long_references if _LAST_MARK.search(text)]
+    has_enough = len(long_references) >= _MIN_LONG_REFERENCES
+    return has_enough and len(marked) >= _MIN_MARKED_SHARE * len(long_references)
 
 
 def _check_end(question: Question, *, ends_with_marks: bool) -> Iterator[Finding]:
@@ -392,37 +397,82 @@ def _check_end(question: Question, *, ends_with_marks: bool) -> Iterator[Finding
     text = question.reference.strip()
     if _LAST_MARK.search(text) or not is_answer(text):
         return
-    words = _fold_words(text).split()
-    unfinished = _read_folded_words("unfinished")
-    stops_before_noun = len(words) >= _MIN_CUT_WORDS and (
-        (ends_with_marks and words[-1] in unfinished) or " ".join(words[-2:]) in unfinished
-    )
-    if stops_before_noun or _is_cut_copy(question, ends_with_marks=ends_with_marks):
+    needs_mark = ends_with_marks and len(text) > _MIN_REPEATED_CHARACTERS
+    if _stops_before_noun(question, needs_mark=needs_mark) or _is_cut_copy(
+        question, needs_mark=needs_mark
+    ):
         evidence = f"the reference stops with {shorten(text[-40:])!r}"
         yield question.make_finding("unfinished", evidence)
 
 
-def _is_cut_copy(question: Question, *, ends_with_marks: bool) -> bool:
-    """Tell whether the end of a reference is copied from gold that goes on there: within a word, or within the sentence."""
-    text = " ".join(normalise(question.reference).split())
-    words = text.split(" ")
-    is_spaced = len(words) >= _COPIED_WORDS
-    ending = " ".join(words[-_COPIED_WORDS:]) if is_spaced else text[-_COPIED_CHARACTERS:]
-    is_long = is_spaced or (len(text) > _COPIED_CHARACTERS and not text.isascii())
-    if not is_long:
+def _stops_before_noun(question: Question, *, needs_mark: bool) -> bool:
+    """Tell whether a reference ends with words that another word must follow: "born in the", "closed because".
+
+    Args:
+        question: The question with its reference, which ends without a mark.
+        needs_mark: Whether a whole sentence would end with a mark. Otherwise only two such words, "weil sie", are enough.
+    """
+    words = _MARKS_BETWEEN_WORDS.sub(" ", question.reference).split()
+    if len(words) < _MIN_CUT_WORDS:
         return False
+    unfinished = _read_unfinished_words(question.language)
+    if " ".join(words[-2:]).casefold() in unfinished:
+        return True
+    last_word = words[-1]
+    is_label = len(last_word) == 1 and last_word.isupper()  # vitamin A
+    return needs_mark and not is_label and last_word.casefold() in unfinished
+
+
+@cache
+def _read_unfinished_words(language: str) -> frozenset[str]:
+    """Read the words after which no sentence of a language ends. Accents count: Italian "e" is "and", "è" is "is"."""
+    return frozenset(_read_word_lists()["unfinished"].get(language, ()))
+
+
+def _is_cut_copy(question: Question, *, needs_mark: bool) -> bool:
+    """Tell whether the end of a reference is copied from gold that goes on there: within a word, or within the sentence.
+
+    Args:
+        question: The question with its reference, which ends without a mark.
+        needs_mark: Whether a whole sentence would end with a mark. Otherwise only a copy that stops within a word is cut off.
+    """
+    text = normalise(question.reference)
+    asked_words = _fold_words(question.text).split()
+    is_unspaced = question.language in _UNSPACED_LANGUAGES
+    words = text.split(" ")
+    if not is_unspaced and len(words) < _COPIED_WORDS:
+        return False
+    ending = text[-_COPIED_CHARACTERS:] if is_unspaced else " ".join(words[-_COPIED_WORDS:])
     for passage in question.gold:
-        before, found, behind = " ".join(normalise(passage.text or "").split()).partition(ending)
+        before, found, behind = normalise(passage.text or "").partition(ending)
         if not found:
             continue
         rest_of_word = _LETTERS.match(behind)
-        if rest_of_word is not None and is_spaced:
-            return len(rest_of_word[0]) >= _MIN_CUT_LETTERS
-        next_words = _fold_words(behind[:40]).split()
-        goes_on = rest_of_word is not None or behind[:1] == " "
-        if goes_on and ends_with_marks and next_words:
-            return next_words[0] not in _read_folded_words("joints") and not before.endswith(text)
+        if rest_of_word is not None and not is_unspaced:
+            takes_endings = question.language in _SUFFIXING_LANGUAGES
+            is_whole_word = takes_endings or _fold_words(words[-1]) in asked_words
+            return len(rest_of_word[0]) >= _MIN_CUT_LETTERS and not is_whole_word
+        if not needs_mark or _is_within_sentence(before + ending, text):
+            return False
+        next_word = behind[:1] if is_unspaced else _find_next_word(behind)
+        # The question asks for what stands before its own words: "Who founded it?" - "The members of the chess club".
+        ends_before = {*asked_words, *_read_folded_words("joints"), ""}
+        return next_word not in ends_before
     return False
+
+
+def _is_within_sentence(passage: str, text: str) -> bool:
+    """Tell whether a text is the end of a passage and begins within a sentence: a phrase, which needs no mark at its end."""
+    words_before = passage.removesuffix(text).rstrip()
+    return passage.endswith(text) and words_before[-1:] not in {"", *_END_MARKS, "?", "？"}
+
+
+def _find_next_word(text: str) -> str:
+    """Return the first word of a text that goes on after a blank. The word is folded; the result is empty if there is none."""
+    if not text.startswith(" "):
+        return ""
+    words = _fold_words(text).split(maxsplit=1)
+    return words[0] if words else ""
 
 
 def _check_language(question: Question) -> Iterator[Finding]:
@@ -433,15 +483,25 @@ def _check_language(question: Question) -> Iterator[Finding]:
         return
     if len(read_words(question.reference)) < _MIN_WORDS_IN_LANGUAGE:
         return
-    language = find_language(question.reference)
-    asked = find_language(question.text)
-    if language is None and question.reference.isascii() and not _LATIN_WORD.search(question.text):
-        language = "en"  # letters of another script are of another language, whichever
-    if language is None or asked is None or language == asked:
+    reference_language = find_language(question.reference)
+    if reference_language is None and _is_in_another_script(question):
+        reference_language = "en"  # or another language with Latin letters
+    question_language = find_language(question.text)
+    if reference_language is None or question_language in {None, reference_language}:
         return
-    if all(find_language(passage.text or "") == asked for passage in question.gold):
-        evidence = f"question and gold have the language {asked!r}, the reference {language!r}: {shorten(question.reference)!r}"
+    if all(find_language(passage.text or "") == question_language for passage in question.gold):
+        evidence = (
+            f"question and gold have the language {question_language!r}, the reference "
+            f"{reference_language!r}: {shorten(question.reference)!r}"
+        )
         yield question.make_finding("other_language", evidence)
+
+
+def _is_in_another_script(question: Question) -> bool:
+    """Tell whether a reference has words of Latin letters and the question none. A name such as "USB Type-C" has no language."""
+    if not question.reference.isascii() or _LATIN_LETTER.search(question.text):
+        return False
+    return len(_SMALL_LATIN_WORD.findall(question.reference)) >= _MIN_WORDS_IN_LANGUAGE
 
 
 def _check_id_in_question(question: Question) -> Iterator[Finding]:

@@ -144,3 +144,63 @@ def test_short_answers_without_marks_are_finished() -> None:
     references = [reference.rstrip(".") for reference in REFERENCES]
     references[4] = "Lambs are born in the first"
     assert list_rows(build_samples(reference=references), "unfinished") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "passage"),
+    [
+        (
+            "What do they lack?",
+            "The patients lack vitamin A",
+            "The patients in the ward lack vitamin A.",
+        ),
+        ("Wann kommt er an?", "Der Zug kommt um acht Uhr an", "Der Zug kommt um acht Uhr in Lesum an."),
+        ("Où est le chat ?", "Le chat est resté là", "Le chat noir est resté là."),
+        (
+            "Who founded the museum?",
+            "The members of the chess club",
+            "The museum is old. The members of the chess club founded it.",
+        ),
+        (
+            "Who paid for the museum?",
+            "the members of the chess club",
+            "In 1950 the members of the chess club bought the museum.",
+        ),
+        ("Wer leitet den Verein?", "Jürgen Müller", "Seit 2019 hat Jürgen Müller den Vorsitz."),
+        (
+            "博物馆什么时候开门？",
+            "城市北边的那座博物馆每天上午大约在九点钟开门",
+            "城市北边的那座博物馆每天上午大约在九点钟开门和下午五点关门。",
+        ),
+        ("Müze hangi gün kapalı?", "Müze her pazartesi kapalı", "Müze her pazartesi kapalıdır."),
+        (
+            "회장은 누구입니까?",
+            "회장은 2019년부터 지금까지 김철수",
+            "회장은 2019년부터 지금까지 김철수입니다.",
+        ),
+    ],
+)
+def test_whole_answers_without_a_mark(question: str, reference: str, passage: str) -> None:
+    """A letter, a verb's particle, a phrase and a word that may take an ending are no ends of a text that was cut off."""
+    sample = {
+        "id": "q8",
+        "user_input": question,
+        "reference": reference,
+        "reference_context_ids": ["new"],
+    }
+    findings = check_gold(
+        [*build_samples(), sample], corpus={**CORPUS, "new": passage}, progress=False
+    ).findings
+    assert "unfinished" not in [finding.code for finding in findings]
+
+
+def test_names_of_products_have_no_language() -> None:
+    question = "它支持哪种接口？"
+    passage = "它支持第三代接口，采用C型插头。"
+    for reference, expected in (
+        ("USB 3.0 Type-C", False),
+        ("It has a socket of the third generation.", True),
+    ):
+        sample = {"user_input": question, "reference": reference, "reference_contexts": [passage]}
+        findings = check_gold([sample], progress=False).findings
+        assert ("other_language" in [finding.code for finding in findings]) is expected
