@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -15,6 +16,11 @@ from ctxmetrics.samples.systems import SCHEMAS
 
 # Names that people use and no schema has, by the field that they mean.
 _USUAL: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
+# Names of answers that nobody expects: incorrect_answers, rejected_answer, user_answer. Their letters may be close to a field's.
+NAMES_OF_OTHER_ANSWERS = re.compile(
+    r"incorrect|wrong|false|reject|negative|distract|fake|(?:bad|neg|user|student)[\W_]?answers?$",
+    re.IGNORECASE,
+)
 # The length of a name, and in how many letters a name of at least this length may differ from a field's
 # and still count as close.
 _MAX_DIFFERENCES_BY_LENGTH = ((8, 2), (5, 1))
@@ -50,7 +56,7 @@ def fields_meant(name: str) -> tuple[str, ...]:
 def suggest_field(name: str) -> str:
     """Suggest the field that a name means or is close to, in a sentence; empty if there is no such field."""
     fields = fields_meant(name)
-    if not fields:
+    if not fields and not NAMES_OF_OTHER_ANSWERS.search(name):
         from ctxmetrics._internal.near_names import find_near
 
         near = find_near(name, _meanings())

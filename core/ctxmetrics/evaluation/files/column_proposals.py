@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.files.unread_lists import (
 )
 from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import ID_KEYS, are_messages, leaves, look_up
-from ctxmetrics.samples.field_names import fields_meant, join_options
+from ctxmetrics.samples.field_names import NAMES_OF_OTHER_ANSWERS, fields_meant, join_options
 from ctxmetrics.samples.schema import OPTIONS, TEXTS
 
 # The fields that a message proposes columns for, each with the beginning of its sentence.
@@ -146,6 +146,8 @@ def _list_possible_fields(path: str, value: Any) -> Iterator[str]:
     means_expected = "reference" in fields_meant(name) or find_plain_field(name, value) == "reference"
     stands_on_expected_side = bool(NAMES_OF_NOT_RETRIEVED.search(path.removesuffix(name)))
     may_be_reference = means_expected or (stands_on_expected_side and name.lower() in _ANSWER_KEYS)
+    if _ANSWERS_NAME.search(name) and NAMES_OF_OTHER_ANSWERS.search(path):
+        return
     if isinstance(value, str):
         if QUESTION_NAMES.search(name):
             if is_passage(value):

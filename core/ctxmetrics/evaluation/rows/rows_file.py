@@ -1,4 +1,4 @@
-"""Rows from a file of results: what `Results.from_jsonl` reads. A line that says all, as `to_rows` gives it, is read as well."""
+"""Rows from a file of results, which `Results.from_jsonl` reads. Lines without shared data, as `to_rows` gives them, are read as well."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ Content = TypeVar("Content")
 _MAX_NUMBER_CHARACTERS = 80
 _NO_RESULTS = "this is no line of results"
 _HOW_TO_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."
+# The key of the first line of a baseline that a commit before 28 November 2026 wrote. Its other lines are lists.
+_EARLIER_BASELINE_KEY = "baseline_id"
 _CUT_OFF_LINE = "the line is cut off, as a run leaves it that is killed. Finish the run with --resume, or delete the line."
 
 
@@ -215,6 +217,8 @@ class LineReader(Generic[Content]):
             raise InputFileError(
                 "it is no object; a file has one for each metric of a sample, a line each."
             )
+        if _EARLIER_BASELINE_KEY in data and "metric" not in data:
+            raise InputFileError("it is one of a baseline of an earlier commit: write it again.")
         if "metric" in data or "provenance_id" not in data:
             fields = check_types(self._form, data)
             if not self._allow_nan:

@@ -333,6 +333,19 @@ def test_a_run_with_gaps_is_scored_as_by_ir_measures(item: dict[str, Any], tmp_p
         assert mean == pytest.approx(measured[ir_measure(names[metric])], abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    "column", ["incorrect_answers", "wrong_answer", "rejected_answer", "user_answer"]
+)
+def test_wrong_answers_are_not_proposed(tmp_path: Path, column: str) -> None:
+    file = tmp_path / "data.jsonl"
+    answer = ["Two years."] if column.endswith("s") else "Two years."
+    row = {"question": "How long?", column: answer, "contexts": ["Three years from the purchase."]}
+    file.write_text(json.dumps(row), encoding="utf-8")
+    done = run_command("score", file, "--metric", "context_recall")
+    assert done.returncode == 2
+    assert f"{column}=reference" not in done.stdout + done.stderr
+
+
 def test_ids_in_a_list_of_objects_are_proposed(tmp_path: Path) -> None:
     """The input `order-redis-mapped` has the values of the proposal."""
     item = next(item for item in INPUTS if item["id"] == "order-redis-mapped")

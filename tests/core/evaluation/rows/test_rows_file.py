@@ -123,6 +123,10 @@ def test_samples_without_an_id_and_with_equal_texts_stay_apart(tmp_path):
     [
         (lambda lines: [], "holds no results"),
         (lambda lines: ['{"user_input": "x"}'], "line 1: this is no line of results"),
+        (
+            lambda lines: ['{"baseline_id": 0, "run": {}}', '["q1", 1, "abc", [0.5]]'],
+            "line 1: .* a baseline of an earlier commit: write it again",
+        ),
         (lambda lines: [*lines[:2], lines[2][:40]], "line 3: the line is cut off"),
         (
             lambda lines: [lines[0].replace('"value": true', '"value": "yes"')],
