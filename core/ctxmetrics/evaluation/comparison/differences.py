@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics.evaluation.statistics.label_decisions import does_label_decide
+from ctxmetrics.evaluation.statistics.label_decisions import do_labels_decide
 from ctxmetrics.evaluation.statistics.labelled import LabelledDifference
 from ctxmetrics.evaluation.statistics.paired import MIN_CHANGED_SAMPLES, SIGNIFICANCE_LEVEL
 
@@ -121,7 +121,7 @@ class Difference(Plain):
     def basis(self) -> Difference | CorrectedDifference:
         """The difference that decides the verdict: the judge's, unless the labels contradict it or show more."""
         labels = self.corrected
-        if labels is not None and does_label_decide(self.difference, self.p, labels):
+        if labels is not None and do_labels_decide(self.difference, self.p, labels):
             return labels
         return self
 

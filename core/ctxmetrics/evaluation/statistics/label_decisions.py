@@ -1,8 +1,10 @@
-"""What is decided about a difference of which a part of the samples is labelled.
+"""Decisions about a difference between two runs, of whose samples a part is labelled: is a loss shown, is none shown?
 
-The decision is not that of the printed interval: this one holds the true difference for every judge, and an interval that is
-wide enough for that would turn the right decisions of a good judge around. So the judge decides, unless the labels speak
-against it. Labels that agree with the judge everywhere change no decision, however few there are.
+The judge decides, unless the labels speak against it. Labels that agree with the judge everywhere change no decision, however
+few there are. The printed interval does not decide: it holds the true difference for every judge, and is so wide that it would
+turn right decisions of a good judge around.
+
+The constants were chosen by simulation: ``benchmarks/decisions/labelled_gates.py``.
 """
 
 from __future__ import annotations
@@ -28,17 +30,17 @@ OVERRULE_ERRORS_OF_CHANGED = 2
 # The share of true changes that labels overrule with these limits, if the judge errs equally often in both directions: the tails
 # beyond 1.4 or 2 of the normal distribution.
 OVERRULED_SHARE = 0.1
-# The correction of samples that changed by the judge is shrunk towards the judge before it counts against a pass: by this
-# factor times its variance, divided by its square.
-SHRINKAGE_FACTOR = 2
 # Labels show the same change as the judge if their difference exceeds the margin by more than this share of half their interval.
 MIN_HALF_INTERVAL_PART = 0.88
-# The same share for a pass. It grows from this value without labels to 1 with 64 labels, in proportion to the labels.
+# The same share for a pass. It grows from this value without labels to 1 with 64 labels, in proportion to the labels ..
 MIN_PASS_PART = 0.6
 LABELS_PER_PASS_PART = 160
-# Labels of samples that belong together, such as those of one document, show less than they count: the share for a pass then
-# grows beyond 1, up to this power of the number of labels for each independent one.
+# .. and stops at 1. Labels that belong together, such as those of one document, show less than their number says. For them, it
+# grows on, to this power of the number of labels for each independent one.
 PASS_PART_EXPONENT = 0.15
+# For a pass, the correction of the samples that changed by the judge is shrunk towards the judge: by this factor times its
+# variance, divided by its square.
+SHRINKAGE_FACTOR = 2
 
 
 def show_change(labels: LabelledDifference, margin: float, sign: int = -1) -> bool:
@@ -84,84 +86,101 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     They do not allow it if both conditions hold:
 
     - they are below the judge: ``c < 0``;
-    - they do not show the same: ``T - min((k / g)**0.15, 0.6 + k / 160) * t * sqrt(s_d**2 + s_r**2) < -margin``, with k labels, of
-      which g are independent (all, without clusters).
+    - they do not show the same: ``T - w * t * sqrt(s_d**2 + s_r**2) < -margin``, with ``w = min((k / g)**0.15, 0.6 + k / 160)``,
+      k labels, and g independent ones: see `LabelledDifference.size`.
 
-    c, T and s_r are the symbols of `allow_change`. But the correction of the samples that changed by the judge is shrunk: this
-    correction and its error are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn
-    at random, and a judge errs there in both directions.
-
-    Source: W. James, C. Stein, Proceedings of the Fourth Berkeley Symposium 1 (1961) 361, with the positive part.
+    c, T and s_r are the symbols of `allow_change`, after `_shrink_changed`.
     """
     if labels.complete:
         return show_no_loss(labels, margin)
+    correction, label_error = _shrink_changed(labels)
+    is_below_judge = correction < -ROUNDING_ERROR
+    difference = labels.difference - labels.correction + correction
+    largest_part = (labels.labelled / labels.size) ** PASS_PART_EXPONENT
+    part = min(largest_part, MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART)
+    half_width = labels.quantile * math.hypot(label_error, labels.sample_error)
+    shows_no_loss = difference - part * half_width >= -margin - ROUNDING_ERROR
+    return shows_no_loss or not is_below_judge
+
+
+def _shrink_changed(labels: LabelledDifference) -> tuple[float, float]:
+    """Shrink the part of the correction that comes from the samples that changed by the judge, and its error.
+
+    Both are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn at
+    random, and a judge errs there in both directions.
+
+    Returns:
+        The whole correction, and its standard error.
+
+    Source: W. James, C. Stein, Proceedings of the Fourth Berkeley Symposium 1 (1961) 361, with the positive part.
+    """
     changed_correction = labels.correction - labels.unchanged_correction
     changed_variance = max(labels.label_error**2 - labels.unchanged_error**2, 0.0)
     kept_share = 0.0
     if abs(changed_correction) > ROUNDING_ERROR:
         kept_share = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / changed_correction**2)
     correction = labels.unchanged_correction + kept_share * changed_correction
-    label_error = math.hypot(labels.unchanged_error, kept_share * math.sqrt(changed_variance))
-    difference = labels.difference - labels.correction + correction
-    largest_weight = (labels.labelled / labels.size) ** PASS_PART_EXPONENT
-    weight = min(largest_weight, MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART)
-    half_width = weight * labels.quantile * math.hypot(label_error, labels.sample_error)
-    return correction >= -ROUNDING_ERROR or difference - half_width >= -margin - ROUNDING_ERROR
+    error = math.hypot(labels.unchanged_error, kept_share * math.sqrt(changed_variance))
+    return correction, error
 
 
-def choose_p(judge: float, p: float, labels: LabelledDifference | None) -> float:
-    """Choose the p value of "no difference" that decides: the judge's, or the labels'.
-
-    The labels decide in three cases: all samples are labelled; their p value is smaller than the judge's; or they do not allow
-    a difference that the judge shows.
+def choose_p(judge_difference: float, judge_p: float, labels: LabelledDifference | None) -> float:
+    """Choose the p value of "no difference" that decides: the judge's, or the labels' (see `do_labels_decide`).
 
     Args:
-        judge: The judge's mean difference.
-        p: The p value of the judge's difference.
+        judge_difference: The judge's mean difference.
+        judge_p: The p value of the judge's difference.
         labels: The difference by labels; None without labels.
     """
-    return labels.p if labels is not None and does_label_decide(judge, p, labels) else p
+    if labels is not None and do_labels_decide(judge_difference, judge_p, labels):
+        return labels.p
+    return judge_p
 
 
-def does_label_decide(judge: float, p: float, labels: LabelledDifference) -> bool:
-    """Tell whether the labels decide about the direction of a difference: see `choose_p`, which has the arguments."""
-    if labels.complete or labels.p < p:
+def do_labels_decide(judge_difference: float, judge_p: float, labels: LabelledDifference) -> bool:
+    """Tell whether the labels decide about the direction of a difference, and not the judge.
+
+    They do in three cases: all samples are labelled; their p value is smaller than the judge's; or they do not allow a difference
+    that the judge shows.
+    """
+    if labels.complete or labels.p < judge_p:
         return True
-    return p <= SIGNIFICANCE_LEVEL and not allow_change(labels, 0.0, 1 if judge > 0 else -1)
+    judge_sign = 1 if judge_difference > 0 else -1
+    return judge_p <= SIGNIFICANCE_LEVEL and not allow_change(labels, 0.0, judge_sign)
 
 
 def decide_loss(
-    judge: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
+    judge_interval: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
 ) -> bool:
     """Decide whether a loss larger than a margin is shown.
 
     The interval by labels shows it. Or the judge's interval shows it, and the labels allow it.
 
     Args:
-        judge: The interval of the judge's difference.
+        judge_interval: The interval of the judge's difference; None if nothing changed.
         labels: The difference by labels; None without labels.
         margin: At least 0.
     """
-    judge_shows = judge is not None and judge[1] < -margin
+    judge_shows_loss = judge_interval is not None and judge_interval[1] < -margin
     if labels is None:
-        return judge_shows
-    return show_change(labels, margin) or (judge_shows and allow_change(labels, margin))
+        return judge_shows_loss
+    return show_change(labels, margin) or (judge_shows_loss and allow_change(labels, margin))
 
 
 def decide_no_loss(
-    judge: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
+    judge_interval: tuple[float, float] | None, labels: LabelledDifference | None, margin: float
 ) -> bool:
     """Decide whether it is shown that no loss is larger than a margin. The labels count as in `decide_loss`.
 
     Args:
-        judge: The interval of the judge's difference; None if nothing changed.
+        judge_interval: The interval of the judge's difference; None if nothing changed.
         labels: The difference by labels; None without labels.
         margin: At least 0.
     """
-    judge_shows = judge is None or judge[0] >= -margin
+    judge_shows_none = judge_interval is None or judge_interval[0] >= -margin
     if labels is None:
-        return judge_shows
-    return show_no_loss(labels, margin) or (judge_shows and allow_no_loss(labels, margin))
+        return judge_shows_none
+    return show_no_loss(labels, margin) or (judge_shows_none and allow_no_loss(labels, margin))
 
 
 def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -> float | None:
@@ -169,9 +188,9 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
 
     Without labels it is the judge's own.
 
-    With labels of some samples it is the judge's own if they agree. Else it is larger, since they overrule a loss that is true
-    in `OVERRULED_SHARE` of the comparisons if the judge errs as often in both directions: the loss that the judge shows in 80 % of the
-    others. But it is at most the loss that labels show themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``.
+    With labels of some samples it is the judge's own if they agree. Else it is larger: labels overrule a true loss in
+    `OVERRULED_SHARE` of the comparisons if the judge errs as often in both directions, so the judge must show it more often in
+    the others. But it is at most the loss that labels show themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``.
 
     If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
 
