@@ -255,7 +255,8 @@ def read_repeats(names: object, context_count: int) -> Mapping[int, int]:
     index_by_name = {f"c{index + 1}": index for index in range(context_count)}
     repeats: dict[int, int] = {}
     for name, first_name in names.items():
-        if name not in index_by_name or first_name not in index_by_name:
+        is_name = isinstance(first_name, str)
+        if not is_name or name not in index_by_name or first_name not in index_by_name:
             continue
         first_index = index_by_name[first_name]
         index = index_by_name[name]

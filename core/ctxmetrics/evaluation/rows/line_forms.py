@@ -155,11 +155,13 @@ class Metadata(TypedDict, total=False):
 
 
 class LightMetadata(TypedDict, total=False):
-    """The metadata of a score that the summary of a run reads."""
+    """The metadata of a score that the summary of a run reads, or by which the value follows from the verdicts."""
 
     __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
     tie_range: tuple[float, float]
+    repeats: Any
+    sources: Any
 
 
 class LightDetails(TypedDict, total=False):

@@ -8,11 +8,10 @@ from typing import Any
 
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX
 from ctxmetrics.formulas import average_precision, merge_repeats, share
 from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.conventions import get_convention
-from ctxmetrics.scores.score import Score, read_repeats
+from ctxmetrics.scores.score import Provenance, Score, read_repeats
 from ctxmetrics.verdicts import Evidence
 
 # The letter of the ids of verdicts, by the kind of their subject.
@@ -100,40 +99,83 @@ def _check_span(
         raise InputFileError(f"{location} is not its quote.")
 
 
-def check_value(score: Score) -> None:
-    """Check that the value is the result of the formula for the verdicts.
+def check_value(
+    metric: str,
+    value: float | None,
+    verdict_values: Sequence[bool | None],
+    provenance: Provenance,
+    metadata: Mapping[str, Any],
+) -> None:
+    """Check that the value of a score is the result of the formula for its verdicts.
 
-    Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one.
+    Not where the row lacks a part of the sum: weights of facts, contexts of one source that count as one. A baseline does not say
+    which contexts are counted once: do not call this for it.
+
+    Args:
+        metric: The name of the metric.
+        value: The value; None if there is none.
+        verdict_values: The values of the verdicts.
+        provenance: The provenance of the score.
+        metadata: The metadata of the score.
     """
-    if score.value is None or not _can_compute(score):
+    if value is None or not verdict_values or "sources" in metadata:
         return
-    hits = [verdict.value for verdict in score.verdicts if verdict.value is not None]
-    if len(hits) < len(score.verdicts):
+    repeats: tuple[tuple[int, int], ...] = ()
+    if "repeats" in metadata:
+        repeats = tuple(read_repeats(metadata["repeats"], len(verdict_values)).items())
+    convention = provenance.convention
+    hits = tuple(verdict_values)
+    expected = _compute_value(metric, convention, provenance.formula, hits, repeats)
+    if expected is None:
+        return
+    if None in hits:
         raise InputFileError("value: a verdict is missing, so there is no value.")
-    convention = get_convention(score.provenance.convention)
-    if score.counted[0] == "context":
-        hits = merge_repeats(hits, read_repeats(score.metadata.get("repeats"), len(hits)))
-    if score.provenance.formula == "share":
-        value = share(hits)
+    if abs(value - expected) > get_convention(convention).scale * _ROUNDING_ERROR:
+        raise InputFileError(f"value: {value!r} is not what the verdicts give, {expected:.6g}.")
+
+
+@lru_cache(maxsize=512)
+def _compute_value(
+    metric: str,
+    convention_name: str,
+    formula: str,
+    verdict_values: tuple[bool | None, ...],
+    repeats: tuple[tuple[int, int], ...],
+) -> float | None:
+    """Compute a value from the verdicts. Many lines have the same ones.
+
+    Args:
+        metric: The name of the metric.
+        convention_name: The name of its convention.
+        formula: The name of its formula.
+        verdict_values: The values of the verdicts. One that is missing counts as nothing.
+        repeats: The repeated contexts, each with the first context of the same text.
+
+    Returns:
+        The value; None if other data than the verdicts decide it.
+    """
+    counted_noun, _ = find_counted_words(metric, convention_name)  # such as "sentence"
+    if counted_noun not in _CHECKED_KINDS or formula not in _CHECKED_FORMULAS:
+        return None
+    hits = [hit for hit in verdict_values if hit is not None]
+    if counted_noun == "context" and len(hits) == len(verdict_values):
+        hits = merge_repeats(hits, dict(repeats))
+    convention = get_convention(convention_name)
+    if formula == "share":
+        unscaled_value = share(hits)
     else:
-        value = average_precision(hits, epsilon=convention.epsilon)
-    expected = convention.scale * (value or 0.0)
-    if expected < convention.scale and _is_strict(score.metric):
-        expected = 0.0
-    if abs(score.value - expected) > convention.scale * _ROUNDING_ERROR:
-        raise InputFileError(f"value: {score.value!r} is not what the verdicts give, {expected:.6g}.")
+        unscaled_value = average_precision(hits, epsilon=convention.epsilon)
+    expected = convention.scale * (unscaled_value or 0.0)
+    if expected < convention.scale and _is_strict(metric):
+        return 0.0
+    return expected
 
 
-def _can_compute(score: Score) -> bool:
-    """Tell whether the verdicts of a line are enough to compute its value."""
-    counted_noun, _ = score.counted  # such as "sentence"
-    if not score.verdicts or counted_noun not in _CHECKED_KINDS:
-        return False
-    # A baseline does not say which contexts are counted once.
-    is_baseline = score.verdicts[0].text.startswith(HASH_PREFIX)
-    if is_baseline or "sources" in score.metadata:
-        return False
-    return score.provenance.formula in _CHECKED_FORMULAS
+@lru_cache(maxsize=64)
+def find_counted_words(metric_name: str, convention: str) -> tuple[str, str]:
+    """Return the nouns for the units that a metric counts, and for its hits."""
+    metric = find_metric(metric_name, convention)
+    return ("verdict", "yes") if metric is None else metric.counted_words
 
 
 @lru_cache(maxsize=256)

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.errors import InputFileError
+from ctxmetrics.evaluation.rows.baseline import HASH_PREFIX
 from ctxmetrics.evaluation.rows.row_lines import cut_quote
 from ctxmetrics.evaluation.rows.score_checks import (
     check_reason,
     check_scale,
     check_value,
     check_verdicts,
+    find_counted_words,
 )
-from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.score import Provenance, Score
 from ctxmetrics.verdicts import Evidence, Usage, Verdict
 
@@ -102,12 +103,15 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
         fields["usage"] = Usage(**fields["usage"])
     metadata = fields.get("metadata")
     fields["metadata"] = FrozenDict(metadata) if metadata else EMPTY
-    counted_words = _find_counted_words(fields["metric"], fields["provenance"].convention)
+    counted_words = find_counted_words(fields["metric"], fields["provenance"].convention)
     score = Score(**fields, counted=counted_words)
     check_scale(score.provenance.convention, score.value, score.threshold)
     check_reason(score.metric, score.value, score.reason_code)
     check_verdicts(score, record)
-    check_value(score)
+    values = [verdict.value for verdict in score.verdicts]
+    is_baseline = bool(score.verdicts) and score.verdicts[0].text.startswith(HASH_PREFIX)
+    if not is_baseline:
+        check_value(score.metric, score.value, values, score.provenance, score.metadata)
     return score
 
 
@@ -138,10 +142,3 @@ def _reuse_text(text: str) -> str:
 def share_provenance(provenance: Provenance) -> Provenance:
     """Return an equal provenance that was read before, so that the lines of a run share one."""
     return provenance
-
-
-@lru_cache(maxsize=64)
-def _find_counted_words(metric_name: str, convention: str) -> tuple[str, str]:
-    """Return the nouns for the units that a metric counts, and for its hits."""
-    metric = find_metric(metric_name, convention)
-    return ("verdict", "yes") if metric is None else metric.counted_words

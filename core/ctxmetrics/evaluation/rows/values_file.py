@@ -1,4 +1,4 @@
-"""The light reader of a file of results. For reading many runs, it reads only the fields that a summary needs."""
+"""The light reader of a file of results: it reads only the fields that the summary of a run needs, for a history of many runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.rows.metric_values import MetricValues
 from ctxmetrics.evaluation.rows.provenances import read_start
 from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, read_groups
-from ctxmetrics.evaluation.rows.score_checks import check_reason, check_scale
+from ctxmetrics.evaluation.rows.score_checks import check_reason, check_scale, check_value
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.verdicts import Verdict
@@ -77,7 +77,8 @@ class FileValues:
 def read_values(path: str | os.PathLike[str]) -> FileValues:
     """Read a file of results without samples, texts and evidence.
 
-    Types and scales are checked; whether verdicts agree with the value and quotes with their texts is not.
+    Types, scales and values are checked as `read_rows` checks them. Whether verdicts have the right ids and quotes stand in their
+    texts is not: no number of a summary depends on it.
 
     Args:
         path: As for `read_rows`.
@@ -94,15 +95,27 @@ def read_values(path: str | os.PathLike[str]) -> FileValues:
     return file_values
 
 
-def _check_fields(fields: dict[str, Any], _record: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that value and pass mark of a line are on the scale of its convention, and that a missing value has a reason."""
+def _check_fields(fields: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the numbers of a line: value and pass mark are on the scale, and the value is what the verdicts give.
+
+    Args:
+        fields: The fields of the line.
+        record: The facts about its sample.
+    """
+    metric = fields["metric"]
     value = fields["value"]
-    check_scale(fields["provenance"].convention, value, fields.get("threshold"))
-    check_reason(fields["metric"], value, fields.get("reason_code"))
+    provenance = fields["provenance"]
+    check_scale(provenance.convention, value, fields.get("threshold"))
+    check_reason(metric, value, fields.get("reason_code"))
+    is_baseline = "key" in record or "hash" not in record
+    if not is_baseline:
+        verdict_values = [item["value"] for item in fields.get("verdicts", ())]
+        check_value(metric, value, verdict_values, provenance, fields.get("metadata", EMPTY))
     return fields
 
 
 def _find_verdict(data: dict[str, Any]) -> Verdict:
+    """Return the verdict of some fields. Most have nothing but a value: equal ones are one object."""
     details = data.get("details")
     if data.get("code") or (details and any(details.values())):
         return Verdict(**data)

@@ -154,6 +154,14 @@ def test_summaries_are_those_of_the_whole_file(tmp_path, judge):
             r"value: Input should be a valid number",
         ),
         (lambda line: line.replace('"value":1.0', '"value":7'), "value: 7 is no number from 0 to 1"),
+        (
+            lambda line: line.replace('"value":1.0', '"value":0.5'),
+            "value: 0.5 is not what the verdicts give, 1",
+        ),
+        (
+            lambda line: line.replace('"value":true', '"value":null,"code":"x"'),
+            "value: a verdict is missing, so there is no value",
+        ),
         (lambda line: line.replace('"value":true', '"value":2'), r"verdicts\.0\.value: "),
         (
             lambda line: line.replace('"provenance_id":1', '"provenance_id":9'),
@@ -185,6 +193,19 @@ def test_a_line_that_is_no_row_is_refused(tmp_path, edit, problem):
         read_history([path])
     path.write_text(f"{start}\n{header}\n{line}", encoding="utf-8")
     assert read_history([path]).runs[0].metrics["context_recall"].mean == 1
+
+
+@pytest.mark.parametrize("repeats", [{"c2": "c1"}, {"c2": ["c1"]}, 5])
+def test_a_repeated_context_counts_as_in_the_whole_file(tmp_path, repeats):
+    twice = Sample(reference="It is blue.", retrieved_contexts=["It is blue."] * 2 + ["Bananas."])
+    path = tmp_path / "1.jsonl"
+    evaluate([twice], [ContextPrecision()], progress=False).to_jsonl(path)
+    text = path.read_text(encoding="utf-8")
+    assert '"repeats":{"c2":"c1"}' in text
+    changed = text.replace('"repeats":{"c2":"c1"}', f'"repeats":{json.dumps(repeats)}')
+    path.write_text(changed, encoding="utf-8")
+    (run,) = read_history([path]).runs
+    assert run.metrics == dict(Results.from_jsonl(path).summary())
 
 
 def test_no_sample_is_built_for_a_history(runs, monkeypatch):
