@@ -10,31 +10,37 @@ from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import NUMBER_KINDS, have_contraries
+from ctxmetrics.judges.evidence.chunks import Token
 
 # A text fits the question of another row better if it has this much more of the weight of that question's words.
 _MIN_LEAD = 0.2
-# The minimum number of rows, one after another, whose texts fit the question of the row beside them better ..
+# The minimum number of rows, one after another, whose different texts fit the question of the row beside them better ..
 _MIN_SHIFTED_ROWS = 3
-# .. and their minimum share, where a text between them fits both questions alike.
+# .. and their minimum share of a stretch. The other texts between them fit both questions alike.
 _MIN_SHIFTED_SHARE = 0.7
-# The maximum number of words by which two questions differ, of which one has the answer of the other. In a script without blanks
-# one word is several pairs of characters.
+# Two questions are nearly the same if they differ by at most this number of words ..
 _MAX_DIFFERENT_WORDS = 1
+# .. or of pairs of characters, in a script without blanks: there, one word is several pairs.
 _MAX_DIFFERENT_PAIRS = 5
 
 
 def check_neighbours(questions: Sequence[Question], passages: Passages) -> Iterator[Finding]:
     """Find rows whose reference or gold is that of the next or the previous row, and answers to nearly the same question."""
-    shifted: dict[int, Finding] = {}
-    for find_words, name in ((_find_reference_words, "reference"), (_find_gold_words, "gold")):
-        words = [find_words(question) for question in questions]
+    columns = {
+        "reference": [_find_reference_words(question) for question in questions],
+        "gold": [_find_gold_words(question) for question in questions],
+    }
+    shifted: dict[int, Finding] = {}  # the first finding of each row
+    for column, words in columns.items():
         for step, side in ((1, "next"), (-1, "previous")):
-            for finding in _find_shifted(
-                questions, words, passages, step, f"the {name} fits the question of the {side} row"
-            ):
+            evidence = f"the {column} fits the question of the {side} row"
+            for finding in _find_shifted(questions, words, passages, step, evidence):
                 shifted.setdefault(finding.number, finding)
     yield from shifted.values()
     yield from _check_similar_questions(questions)
+
+
+# --- columns that were pasted one row too high or too low ---
 
 
 def _find_reference_words(question: Question) -> frozenset[str]:
@@ -63,21 +69,27 @@ def _find_shifted(
         step: 1 for the next row, -1 for the previous one.
         evidence: What is wrong, for the findings.
     """
-    leads: list[float] = []
     contents = [question.find_content(question.text) for question in questions]
+    leads: list[float] = []
     for row, row_words in enumerate(words):
-        lead = 0.0
-        if 0 <= row + step < len(questions):
-            # Words of both questions tell nothing apart.
-            own = contents[row] - contents[row + step]
-            other = contents[row + step] - contents[row]
-            lead = _measure_fit(other, row_words, passages) - _measure_fit(own, row_words, passages)
-        leads.append(lead)
-    for run in _list_runs(leads):
-        for row in run:
+        neighbour = row + step
+        if not 0 <= neighbour < len(questions):
+            leads.append(0.0)
+            continue
+        # Words of both questions tell nothing apart.
+        own_content = contents[row] - contents[neighbour]
+        other_content = contents[neighbour] - contents[row]
+        other_fit = _measure_fit(other_content, row_words, passages)
+        leads.append(other_fit - _measure_fit(own_content, row_words, passages))
+    for stretch in _list_stretches(leads):
+        # Several questions in a row may be about one passage, which fits some of them better than others.
+        different_words = {words[row] for row in stretch}
+        if len(different_words) < _MIN_SHIFTED_ROWS:
+            continue
+        for row in stretch:
             yield questions[row].make_finding(
                 "shifted_rows",
-                f"{evidence} better than its own, as in {len(run)} rows one after another",
+                f"{evidence} better than its own, as in {len(stretch)} rows one after another",
             )
 
 
@@ -89,18 +101,25 @@ def _measure_fit(content: frozenset[str], words: frozenset[str], passages: Passa
     return sum(map(passages.weigh, shared_words)) / sum(map(passages.weigh, content))
 
 
-def _list_runs(leads: Sequence[float]) -> Iterator[range]:
-    """Yield the stretches of rows of which enough fit the row beside them better, and none fits its own row better."""
-    start = 0
-    ends = [row for row, lead in enumerate(leads) if lead <= -_MIN_LEAD]
-    for end in (*ends, len(leads)):
-        shifted = [row for row in range(start, end) if leads[row] >= _MIN_LEAD]
-        start = end + 1
-        if len(shifted) < _MIN_SHIFTED_ROWS:
-            continue
-        run = range(shifted[0], shifted[-1] + 1)
-        if len(shifted) >= _MIN_SHIFTED_SHARE * len(run):
-            yield run
+def _list_stretches(leads: Sequence[float]) -> Iterator[range]:
+    """Yield the stretches of rows of which enough fit the row beside them better, and none fits its own row better.
+
+    Args:
+        leads: For each row, by how much it fits the row beside it better than its own. It is negative if it fits its own better.
+    """
+    better_beside: list[
+        int
+    ] = []  # the rows that fit the row beside them better, since the last row that fits its own better
+    # A row behind the last one ends the last stretch.
+    for row, lead in enumerate([*leads, -_MIN_LEAD]):
+        if lead >= _MIN_LEAD:
+            better_beside.append(row)
+        elif lead <= -_MIN_LEAD:
+            if len(better_beside) >= _MIN_SHIFTED_ROWS:
+                stretch = range(better_beside[0], better_beside[-1] + 1)
+                if len(better_beside) >= _MIN_SHIFTED_SHARE * len(stretch):
+                    yield stretch
+            better_beside = []
 
 
 # --- two questions with one answer ---
@@ -123,23 +142,31 @@ def _check_similar_questions(questions: Iterable[Question]) -> Iterator[Finding]
 
 
 def _asks_for_something_else(question: Question, other: Question) -> bool:
-    """Tell whether the answer of both questions belongs to the other one: it has the word in which that one differs."""
-    own_content = question.find_content(question.text) - other.word_keys
-    other_content = other.find_content(other.text) - question.word_keys
-    own = [word for word in question.words if word.key in own_content]
-    others = [word for word in other.words if word.key in other_content]
-    own_keys = frozenset(word.key for word in own)
-    other_keys = frozenset(word.key for word in others)
-    is_unspaced = any(word.kind not in {"word", *NUMBER_KINDS} for word in own)
-    most = _MAX_DIFFERENT_PAIRS if is_unspaced else _MAX_DIFFERENT_WORDS
-    if not own_keys or not other_keys or max(len(own_keys), len(other_keys)) > most:
+    """Tell whether the answer of two questions belongs to the other one: it has the word in which that one differs."""
+    own_words = _list_words_without(question, other.word_keys)
+    other_words = _list_words_without(other, question.word_keys)
+    own_keys = frozenset(word.key for word in own_words)
+    other_keys = frozenset(word.key for word in other_words)
+    is_unspaced = any(word.kind not in {"word", *NUMBER_KINDS} for word in own_words)
+    max_words = _MAX_DIFFERENT_PAIRS if is_unspaced else _MAX_DIFFERENT_WORDS
+    if not own_keys or not other_keys or max(len(own_keys), len(other_keys)) > max_words:
         return False
-    gold = frozenset[str]().union(*question.gold_content)
-    for words in (question.reference_content, gold):
-        if _has_most(words, other_keys) and own_keys.isdisjoint(words):
-            are_numbers = all(word.kind in NUMBER_KINDS for word in (*own, *others))
-            return are_numbers or _has_most(gold, own_keys) or have_contraries(own, others)
-    return False
+    gold_words = frozenset[str]().union(*question.gold_content)
+    is_other_answer = any(
+        _has_most(words, other_keys) and own_keys.isdisjoint(words)
+        for words in (question.reference_content, gold_words)
+    )
+    if not is_other_answer:
+        return False
+    # A word that only replaces another one, as "buy" does "purchase", changes no answer.
+    are_numbers = all(word.kind in NUMBER_KINDS for word in (*own_words, *other_words))
+    return are_numbers or _has_most(gold_words, own_keys) or have_contraries(own_words, other_words)
+
+
+def _list_words_without(question: Question, keys: frozenset[str]) -> Sequence[Token]:
+    """List the words of a question that carry a meaning, without some words."""
+    content = question.find_content(question.text) - keys
+    return [word for word in question.words if word.key in content]
 
 
 def _has_most(words: frozenset[str], keys: frozenset[str]) -> bool:

@@ -87,6 +87,26 @@ def test_two_rows_in_wrong_order_are_no_shift() -> None:
     assert list_rows(build_samples(reference=references), "shifted_rows") == []
 
 
+def test_several_questions_about_one_passage_are_no_shift() -> None:
+    """Each question has more words of the passage than the question before it."""
+    passage = (
+        "The tram museum opens on Wednesday and shuts at five. Its oldest car was found in a barn near Lesum. "
+        "Local pupils get in free, others pay twelve euros."
+    )
+    rows = [
+        ("Which fee do visitors of the exhibition owe?", "Twelve euros."),
+        ("Do pupils of local schools obtain free entry?", "Yes, it is free."),
+        ("When does the tram museum shut its gates on Wednesday?", "It closes at five."),
+        ("Where was the oldest car of the tram museum found?", "In a barn near Lesum."),
+    ]
+    samples = build_samples()[:4]
+    for row, (question, reference) in enumerate(rows):
+        sample = {"id": f"x{row}", "user_input": question, "reference": reference}
+        samples.append({**sample, "reference_context_ids": ["x"]})
+    findings = check_gold(samples, corpus={**CORPUS, "x": passage}, progress=False).findings
+    assert "shifted_rows" not in [finding.code for finding in findings]
+
+
 def test_gold_and_reference_of_another_subject() -> None:
     samples = build_samples()
     samples[3] |= {"reference": REFERENCES[7], "reference_context_ids": GOLD[7]}
