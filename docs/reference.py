@@ -140,7 +140,8 @@ def build_table() -> str:
 
 def build_systems_table() -> str:
     """Build the table of what each system calls the fields that metrics look at, facts and references left out."""
-    fields = [name for name in FIELDS[1:10] if name not in ("references", "reference_facts")]
+    names = FIELDS[FIELDS.index("user_input") : FIELDS.index("stages")]
+    fields = [name for name in names if name not in ("references", "reference_facts")]
     header = " | ".join(f"`{name}`" for name in fields)
     lines = [f"| schema | {header} |", "|---" * (len(fields) + 1) + "|"]
     for name, schema in SCHEMAS.items():

@@ -454,7 +454,7 @@ def _is_cut_copy(question: Question, *, needs_mark: bool) -> bool:
             return len(rest_of_word[0]) >= _MIN_CUT_LETTERS and not is_whole_word
         if not needs_mark or _is_within_sentence(before + ending, text):
             return False
-        next_word = behind[:1] if is_unspaced else _find_next_word(behind)
+        next_word = _find_next_word(behind, is_unspaced=is_unspaced)
         # The question asks for what stands before its own words: "Who founded it?" - "The members of the chess club".
         ends_before = {*asked_words, *_read_folded_words("joints"), ""}
         return next_word not in ends_before
@@ -467,12 +467,17 @@ def _is_within_sentence(passage: str, text: str) -> bool:
     return passage.endswith(text) and words_before[-1:] not in {"", *_END_MARKS, "?", "？"}
 
 
-def _find_next_word(text: str) -> str:
-    """Return the first word of a text that goes on after a blank. The word is folded; the result is empty if there is none."""
-    if not text.startswith(" "):
-        return ""
+def _find_next_word(text: str, *, is_unspaced: bool) -> str:
+    """Return the first word of the rest of a sentence, folded. The result is empty if a mark or nothing follows.
+
+    Args:
+        text: The rest of the sentence. It begins with a blank.
+        is_unspaced: Whether the language has no blanks. Then the first character is returned.
+    """
+    if is_unspaced:
+        return text[:1] if _LETTERS.match(text) else ""
     words = _fold_words(text).split(maxsplit=1)
-    return words[0] if words else ""
+    return words[0] if words and text.startswith(" ") else ""
 
 
 def _check_language(question: Question) -> Iterator[Finding]:

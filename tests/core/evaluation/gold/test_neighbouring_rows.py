@@ -192,6 +192,11 @@ def test_short_answers_without_marks_are_finished() -> None:
             "城市北边的那座博物馆每天上午大约在九点钟开门",
             "城市北边的那座博物馆每天上午大约在九点钟开门和下午五点关门。",
         ),
+        (
+            "博物馆什么时候开门？",
+            "城市北边的那座博物馆每天上午大约在九点钟开门",
+            "城市北边的那座博物馆每天上午大约在九点钟开门，下午五点关门。",
+        ),
         ("Müze hangi gün kapalı?", "Müze her pazartesi kapalı", "Müze her pazartesi kapalıdır."),
         (
             "회장은 누구입니까?",
