@@ -22,6 +22,7 @@ from ctxmetrics.evaluation.gold.values import (
     find_negations,
     find_phrases,
     find_rival_of_missing,
+    find_unknown_names,
     has_initials,
     list_missing,
     list_values,
@@ -178,8 +179,10 @@ class GoldTexts:
         whole_text = text
         text = cut_short_answer(text, self._question)
         sentence = _Sentence(text, self._language)
-        # An answer that begins with "yes" or "no" says what it denies: fewer of its words must be equal.
-        min_equal = _MIN_EQUAL_WORDS_AROUND_NEGATION - (text != whole_text)
+        min_equal = _MIN_EQUAL_WORDS_AROUND_NEGATION
+        is_in_one_sentence = any(sentence.content <= other.keys for other in self._sentences)
+        if text != whole_text and is_in_one_sentence:
+            min_equal -= 1  # an answer that begins with "yes" or "no" says what it denies
         in_same_words = (
             self._find_contrary(sentence)
             or self._find_denial(sentence)
@@ -278,7 +281,7 @@ class GoldTexts:
     def _find_name_in_same_words(self, words: Sequence[Token]) -> str:
         """Describe names that no passage has, and other names between the same words."""
         language = self._language
-        unknown_names = find_names_in(words, language) - self._known_keys
+        unknown_names = find_unknown_names(words, language, self._known_keys)
         for start, end in _find_runs(words, unknown_names):
             name = " ".join(word.spelling for word in words[start:end])
             for gold_words in self._words:
@@ -311,7 +314,7 @@ class GoldTexts:
     def _find_other_name(self, text: str, words: Sequence[Token]) -> str:
         """Describe names that no passage has, and other names in a sentence that is nearly equal apart from the names."""
         language = self._language
-        unknown_names = find_names_in(words, language) - self._known_keys
+        unknown_names = find_unknown_names(words, language, self._known_keys)
         content = find_content(text, self._language) - unknown_names
         if not 0 < len(unknown_names) <= MAX_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
             return ""

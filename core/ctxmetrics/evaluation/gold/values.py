@@ -37,6 +37,8 @@ _ALTERNATIVE_GROUPS = _CALENDAR_GROUPS | {
 _LANGUAGES_OF_PREFIXES = ("en", "es", "pl", "ru")
 # A prefix of one letter begins too many other words, too.
 _MIN_LETTERS_OF_PREFIX = 2
+# The number of digits of a year.
+_YEAR_DIGITS = 4
 # Endings of words, each with the ending of a word of the contrary meaning: gebührenfrei and gebührenpflichtig.
 _CONTRARY_ENDINGS = (
     ("frei", "pflichtig"),
@@ -207,7 +209,8 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     """Find the keys of the names in a text of a language.
 
     German writes all nouns with a capital letter: there, a name stands after a preposition without an article, as in
-    "nach Lindau", or beside another noun, as in "die Firma Strobel" and "seit 2019 Anna Strobel".
+    "nach Lindau", or beside another noun, as in "die Firma Strobel" and "seit 2019 Anna Strobel". Which of two nouns is the name
+    cannot be told, so that both are returned: see `find_unknown_names`.
     """
     if language != "de":
         return find_names(words)
@@ -215,12 +218,15 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
     names: set[str] = set()
     is_after_name = False
     begins_sentence = True
+    is_after_number = False
     for before, word in pairwise(words):
         may_be_name = word.spelling[:1].isupper() and word.kind not in NUMBER_KINDS
-        is_beside_noun = (
-            before.spelling[:1].isupper() and not before.ends_clause and not begins_sentence
-        )
+        is_noun_before = before.spelling[:1].isupper() and not before.ends_clause
+        is_unit = is_noun_before and is_after_number  # "fünf Euro Eintritt"
+        is_beside_noun = is_noun_before and not begins_sentence and not is_unit
         begins_sentence = before.ends_clause
+        is_year = len(before.spelling) == _YEAR_DIGITS
+        is_after_number = before.kind in NUMBER_KINDS and not is_year
         is_after_name = may_be_name and (
             before.folded in prepositions
             or (is_after_name and not before.ends_clause)
@@ -231,6 +237,30 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
             if is_beside_noun and before.kind not in NUMBER_KINDS:
                 names.add(before.key)
     return frozenset(names)
+
+
+def find_unknown_names(
+    words: Sequence[Token], language: str, known_keys: frozenset[str]
+) -> frozenset[str]:
+    """Find the keys of the names in a text that are not among some words.
+
+    In German, a noun before a known name only says what it is a name of: "die Stadt Lesum", "das Dorf Lesum", "Frau Strobel".
+
+    Args:
+        words: The words of the text.
+        language: The language of the text.
+        known_keys: The keys of the words that are known.
+    """
+    names = find_names_in(words, language)
+    unknown_names = names - known_keys
+    if language != "de":
+        return unknown_names
+    nouns_before_names: set[str] = set()
+    for word, before in pairwise(reversed(words)):
+        is_known = word.key in known_keys or word.key in nouns_before_names
+        if word.key in names and is_known and before.key in unknown_names and not before.ends_clause:
+            nouns_before_names.add(before.key)
+    return unknown_names - nouns_before_names
 
 
 @cache
