@@ -218,7 +218,9 @@ class LineReader(Generic[Content]):
                 "it is no object; a file has one for each metric of a sample, a line each."
             )
         if _EARLIER_BASELINE_KEY in data and "metric" not in data:
-            raise InputFileError("it is one of a baseline of an earlier commit: write it again.")
+            raise InputFileError(
+                "it is one of a baseline of an earlier commit: write it again with --write-baseline."
+            )
         if "metric" in data or "provenance_id" not in data:
             fields = check_types(self._form, data)
             if not self._allow_nan:
