@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -70,9 +71,13 @@ def test_the_page_shows_these_ways():
 def find_files_entered(way: str) -> list[str]:
     """Take a way in a process of its own; return the files that it enters, in order."""
     with TemporaryDirectory() as folder:
-        command = [sys.executable, __file__, way, folder]
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=LONGEST_PROCESS
+            [sys.executable, __file__, way, folder],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST_PROCESS,
         )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
