@@ -399,10 +399,8 @@ def _is_about_answer(opening: re.Match[str]) -> bool:
 
 def _is_refusal_without_subject(clause: str, language: str) -> bool:
     """Whether a clause is a refusal once "about X" and questions are left out."""
-    answer_about_something = (
-        "RA" + _UNKNOWN_WORD
-    )  # "an answer to a letter": it is denied, not the answer to the question
-    if answer_about_something in clause.replace("F", "A"):
+    # "There is no answer to a letter" says nothing about the answer to the question.
+    if f"RA{_UNKNOWN_WORD}" in clause.replace("F", "A"):
         return False
     subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
     leaves_out_about = False

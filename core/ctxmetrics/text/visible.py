@@ -13,7 +13,6 @@ from ctxmetrics.text.character_spans import Span
 from ctxmetrics.text.markup import Edit, find_markup, may_hold_markup
 
 # Of longer texts few are remembered: their edits take much memory.
-# Longer texts are read part by part, and are not remembered.
 _MAX_CHARACTERS_AT_ONCE = 200_000
 
 

@@ -43,13 +43,13 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     >>> find_restatement("The X200 weighs 12 kg.", "The X200 never weighs 12 kg.", "en")
     """
     claim = _read_unit(unit, language)
-    text_without_case = _fold(context)
-    for beginning in claim.beginnings:
-        if beginning not in text_without_case:
-            return None  # the usual case
     text = see(context).text
     if len(claim.keys) < _MIN_CONTENT_WORDS or len(text) > _MAX_CONTEXT_CHARACTERS:
         return None
+    text_without_case = _fold(text)
+    for beginning in claim.beginnings:
+        if beginning not in text_without_case:
+            return None  # the usual case
     if claim.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
     sentences = _read_sentences(text)
@@ -102,9 +102,9 @@ def _read_unit(unit: str, language: str) -> _Unit:
 
 
 @lru_cache(maxsize=128)  # the contexts of a request are compared with each of its units
-def _fold(context: str) -> str:
-    """Return the visible text of a context without its case."""
-    return see(context).text.casefold()
+def _fold(text: str) -> str:
+    """Return a text without its case."""
+    return text.casefold()
 
 
 class _Sentence(NamedTuple):

@@ -16,6 +16,8 @@ from ctxmetrics.text.visible import see
 
 # Every token of these kinds is a content word.
 _CONTENT_KINDS = frozenset(("number", "characters"))
+# Longer texts are not remembered: the bits of their words take much memory.
+_MAX_CHARACTERS_REMEMBERED = 10_000
 _LANGUAGES_WITH_CAPITALISED_NOUNS = frozenset(("de", "lb"))
 # How an answer names the retrieved text: "the retrieved text", "this document".
 _SOURCE = r"""
@@ -68,9 +70,15 @@ class ParsedText:
     content_word_count: int
 
     @classmethod
-    @lru_cache(maxsize=64)  # metrics that judge one reference against several contexts ask for it again
     def of(cls, text: str, language: str) -> ParsedText:
         """Read a text; the language chooses the stop words."""
+        if len(text) > _MAX_CHARACTERS_REMEMBERED:
+            return cls.read(text, language)
+        return read_or_remember(text, language)
+
+    @classmethod
+    def read(cls, text: str, language: str) -> ParsedText:
+        """Read a text, although it may have been read before."""
         visible_text = see(text).text
         stop_words = get_word_list("stop", language)
         has_capitalised_nouns = base_language(language) in _LANGUAGES_WITH_CAPITALISED_NOUNS
@@ -154,6 +162,12 @@ class ParsedText:
                 words.append(spelling)
             last_position = position
         return tuple(words)
+
+
+@lru_cache(maxsize=64)  # metrics that judge one reference against several contexts ask for it again
+def read_or_remember(text: str, language: str) -> ParsedText:
+    """Read a text, and remember its words."""
+    return ParsedText.read(text, language)
 
 
 def _is_capitalised(token: Token) -> bool:

@@ -303,14 +303,12 @@ class _UnitWords:
             choices: The number of sentences to choose from.
         """
         best = Candidate(-inf)
-        cost_of_one = self.find_cost(1, choices)
         chosen: tuple[int, ...] = ()
         context_bits = 0
         for sentence, word_bits in _choose_greedily(bits_by_sentence, self._most_sentences, all_bits):
             chosen = (*chosen, sentence)
             context_bits |= self.context_bits[self._owners[sentence]]
-            cost = cost_of_one * max(1, len(chosen) - self._sentences_without_cost)
-            score = self.score(word_bits, context_bits, cost)
+            score = self.score(word_bits, context_bits, self.find_cost(len(chosen), choices))
             if score > best.score:
                 best = Candidate(score, chosen, word_bits, context_bits)
         return best

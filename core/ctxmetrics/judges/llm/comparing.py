@@ -99,10 +99,7 @@ def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> boo
         # A negation, or another word without a meaning of its own, may be missing.
         all_keys = {word.key for word in tokenize(text)}
         return any(word.key not in all_keys for word in tokenize(missing))
-    words_by_unit = {
-        unit_id: read_distinctive_words(unit, language) for unit_id, unit in request_part.units.items()
-    }
-    nearness = _measure_nearness(words, id_, words_by_unit)
+    nearness = _measure_nearness(missing, id_, request_part)
     return any(own == 0 and other > 0 for own, other in nearness)
 
 
@@ -114,7 +111,7 @@ def is_about(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
         words = read_missing(entry)
         if not words:
             return False
-    return all(own > other for own, other in _compare_with_units(words, id_, request_part))
+    return all(own > other for own, other in _measure_nearness(words, id_, request_part))
 
 
 def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:
@@ -122,7 +119,7 @@ def is_about_another(id_: str, entry: ReplyEntry, request_part: RequestPart) -> 
     texts = [read_missing(entry)]
     if entry.value is True or not texts[0]:
         texts = [quote.text for quote in entry.quotes]
-    nearness = _compare_with_units(" ".join(texts), id_, request_part)
+    nearness = _measure_nearness(" ".join(texts), id_, request_part)
     return any(other > own for own, other in nearness)
 
 
@@ -153,26 +150,18 @@ def is_evidence_of_another(id_: str, sentences: Sequence[str], request_part: Req
     return False
 
 
-def _compare_with_units(
-    text: str, id_: str, request_part: RequestPart
-) -> Iterator[tuple[float, float]]:
-    """Compare how near a text is to a unit and to each other unit; see `_measure_nearness`."""
+def _measure_nearness(text: str, id_: str, request_part: RequestPart) -> Iterator[tuple[float, float]]:
+    """Compare how near a text is to a unit and to each other unit.
+
+    Yields:
+        For each other unit, two shares of distinctive words that stand in the text: of the words that the unit has and the
+        other unit has not, and of the words that the other unit has and the unit has not.
+    """
     language = request_part.request.language
+    words = read_distinctive_words(text, language)
     words_by_unit = {
         unit_id: read_distinctive_words(unit, language) for unit_id, unit in request_part.units.items()
     }
-    return _measure_nearness(read_distinctive_words(text, language), id_, words_by_unit)
-
-
-def _measure_nearness(
-    words: frozenset[str], id_: str, words_by_unit: Mapping[str, frozenset[str]]
-) -> Iterator[tuple[float, float]]:
-    """Compare how near the distinctive words of a text are to those of a unit and of each other unit.
-
-    Yields:
-        For each other unit, two shares of words that stand in the text: of the words that the unit has and the other unit
-        has not, and of the words that the other unit has and the unit has not.
-    """
     unit_words = words_by_unit[id_]
     for other_id, other_words in words_by_unit.items():
         if other_id != id_ and other_words != unit_words:
