@@ -208,10 +208,11 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
     def __missing__(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk."""
-        name = _read_option_or_address(chunk) if "--" in chunk[:3] or "@" in chunk else ()
-        if name:
-            self._keep(chunk, name)
-            return name
+        if "--" in chunk[:3] or "@" in chunk:
+            option_or_address = self._read_option_or_address(chunk)
+            if option_or_address:
+                self._keep(chunk, option_or_address)
+                return option_or_address
         word = chunk.strip(MARKS_AROUND)
         if len(chunk) > LONGEST_CHUNK or not (_is_one_word(word) or fold(word) in _HYPHENATED):
             return self._read(chunk)
@@ -248,6 +249,16 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                 _plain_chunks[chunk] = words
                 if len(words) == 1 and not words[0].parts:
                     _plain_keys[chunk] = words[0].key
+
+    def _read_option_or_address(self, chunk: str) -> tuple[Token, ...]:
+        """Return the option, with the words of its value, or the address that a chunk is; nothing for another one."""
+        match = _OPTION_OR_ADDRESS.fullmatch(chunk) if len(chunk) <= LONGEST_CHUNK else None
+        if match is None:
+            return ()
+        if not match["value"]:
+            return (_build_name(match, marks_behind=match["marks"]),)
+        words = (_build_name(match, marks_behind=""), *self[match["value"]])
+        return _classify(chunk, words)
 
     def _read(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk that may hold several, or digits."""
@@ -340,28 +351,28 @@ _OPTION_OR_ADDRESS = re.compile(
     r"""
     ["'(\[<]?
     (?:
-        (?P<option>--[A-Za-z][A-Za-z\d]{0,30}(?:-[A-Za-z\d]{1,30}){0,5})(?:=\S*)?
-        |(?P<address>[A-Za-z\d_.+-]{1,64}@(?:[A-Za-z\d-]{1,64}\.){1,4}[A-Za-z]{2,24})
+        (?P<option> --[a-z][A-Za-z\d]{0,30}(?:-[A-Za-z\d]{1,30}){0,5} ) (?: =(?P<value>\S*) )?
+        | (?P<address> [A-Za-z\d_.+-]{1,64}@(?:[A-Za-z\d-]{1,64}\.){1,4}[A-Za-z]{2,24} )
     )
-    [^\w+-]*
+    (?P<marks> [^\w+-]* )
     """,
     re.VERBOSE,
 )
 
 
-def _read_option_or_address(chunk: str) -> tuple[Token, ...]:
-    """Return the option or the address that a chunk is; nothing for another one. Two that differ in a word are different."""
-    if len(chunk) > LONGEST_CHUNK:
-        return ()
-    match = _OPTION_OR_ADDRESS.fullmatch(chunk)
-    if match is None or match.lastgroup is None:
-        return ()
-    name = match.lastgroup
-    key = match[name].lower()
-    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(name) :])
-    words = re.findall(r"[a-z]+", key)
-    parts = tuple(_read_letters(word)[0] for word in words)
-    return (Token(key, key, "word", match[name], ends_clause, name, parts),)
+def _build_name(match: re.Match[str], *, marks_behind: str) -> Token:
+    """Build an option or an address as one word: two that differ in a part are different. Its words are its parts.
+
+    Args:
+        match: The match of `_OPTION_OR_ADDRESS`.
+        marks_behind: The marks that follow it.
+    """
+    measures = "option" if match["option"] else "address"
+    spelling = match[measures]
+    key = spelling.lower()
+    parts = tuple(_read_letters(word)[0] for word in re.findall(r"[a-z]+", key))
+    ends_clause = not CLAUSE_END.isdisjoint(marks_behind)
+    return Token(key, key, "word", spelling, ends_clause, measures, parts)
 
 
 # A small letter stands for words: the third quarter is written q3 by `join_number_words`, and the first half of 2023 h1.

@@ -31,6 +31,8 @@ from ctxmetrics.text.list_marks import skip_list_marks
 _WORDS_IN_SCOPE = 6
 # Words behind a phrase such as "except" that name what is taken out.
 _WORDS_OF_EXCEPTION = 4
+# Verbs that make an exception only behind a comma: "daily, save on holidays", but "you can save on holidays".
+_VERBS_OF_EXCEPTION = frozenset(("save",))
 # Words on either side of a word within which something may deny it.
 WORDS_AROUND = 7
 
@@ -174,11 +176,21 @@ class ComparedText:
         for position, token in enumerate(self.tokens):
             if token.folded not in denying:
                 continue
-            harmless = harmless_followers if token.folded in own_negations else _HARMLESS_FOLLOWERS
+            harmless = harmless_followers
+            if token.folded not in own_negations:
+                if self._is_capital_among_small(position):
+                    continue  # a name, such as the language Hindi: "hindi" denies in Tagalog
+                harmless = _HARMLESS_FOLLOWERS
             next_words = self.tokens[position + 1 : position + 2]
             if not next_words or next_words[0].folded not in harmless:
                 positions.append(position)
         return positions
+
+    def _is_capital_among_small(self, position: int) -> bool:
+        """Whether a word begins with a capital, and the word before it with a small letter."""
+        words = self.tokens[max(0, position - 1) : position + 1]
+        first_letters = [word.spelling[0] for word in words]
+        return first_letters[0].islower() and first_letters[-1].isupper()
 
     # The following properties are computed on first use: most texts deny nothing, and most units have no number.
 
@@ -230,6 +242,9 @@ class ComparedText:
         """What the first exception of the text takes out: "except on Mondays"; None if it makes no exception."""
         phrases_by_first_word = _read_exceptions(base_language(self.language))
         for position, token in enumerate(self.tokens):
+            begins_clause = position > 0 and self.tokens[position - 1].ends_clause
+            if token.folded in _VERBS_OF_EXCEPTION and not begins_clause:
+                continue
             for phrase in phrases_by_first_word.get(token.folded, ()):
                 end = position + len(phrase)
                 words = self.tokens[position:end]

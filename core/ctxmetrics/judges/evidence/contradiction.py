@@ -31,11 +31,11 @@ from ctxmetrics.judges.evidence.contrasts import (
 from ctxmetrics.judges.evidence.denials import (
     DENIAL_CHECKS,
     list_all_prefixed_contraries,
-    list_denying_keys,
 )
 from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_other_setting, find_swap
 from ctxmetrics.judges.evidence.words import (
     find_equal_key,
+    get_negation_keys,
     get_word_list,
     list_keys,
     split_date,
@@ -145,7 +145,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     # A text that exchanges words has no other words than the unit.
     if len(claim.tokens) <= MAX_WORDS_OF_SWAP or claim.pairs or claim.initials:
         return None
-    keys = {*list_denying_keys(language), *exception_keys}
+    keys = {*get_negation_keys(language), *exception_keys}
     keys |= list_all_prefixed_contraries(claim.content_keys, language)
     for value in claim.values:
         contrary = find_contrary_keys(value.group, value.value)
@@ -412,20 +412,43 @@ def _find_opposite_bounds(
         bound = phrases.find(unit.tokens, position)
         if bound is None:
             continue  # the usual case
+        places = [(text, place) for text in evidence for place in text.find_key(token.key)]
         evidence_bounds: list[Bound] = []
-        for text in evidence:
-            for position_in_text in text.find_key(token.key):
-                evidence_bound = phrases.find(text.tokens, position_in_text)
-                if evidence_bound is not None:
-                    evidence_bounds.append(evidence_bound)
+        for text, place in places:
+            evidence_bound = phrases.find(text.tokens, place)
+            if evidence_bound is not None:
+                evidence_bounds.append(evidence_bound)
         if not evidence_bounds:
             is_excluding = bound.spelling.lower().startswith(_EXCLUDING_BOUNDS)
-            most_shared = max(text.shared_count for text in evidence)
-            if is_excluding and most_shared >= len(unit.content_keys) - 1:
+            if is_excluding and _have_plain_number(places, evidence, unit):
                 yield Contradiction("number", bound.spelling, token.spelling)
             continue
         if all(evidence_bound.is_least != bound.is_least for evidence_bound in evidence_bounds):
             yield Contradiction("number", bound.spelling, evidence_bounds[0].spelling)
+
+
+def _have_plain_number(
+    places: Sequence[tuple[ComparedText, int]], evidence: Sequence[ComparedText], unit: ComparedText
+) -> bool:
+    """Whether the evidence has all words of the unit but one, and only the number itself at its places: 50 people came."""
+    most_shared = max(text.shared_count for text in evidence)
+    if most_shared < len(unit.content_keys) - 1:
+        return False
+    return not any(_has_own_word_beside(text, place, unit) for text, place in places)
+
+
+def _has_own_word_beside(text: ComparedText, position: int, unit: ComparedText) -> bool:
+    """Whether one of the two words before a number, or the word behind it, is not in the unit.
+
+    Such a word may make the number inexact: in excess of 50, a good 50, 50-odd.
+    """
+    limits = get_word_list("limits", text.language)
+    for neighbour in range(max(0, position - 2), min(position + 2, len(text.tokens))):
+        word = text.tokens[neighbour]
+        is_known = word.key in unit.keys or word.folded in limits
+        if word.kind == "word" and text.is_content[neighbour] and not is_known:
+            return True
+    return False
 
 
 def _find_contrary_values(

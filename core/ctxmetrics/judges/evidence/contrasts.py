@@ -58,6 +58,8 @@ _RESULT_JOINTS = frozenset(
     )
 )
 _NUMERAL_GROUP = "numeral behind a name"
+# The group of the lists that says what must be and what may be.
+_MODAL_GROUP = "must or may"
 _NUMERALS: Mapping[str, str] = {"I": "1", **ROMAN_NUMERALS}
 _LATIN_NUMERALS = frozenset(("bis", "ter", "quater"))
 # Kinds of quantities that are no amounts, so that "until 20:00" is no bound.
@@ -262,6 +264,8 @@ def find_values(
         next_free[phrase.group] = end
         if any(start - _MAX_WORDS_BEHIND_NEGATION <= position < start for position in negations):
             continue
+        if phrase.group == _MODAL_GROUP and end in negations:
+            continue  # "must not" says the same as "may not"
         if phrase.place == "last" and end < len(words) and not words[end - 1].ends_clause:
             continue
         beside = _find_beside(words, start, end, phrase.place, is_content)

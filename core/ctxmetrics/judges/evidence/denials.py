@@ -17,7 +17,7 @@ from ctxmetrics.judges.evidence.compared_text import (
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import base_language
-from ctxmetrics.judges.evidence.words import get_negation_keys, get_word_list
+from ctxmetrics.judges.evidence.words import get_word_list
 
 # Words before a word of the unit within which something may deny it.
 _DENIAL_WORDS_BEFORE = 4
@@ -33,11 +33,6 @@ _INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk"
 _DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
 # The fewest characters of a word that a prefix denies: "able" in "unable".
 _MIN_CHARACTERS_BEHIND_PREFIX = 4
-
-
-def list_denying_keys(language: str) -> frozenset[str]:
-    """Return keys of which every text that denies something has at least one."""
-    return get_negation_keys(language)
 
 
 # The unit denies a word that the evidence states.

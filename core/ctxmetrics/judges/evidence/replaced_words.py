@@ -145,7 +145,7 @@ def find_initials(words: Sequence[Token]) -> Mapping[tuple[str, str], tuple[str,
 
     >>> from ctxmetrics.judges.evidence.words import tokenize
     >>> find_initials(tokenize("Lee B. Moss met George H. W. Bush."))
-    {('lee', 'mos'): ('b',), ('georg', 'bush'): ('h', 'w')}
+    {('lee', 'moss'): ('b',), ('georg', 'bush'): ('h', 'w')}
     """
     initials: dict[tuple[str, str], tuple[str, ...]] = {}
     if 1 not in map(len, map(_get_spelling, words)):
@@ -164,8 +164,11 @@ def find_initials(words: Sequence[Token]) -> Mapping[tuple[str, str], tuple[str,
     return initials
 
 
-# A setting of a configuration, with its value: LOG_LEVEL=debug
-_SETTING = re.compile(r"(?<![\w=<>!.-])([A-Za-z_][\w.-]{2,40})=(?![=>])([\w/:+-]{1,60})")
+# A setting of a configuration or an option of a command, with its value: LOG_LEVEL=debug, --level=debug. A mark ends no value.
+_SETTING = re.compile(
+    r"(?: (?<![\w=<>!.-]) | (?<![^\s`'\"(\[]--) (?<=--) ) ([A-Za-z_][\w.-]{2,40}) = (?![=>]) ([\w/:+-]{0,59}[\w/+])",
+    re.VERBOSE,
+)
 
 
 def find_other_setting(unit: str, evidence: Sequence[str]) -> Contradiction | None:

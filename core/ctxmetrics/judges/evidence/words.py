@@ -119,7 +119,10 @@ def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type])
 
 
 def read_plain_keys(text: str) -> Sequence[str] | None:
-    """Return the keys of the words of a text; None if it may hold a number. It takes half the time of `tokenize`."""
+    """Return the keys of the words of a text; None if one of its chunks is not known to be one word without a number.
+
+    It takes half the time of `tokenize`.
+    """
     keys = [*map(find_plain_key, text.split())]
     return None if None in keys else keys
 
@@ -452,10 +455,17 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
 def find_equal_key(key: str) -> str:
     """Return another key of the same value; an empty text if there is none.
 
-    Of "3 times" it is the number, of "75 %" the fraction, of whole days in seconds the days.
+    Of "3 times" it is the number, of "75 %" the fraction, of whole days in seconds the days. Of gigabytes (2000 MB) it is what
+    others call as many: 2048 MB.
     """
     if key.endswith(_TIMES_SUFFIX):
         return key[: -len(_TIMES_SUFFIX)]
+    size = _MEGABYTES.fullmatch(key)
+    if size is not None:
+        megabytes = int(size[1])
+        if megabytes % 1000 == 0:
+            return f"{megabytes // 1000 * 1024} mb"
+        return "" if megabytes % 1024 else f"{megabytes // 1024 * 1000} mb"
     duration = _DURATION.fullmatch(key)
     if duration is not None:
         number = int(duration[1])
@@ -467,6 +477,7 @@ def find_equal_key(key: str) -> str:
 
 _TIMES_SUFFIX = " times"
 _DURATION = re.compile(r"(\d{1,9}) (s|day)")
+_MEGABYTES = re.compile(r"([1-9]\d{3,8}) mb")
 _SECONDS_OF_DAY = 86_400
 _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 
@@ -515,14 +526,16 @@ def get_negations(language: str) -> frozenset[str]:
 
 # Words that may deny in a text whose language is open.
 OPEN_NEGATIONS = frozenset(LISTS["negations_of_open_language"])
+# Parts of English words that deny the other part: sugar-free, non-refundable.
+_DENYING_PARTS = frozenset(("free", "non"))
 
 
 @lru_cache(maxsize=64)
 def get_negation_keys(language: str) -> frozenset[str]:
     """Return keys of which every text that denies something has at least one."""
-    words = get_negations(language) | (
-        OPEN_NEGATIONS if base_language(language) == "en" else frozenset()
-    )
+    words = get_negations(language)
+    if base_language(language) == "en":
+        words |= OPEN_NEGATIONS | _DENYING_PARTS
     return frozenset(token.key for word in words for token in tokenize(word))
 
 

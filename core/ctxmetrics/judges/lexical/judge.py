@@ -13,7 +13,7 @@ from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys
-from ctxmetrics.judges.evidence.denials import list_denying_keys
+from ctxmetrics.judges.evidence.words import get_negation_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import ParsedText
 from ctxmetrics.judges.lexical.support import Contradicted, Rules, Support, attribute
@@ -161,7 +161,7 @@ def find_keys(request: JudgeRequest) -> frozenset[str]:
     """Return the keys to look for in the contexts: the keys of a request's texts, and of words that contradict these texts."""
     texts = (request.answer, *request.units)
     phrases = [ParsedText.of(text, request.language) for text in texts]
-    keys = list_denying_keys(request.language)
+    keys = get_negation_keys(request.language)
     for phrase in phrases:
         keys |= phrase.find_forms()
         keys |= list_contradicting_keys(phrase.visible_text, request.language) or frozenset()

@@ -233,10 +233,10 @@ def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | N
     (4, '25')
     """
     first = chunks[index].lower()
-    if index and chunks[index - 1][-1].isdecimal():
-        return None  # 50 nghìn
+    is_behind_digits = index > 0 and chunks[index - 1][-1].isdecimal()  # 50 nghìn
     for language, numerals in _SPACED_LANGUAGES.items():
-        if first in numerals.digits or first in numerals.groups:
+        begins_number = first in numerals.digits or (first in numerals.groups and not is_behind_digits)
+        if begins_number:
             number = _read_spaced(chunks, index, numerals, LISTS["numerals"][language])
             if number is not None:
                 return number
