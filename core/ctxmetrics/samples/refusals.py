@@ -23,7 +23,9 @@ Refusal = Literal["refusal", "unsure", ""]
 LONGEST = 600
 
 # A refusal is a sentence of certain parts in a certain order, such as a source, a negation, a verb of holding and a word for an
-# answer. Each part is written as a letter here ("nothing" as two: a negation and "anything"), and the patterns are over letters.
+# answer. Each part is a letter here, so that a sentence is a short text and an order of parts is a pattern over letters. The
+# code and the patterns below write the names of the parts; only this table holds their letters. "nothing" is two parts: a
+# negation and "anything".
 _PARTS = {
     "within": "M",  # in, based on
     "source": "S",  # context, text
@@ -57,12 +59,56 @@ _PARTS = {
     "unlike": "X",  # not only, did not know
     "filler": "_",  # the, is, this
 }
-_UNKNOWN_WORD = "X"
-# The letters of parts that name an answer: information, answer, anything.
-_ANSWER_LETTERS = frozenset("TRU")
-# The letters of parts that name who gives an answer: a source, what is in it, a speaker.
-_SOURCE_LETTERS = frozenset("SEIT")
-_UNKNOWNS = re.compile("X+")
+_NEGATION = _PARTS["negation"]
+_MISSING = _PARTS["missing"]
+_CERTAIN = _PARTS["certain"]
+_ABOUT = _PARTS["about"]
+_ANSWER = _PARTS["answer"]
+_PURPOSE = _PARTS["purpose"]
+_WITHIN = _PARTS["within"]
+_LOCATED = _PARTS["located"]
+_ASKING = _PARTS["asking"]
+_BE = _PARTS["be"]
+_POINTER = _PARTS["pointer"]
+_CONTRAST = _PARTS["contrast"]
+_FILLER = _PARTS["filler"]
+_UNKNOWN_WORD = "X"  # a word of no part
+# The parts that name an answer.
+_ANSWER_PARTS = frozenset((_PARTS["information"], _ANSWER, _PARTS["anything"]))
+# The parts that name who gives an answer: a source, what is in it, a speaker.
+_SOURCE_PARTS = frozenset((_PARTS["source"], _LOCATED, _PARTS["speaker"], _PARTS["information"]))
+# Names of several parts, for the patterns.
+_GROUPS = {
+    "unknown": _UNKNOWN_WORD,
+    # What a subject begins with, and what it holds: "about the founder", "when it was built".
+    "subject": _ABOUT + _PURPOSE + _ASKING + _UNKNOWN_WORD,
+}
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern over the parts of a sentence.
+
+    - ``{negation}`` is one part; ``{answer|information}`` is one of several parts.
+    - ``{^asking}`` is any part but this one.
+    - ``.. {answer}`` is all parts up to the first answer.
+
+    All else is written as in other regular expressions. Blanks and comments are ignored.
+
+    >>> _compile(".. {negation} {say}?").pattern
+    '[^N]* [N] [K]?'
+    """
+    pattern = re.sub(r"\.\. \{([a-z|]+)\}", r"{^\1}* {\1}", pattern)
+    return re.compile(re.sub(r"\{(\^?)([a-z|]+)\}", _to_character_class, pattern), re.VERBOSE)
+
+
+def _to_character_class(match: re.Match[str]) -> str:
+    """Return names of parts as a class of a regular expression: ``[TR]`` for ``{information|answer}``."""
+    inversion, names = match.groups()
+    letters = [_GROUPS.get(name) or _PARTS[name] for name in names.split("|")]
+    return f"[{inversion}{''.join(letters)}]"
+
+
+_UNKNOWNS = re.compile(f"{_UNKNOWN_WORD}+")
 # Languages that are written without spaces.
 _UNSPACED = frozenset({"zh", "ja", "th"})
 # Languages that put the question before the verb.
@@ -102,79 +148,132 @@ _COMMAS = frozenset(",،，")
 # What tells a pointer to a fact: a number, an address.
 _CONTACT = re.compile(r"\d|@|://")
 
-# In the patterns below, each letter is a part of a sentence (`_PARTS`), and X is any stretch of unknown words.
 # A phrase that names the source: "in the given context".
-_PLACE = re.compile("M[AF]?[PV]?S+|MA?E")
+_PLACE = _compile(
+    """
+    {within} {about|purpose}? {present|stated}? {source}+
+    | {within} {about}? {located}
+    """
+)
 # Such a phrase in languages with "in" behind the noun.
-_PLACE_LAST = re.compile("S+P?M")
+_PLACE_LAST = _compile("{source}+ {present}? {within}")
 # A sentence that says what is asked for and then names its subject: all that follows belongs to it.
-_ABOUT = re.compile(
-    r"""
-    (?P<denial> [^AFWX]* T [^AFWXTRQ]* )              # there is no information ..
-    A                                                 # .. about
-    | (?P<reach> [^AFWX]* [SE] [^AFWX]* Y [^AFWX]* )  # the context is not enough ..
-    F [KVDRQ]                                         # .. to answer
-    | (?P<need> [^AFWX]* [LY] [^AFWX]* )              # there is not enough information ..
-    F                                                 # .. to
-    | (?P<anything> [^AFWX]* U [^AFWX]* )             # the text says nothing ..
-    A                                                 # .. about
-    | (?P<task> [^AFWX]* T [^AFWX]* )                 # I have no information ..
-    F [KVDRQG]                                        # .. to answer
-    | (?P<saying> [^AFWX]* [KVDTNP] )                 # the text does not say ..
-    W                                                 # .. when
-    """,
-    re.VERBOSE,
+_BEFORE_SUBJECT = _compile(
+    """
+    (?P<denial> {^subject}* {information} {^subject|information|answer|question}* )     # there is no information ..
+    {about}                                                                             # .. about
+    | (?P<reach> {^subject}* {source|located} {^subject}* {enough} {^subject}* )        # the context is not enough ..
+    {purpose} {say|stated|know|answer|question}                                         # .. to answer
+    | (?P<need> {^subject}* {missing|enough} {^subject}* )                              # there is not enough information ..
+    {purpose}                                                                           # .. to
+    | (?P<anything> {^subject}* {anything} {^subject}* )                                # the text says nothing ..
+    {about}                                                                             # .. about
+    | (?P<task> {^subject}* {information} {^subject}* )                                 # I have no information ..
+    {purpose} {say|stated|know|answer|question|hold}                                    # .. to answer
+    | (?P<saying> {^subject}* {say|stated|know|information|negation|present} )          # the text does not say ..
+    {asking}                                                                            # .. when
+    """
 )
 # "No mention of the treaty is allowed": the subject is denied something else.
-_OTHER_PREDICATE = re.compile("N Y? [TK]+ A [^HX]* X [^H]* H M? X", re.VERBOSE)
+_OTHER_PREDICATE = _compile(
+    "{negation} {enough}? {information|say}+ {about} {^be|unknown}* {unknown} .. {be} {within}? {unknown}"
+)
 # A subject before the denial: "information about the founder is not provided".
-_SUBJECT = re.compile(r"(?:A|(?P<question>W))[AFWMOXB]*")
+_SUBJECT = _compile(
+    """
+    (?: {about} | (?P<question> {asking} ) )
+    {about|purpose|asking|within|ability|unknown|passive}*
+    """
+)
 # A subject in languages with the verb at the end: the subject stands before the word for "about".
-_SUBJECT_BEFORE = re.compile(r"[XMOF]*(?:A|(?P<question>W))[AFWMOX]*")
+_SUBJECT_VERB_LAST = _compile(
+    """
+    {unknown|within|ability|purpose}*
+    (?: {about} | (?P<question> {asking} ) )
+    {about|purpose|asking|within|ability|unknown}*
+    """
+)
 
 # A sentence that is a refusal if it holds no unknown words.
-_REFUSAL = re.compile(
-    r"""
-      [^N]* N [^TR]* [TR]                                              # no answer; the text holds no information
-    | [^TR]* [TR] [^N]* N [^KVPGEI]* [KVPGEI]                          # the answer is not in the text
-    | [^R]* R [^N]* N [^D]* D                                          # the answer is not known
-    | (?= [^N]* N ) (?= [^U]* U ) [^SEI]* [SEI]                        # the text says nothing
-    | (?= [^N]* N ) (?= [^I]* I ) [^TR]* [TR]                          # I do the answer not have
-    | (?= [^S]* S ) [^GK]* [GK] [^TR]* [TR] [^N]* N                    # the text holds the answer not
-    | (?= [^L]* L ) [^TREI]* [TREI]                                    # the answer is unknown; not enough information
-    | [^LS]* L Y? S                                                    # insufficient context
-    | (?= [^N]* N ) (?= [^E]* E ) [^S]* $                              # not found in the context
-    | (?= [^N]* N ) (?= [^E]* E ) [^KV]* [KV]                          # the text is not answered in the context
-    | (?= [^N]* N ) (?= [^S]* S ) (?! .* B ) [^K]* K                   # the text does not say
-    | (?= [^N]* N ) (?= [^I]* I ) [^KD]* [KD]                          # I do not know
-    | (?= [^N]* N ) (?= [^Q]* Q ) (?= [^KVD]* [KVD] ) [^OESI]* [OESI]  # the question cannot be answered
-    | [^NS]* N [YPV]? S [^PG]* [PG]                                    # no documents were found
-    | N B? [PG] S $                                                    # there were not found documents
-    | (?= [^N]* N ) [NKVOBDY]* [KV] [NKVOBDYP]* $                      # not mentioned
-    | (?= [^N]* N ) (?= [^O]* O ) [NOBDPKV]* D [NOBDPKV]* $            # it cannot be determined
-    """,
-    re.VERBOSE,
+_REFUSAL = _compile(
+    """
+    # no answer; the text holds no information
+      .. {negation} .. {information|answer}
+    # the answer is not in the text
+    | .. {information|answer} .. {negation} .. {say|stated|present|hold|located|speaker}
+    # the answer is not known
+    | .. {answer} .. {negation} .. {know}
+    # the text says nothing
+    | (?= .. {negation} ) (?= .. {anything} ) .. {source|located|speaker}
+    # I do the answer not have
+    | (?= .. {negation} ) (?= .. {speaker} ) .. {information|answer}
+    # the text holds the answer not
+    | (?= .. {source} ) .. {hold|say} .. {information|answer} .. {negation}
+    # the answer is unknown; not enough information
+    | (?= .. {missing} ) .. {information|answer|located|speaker}
+    # insufficient context
+    | {^missing|source}* {missing} {enough}? {source}
+    # not found in the context
+    | (?= .. {negation} ) (?= .. {located} ) {^source}* $
+    # the text is not answered in the context
+    | (?= .. {negation} ) (?= .. {located} ) .. {say|stated}
+    # the text does not say
+    | (?= .. {negation} ) (?= .. {source} ) (?! .* {passive} ) .. {say}
+    # I do not know
+    | (?= .. {negation} ) (?= .. {speaker} ) .. {say|know}
+    # the question cannot be answered
+    | (?= .. {negation} ) (?= .. {question} ) (?= .. {say|stated|know} ) .. {ability|located|source|speaker}
+    # no documents were found
+    | {^negation|source}* {negation} {enough|present|stated}? {source} .. {present|hold}
+    # there were not found documents
+    | {negation} {passive}? {present|hold} {source} $
+    # not mentioned
+    | (?= .. {negation} )
+      {negation|say|stated|ability|passive|know|enough}*
+      {say|stated}
+      {negation|say|stated|ability|passive|know|enough|present}* $
+    # it cannot be determined
+    | (?= .. {negation} ) (?= .. {ability} )
+      {negation|ability|passive|know|present|say|stated}*
+      {know}
+      {negation|ability|passive|know|present|say|stated}* $
+    """
 )
 # A refusal with the negation at the end: "the text does the answer not hold".
-_REFUSAL_LAST = re.compile("[^TR]* [TR] [^KVDPG]* [KVDPG] [^N]* N", re.VERBOSE)
+_REFUSAL_VERB_LAST = _compile(".. {information|answer} .. {say|stated|know|present|hold} .. {negation}")
 # A sentence that may be a refusal: it denies something that is not a word for an answer.
-_UNSURE = re.compile(
-    r"""
-      [PV]? S+ B? [^NLX]* N [^KVGTRPDS]* [KVGTRPDS]                            # the text does not contain sugar
-    | N [PV]? S V? $                                                           # no documents
-    | [PV]? S+ [^NLX]* [GK] [^NLX]* N                                          # the same in German
-    | [PV]? S+ [GK] [^NL]* N X? $                                            # the text mentions the price not
-    | [SE] .* N [KVG] | [SE] [^X]* [GKV] [^X]* N                               # the same in Chinese
-    | (?= .* E ) (?= .* [NL] ) .* [KVPGD]                                      # the date is not mentioned in the text
-    | (?= .* [TRQ] ) .* [NL]+ [^X]{0,2} [TR] | .* [TR] [^X]* [NL] | .* L [TR]  # no answer was received
-    | Q .* N                                                                   # the question was not answered by the minister
-    | I+ G? N [^X]* [KDTRC] | I G N                                            # I do not know him
-    | [^X]* N [^X]* [KVDU] | [^X]* L .* W                                      # it is unknown who built it
-    """,
-    re.VERBOSE,
+_UNSURE = _compile(
+    """
+    # the text does not contain sugar
+      {present|stated}? {source}+ {passive}? {^negation|missing|unknown}* {negation}
+      .. {say|stated|hold|information|answer|present|know|source}
+    # no documents
+    | {negation} {present|stated}? {source} {stated}? $
+    # the text contains no sugar, as German and others order the words
+    | {present|stated}? {source}+ {^negation|missing|unknown}* {hold|say} {^negation|missing|unknown}* {negation}
+    # the text mentions the price not
+    | {present|stated}? {source}+ {hold|say} {^negation|missing}* {negation} {unknown}? $
+    # the same in Chinese
+    | {source|located} .* {negation} {say|stated|hold}
+    | {source|located} {^unknown}* {hold|say|stated} {^unknown}* {negation}
+    # the date is not mentioned in the text
+    | (?= .* {located} ) (?= .* {negation|missing} ) .* {say|stated|present|hold|know}
+    # no answer was received
+    | (?= .* {information|answer|question} ) .* {negation|missing}+ {^unknown}{0,2} {information|answer}
+    | .* {information|answer} {^unknown}* {negation|missing}
+    | .* {missing} {information|answer}
+    # the question was not answered by the minister
+    | {question} .* {negation}
+    # I do not know him
+    | {speaker}+ {hold}? {negation} {^unknown}* {say|know|information|answer|certain}
+    | {speaker} {hold} {negation}
+    # it is unknown who built it
+    | {^unknown}* {negation} {^unknown}* {say|stated|know|anything}
+    | {^unknown}* {missing} .* {asking}
+    """
 )
 # Such a sentence with the negation at the end: "the date is stated not".
-_UNSURE_LAST = re.compile("[KV]N")
+_UNSURE_VERB_LAST = _compile("{say|stated} {negation}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +316,7 @@ def _read_lexicons() -> dict[str, _Lexicon]:
                 key = separator.join(units)
                 parts[key] = parts.get(key, "") + letters
                 lengths_by_first_unit.setdefault(units[0], set()).add(len(units))
-                is_denial = "N" in letters or "L" in letters
+                is_denial = _NEGATION in letters or _MISSING in letters
                 if not is_denial:
                     continue
                 if language in _UNSPACED or len(units) == 1:
@@ -301,13 +400,15 @@ def _judge_text(text: str, language: str) -> tuple[int, Refusal]:
     unknown_count = 0
     clause_kinds = set()
     for sentence in _read_sentences(text, language):
-        clauses = sentence.split("&")
+        clauses = sentence.split(_CONTRAST)
         for clause in clauses:
             unknown_count += clause.count(_UNKNOWN_WORD)
-            clause_kinds.add(_judge_clause(clause.replace("_", ""), language))
-        # A later clause of filling words alone states something: "but it did".
-        if any(clause and not clause.strip("_H") for clause in clauses[1:]):
-            clause_kinds.add("statement")
+            clause_kinds.add(_judge_clause(clause.replace(_FILLER, ""), language))
+        for clause in clauses[1:]:
+            # A later clause of filling words alone states something: "but it did".
+            has_only_fillers = clause != "" and not clause.strip(_FILLER + _BE)
+            if has_only_fillers:
+                clause_kinds.add("statement")
     if "refusal" in clause_kinds:
         return unknown_count, "unsure" if "statement" in clause_kinds else "refusal"
     return unknown_count, "unsure" if "unsure" in clause_kinds else ""
@@ -353,16 +454,19 @@ def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: s
         else:  # no phrase of the language begins here
             length = 1
             unit = units[index]
-            is_comma_behind_question_word = unit in _COMMAS and letters.endswith("W")  # "who, the .."
+            is_comma_behind_question_word = unit in _COMMAS and letters.endswith(
+                _ASKING
+            )  # "who, the .."
             if unit in _CLAUSE_ENDS or is_comma_behind_question_word:
-                letters += "&"
+                letters += _CONTRAST
             elif unit not in _COMMAS:
                 letters += _UNKNOWN_WORD
         index += length
     is_question = sentence.rstrip()[-1:] in {"?", "？", "؟"}
-    if is_question or ("!" in letters and not _CONTACT.search(sentence)):
+    is_pointer_without_fact = _POINTER in letters and not _CONTACT.search(sentence)
+    if is_question or is_pointer_without_fact:
         return ""
-    return letters.replace("!", "")
+    return letters.replace(_POINTER, "")
 
 
 def _judge_clause(clause: str, language: str) -> str:
@@ -370,29 +474,33 @@ def _judge_clause(clause: str, language: str) -> str:
     clause = _UNKNOWNS.sub(_UNKNOWN_WORD, clause)
     if _OTHER_PREDICATE.match(clause):
         return "unsure"
-    clause = clause.replace("H", "")
+    clause = clause.replace(_BE, "")
     if language in _POSTPOSITIONS:
-        clause = _PLACE_LAST.sub("E", clause)
-    clause = _PLACE.sub("E", clause)
-    if "N" not in clause and "L" not in clause:
+        clause = _PLACE_LAST.sub(_LOCATED, clause)
+    clause = _PLACE.sub(_LOCATED, clause)
+    denies = _NEGATION in clause or _MISSING in clause
+    if not denies:
         return "statement" if _UNKNOWN_WORD in clause else ""
-    opening = _ABOUT.match(clause)
+    opening = _BEFORE_SUBJECT.match(clause)
     if opening and _is_about_answer(opening):
         return "refusal"
     if _is_refusal_without_subject(clause, language):
         return "refusal"
-    if _UNSURE.match(clause) or (language in _VERB_LAST and _UNSURE_LAST.search(clause)):
-        return "unsure"
-    return "statement"
+    is_unsure = _UNSURE.match(clause) is not None
+    if not is_unsure and language in _VERB_LAST:
+        is_unsure = _UNSURE_VERB_LAST.search(clause) is not None
+    return "unsure" if is_unsure else "statement"
 
 
 def _is_about_answer(opening: re.Match[str]) -> bool:
     """Whether the words before a subject are a refusal: "there is no information", before "about X"."""
     if opening["reach"]:
-        return "N" in opening["reach"]
+        return _NEGATION in opening["reach"]
     saying = opening["saying"]
     if saying:
-        return not _SOURCE_LETTERS.isdisjoint(saying) and _REFUSAL.match(saying) is not None
+        # "The text does not say when" is a refusal; "he did not say when" is a fact.
+        names_source = not _SOURCE_PARTS.isdisjoint(saying)
+        return names_source and _REFUSAL.match(saying) is not None
     beginning = opening["denial"] or opening["anything"] or opening["need"] or opening["task"]
     return _REFUSAL.match(beginning) is not None
 
@@ -400,9 +508,10 @@ def _is_about_answer(opening: re.Match[str]) -> bool:
 def _is_refusal_without_subject(clause: str, language: str) -> bool:
     """Whether a clause is a refusal once "about X" and questions are left out."""
     # "There is no answer to a letter" says nothing about the answer to the question.
-    if f"RA{_UNKNOWN_WORD}" in clause.replace("F", "A"):
+    answer_to_something = _ANSWER + _ABOUT + _UNKNOWN_WORD
+    if answer_to_something in clause.replace(_PURPOSE, _ABOUT):
         return False
-    subject = _SUBJECT_BEFORE if language in _VERB_LAST else _SUBJECT
+    subject = _SUBJECT_VERB_LAST if language in _VERB_LAST else _SUBJECT
     leaves_out_about = False
     leaves_out_question = False
     for match in subject.finditer(clause):
@@ -411,13 +520,15 @@ def _is_refusal_without_subject(clause: str, language: str) -> bool:
             leaves_out_question = True
         elif has_unknown_words:
             leaves_out_about = True
-    rest = subject.sub("", clause).replace("F", "").replace("M", "")
-    if _UNKNOWN_WORD in rest or "C" in rest:
+    rest = subject.sub("", clause).replace(_PURPOSE, "").replace(_WITHIN, "")
+    if _UNKNOWN_WORD in rest or _CERTAIN in rest:
         return False
-    if leaves_out_about and _ANSWER_LETTERS.isdisjoint(rest):
+    # What is denied must be an answer: "no information about X", but not "it is not about X".
+    if leaves_out_about and _ANSWER_PARTS.isdisjoint(rest):
         return False
-    if leaves_out_question and _SOURCE_LETTERS.isdisjoint(rest):
+    # A source must leave the question open: "the text does not say when X", but not "he did not say when X".
+    if leaves_out_question and _SOURCE_PARTS.isdisjoint(rest):
         return False
-    if language in _VERB_LAST and _REFUSAL_LAST.match(rest):
+    if language in _VERB_LAST and _REFUSAL_VERB_LAST.match(rest):
         return True
     return _REFUSAL.match(rest) is not None

@@ -194,40 +194,53 @@ def split_visible(text: str, language: str | None = None) -> Sequence[tuple[int,
 def _join_pieces(
     text: str, pieces: Iterable[tuple[int, int]], marks: _ListMarks
 ) -> list[tuple[int, int]]:
-    """Return the sentences of some pieces, without white space around them. Pieces that were cut too early are joined."""
-    spans: list[tuple[int, int]] = []
+    """Join the pieces that the splitter cut too early. Return the sentences without white space around them."""
+    sentences: list[tuple[int, int]] = []
     pieces_of_last = 0  # how many pieces the last sentence has
     for piece_start, piece_end in pieces:
         if piece_start == piece_end:
             continue
-        first = text[piece_start]
-        begins_with_capital = first.isupper() and first.isalpha()
-        if begins_with_capital and (not spans or _ends_plainly(text, *spans[-1])):  # the usual case
+        first_character = text[piece_start]
+        begins_with_capital = first_character.isalpha() and first_character.isupper()
+        if begins_with_capital and (not sentences or _ends_plainly(text, *sentences[-1])):
+            # The usual case: a capital letter behind a sentence that certainly ends.
             length = piece_end - piece_start
             if text[piece_end - 1].isspace():
                 length = len(text[piece_start:piece_end].rstrip())
-            spans.append((piece_start, piece_start + length))
+            sentences.append((piece_start, piece_start + length))
             pieces_of_last = 1
             continue
+
         start, end = _strip_piece(text, piece_start, piece_end)
         begins_with_letter = start < end and text[start].isalpha()
         if not begins_with_letter and not has_content(text[start:end]):
-            # A piece of marks alone is not a sentence; it may be the end of an amount: "5 mln. €".
-            if start < end and spans and _ends_with_cut_amount(text, spans[-1], text[start:end]):
-                last_start, _ = spans[-1]
-                spans[-1] = (last_start, end)
+            # Marks alone are no sentence, but "€" may end the sentence before it: "It cost 5 mln. €".
+            if (
+                start < end
+                and sentences
+                and _ends_with_cut_amount(text, sentences[-1], text[start:end])
+            ):
+                last_start, _ = sentences[-1]
+                sentences[-1] = (last_start, end)
             continue
-        if spans and not (text[start].isupper() and _ends_plainly(text, *spans[-1])):
-            before = _without_mark(text, Span(*spans[-1]), marks)
-            span = Span(start, end)
-            if pieces_of_last < _MAX_PIECES_JOINED and _continues(text, before, span, marks):
-                spans[-1] = _join(text, before, span)
+        if not sentences:
+            sentences.append((start, end))
+            pieces_of_last = 1
+            continue
+
+        # The piece may also begin with a capital behind white space or a list mark.
+        begins_sentence = text[start].isupper() and _ends_plainly(text, *sentences[-1])
+        if not begins_sentence:
+            last = _without_mark(text, Span(*sentences[-1]), marks)
+            piece = Span(start, end)
+            if pieces_of_last < _MAX_PIECES_JOINED and _continues(text, last, piece, marks):
+                sentences[-1] = _join(text, last, piece)
                 pieces_of_last += 1
                 continue
-            spans[-1] = before
-        spans.append((start, end))
+            sentences[-1] = last
+        sentences.append((start, end))
         pieces_of_last = 1
-    return spans
+    return sentences
 
 
 def _strip_piece(text: str, start: int, end: int) -> tuple[int, int]:

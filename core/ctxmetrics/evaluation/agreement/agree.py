@@ -242,8 +242,8 @@ def agree(
             ``run_id``, ``run`` or ``run_tag``, if all samples have it and a question has several.
         cluster: A key of the samples' metadata, such as ``"metadata.document"``: samples with the same value belong
             together: the intervals count them as one sample.
-        convention: The convention by whose formulas the means are computed. Its units are always sentences. With ``results``, the convention of the
-            results is taken.
+        convention: The convention by whose formulas the means are computed. Its units are always sentences. With ``results``,
+            the convention of the results is taken.
         **options: As for `ctxmetrics.evaluate`, except ``out``.
 
     Returns:
@@ -258,52 +258,83 @@ def agree(
         InputFileError: A file cannot be read, or is no file of labels or results.
         CtxMetricsError: As `ctxmetrics.evaluate` raises.
     """
+    _check_arguments(options, judge=judge, results=results, labels=labels, annotator=annotator)
+    judge = coerce_text(judge)
+    # All files and labels are read and checked before a judge is asked, which may cost money.
+    if isinstance(samples, (str, os.PathLike)):
+        samples = read_samples(samples)
+    checked = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
+    people_answers = None
+    if labels is not None:
+        people_answers = read_answers(Path(labels))
+        checked = read_labelled(checked, people_answers, annotator=annotator)
+    clusters: Sequence[str | None] = read_groups(checked, cluster, "agree") or [None] * len(checked)
+    systems = read_groups(checked, system or _find_runs(checked), "agree") or []
+    columns = read_columns(checked, clusters)
+    # How well people rank the systems alike is the measure for how well a judge does.
+    columns_of_persons: list[LabelColumns] = []
+    if people_answers is not None and systems:
+        columns_of_persons = _read_persons(checked, people_answers)
+
+    # The verdicts: of a judge that is asked now, or of a run.
+    rows: list[Row | None]
+    if results is None:
+        judge = judge or get_default_judge()
+        judge_name = judge.name
+        run = _judge_samples(checked, columns, judge, convention, options)
+        rows = list(run)
+    else:
+        judge_name = ""  # the scores of the run name it
+        run = results if isinstance(results, Results) else Results.from_jsonl(results)
+        rows = _find_rows(run, checked)
+    columns = _add_verdicts(columns, run, rows)
+    return _build_report(
+        run,
+        columns,
+        systems,
+        people_answers,
+        judge=judge_name or _find_judge(columns) or "the run",
+        persons=[
+            _add_verdicts(columns_of_person, run, rows) for columns_of_person in columns_of_persons
+        ],
+    )
+
+
+def _check_arguments(
+    options: RunOptions,
+    *,
+    judge: Judge | str | None,
+    results: Results | str | os.PathLike[str] | None,
+    labels: str | os.PathLike[str] | None,
+    annotator: str | None,
+) -> None:
+    """Raise if two arguments of `agree` exclude each other, or if one is only for `evaluate`.
+
+    Raises:
+        ParameterError: Says what to write instead.
+    """
     if options.get("out") is not None:
         raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) later.")
     if "metrics" in options:
         raise ParameterError("agree: metrics= is not possible: the labels say what is compared.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
-    if isinstance(samples, (str, os.PathLike)):
-        samples = read_samples(samples)
-    judge = coerce_text(judge)
-    checked = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
-    if labels is None and annotator is not None:
+    if annotator is not None and labels is None:
         raise ParameterError("agree: annotator= needs labels=, the file that says who answered what.")
-    # All of this is read and checked before anything is paid.
-    file = None
-    if labels is not None:
-        file = read_answers(Path(labels))
-        checked = read_labelled(checked, file, annotator=annotator)
-    clusters = read_groups(checked, cluster, "agree")
-    systems = read_groups(checked, system or _find_runs(checked), "agree")
-    columns = read_columns(checked, clusters or [None] * len(checked))
-    persons = _read_persons(checked, file) if file is not None and systems else []
-    if results is None:
-        judging = judge or get_default_judge()
-        run = _judge_samples(checked, columns, judging, convention, options)
-        rows: list[Row | None] = list(run)
-        name = judging.name
-    else:
-        run = results if isinstance(results, Results) else Results.from_jsonl(results)
-        rows = _find_rows(run, checked)
-        name = ""
-    columns = _add_verdicts(columns, run, rows)
-    persons = [_add_verdicts(columns_of_person, run, rows) for columns_of_person in persons]
-    name = name or _find_judge(columns) or "the run"
-    return _build_report(run, columns, systems or (), file, judge=name, persons=persons)
 
 
 def _find_runs(samples: Sequence[Sample]) -> str | None:
     """Find the key of the metadata that names runs, if all samples have it and a question has several."""
     for key in _RUN_KEYS:
-        if all(find(sample.metadata, key) is not None for sample in samples):
-            names = read_groups(samples, key, "agree") or []
-            runs: dict[str | None, set[str]] = {}
-            for sample, name in zip(samples, names, strict=True):
-                runs.setdefault(sample.user_input, set()).add(name)
-            if any(len(runs_of_question) > 1 for runs_of_question in runs.values()):
-                return key
+        if any(find(sample.metadata, key) is None for sample in samples):
+            continue
+        runs_by_question: dict[str | None, set[str]] = {}
+        run_names = read_groups(samples, key, "agree") or []
+        for sample, run_name in zip(samples, run_names, strict=True):
+            runs_by_question.setdefault(sample.user_input, set()).add(run_name)
+        # With one run for each question there is nothing to rank.
+        if any(len(run_names) > 1 for run_names in runs_by_question.values()):
+            return key
     return None
 
 

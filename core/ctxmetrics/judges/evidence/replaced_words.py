@@ -325,30 +325,53 @@ def find_swap(
     >>> find_swap(tokenize("The dog bit the man."), tokenize("The man bit the dog."), "en")
     (1, 4)
     """
+    # Words such as "and" and "neighbour" give two names the same role, so that an exchange changes nothing. They may stand
+    # anywhere in the text: "Nina is Otto's neighbour". A distance is the same from both ends.
     equal_role_words = _get_words("equal_roles", language)
-    # A word such as "neighbour" may also stand behind both: Nina is Otto's neighbour.
-    has_equal_roles = any(
-        word.spelling.lower() in equal_role_words or word.measures in _DISTANCES for word in words
-    )
-    if not equal_role_words or has_equal_roles:
+    if not equal_role_words:  # a language without lists
         return None
-    articles = _get_words("articles", language)
-    positions = [i for i, word in enumerate(words) if word.spelling.lower() not in articles]
-    other_keys = [word.key for word in other_words if word.spelling.lower() not in articles]
+    for word in words:
+        if word.spelling.lower() in equal_role_words or word.measures in _DISTANCES:
+            return None
+
+    positions = _list_positions_of_words(words, language)
     keys = [words[position].key for position in positions]
-    if len(keys) != len(other_keys):
+    other_keys = [
+        other_words[position].key for position in _list_positions_of_words(other_words, language)
+    ]
+    places = _find_exchanged_places(keys, other_keys)
+    if places is None:
         return None
-    differing = [i for i, (key, other) in enumerate(zip(keys, other_keys, strict=True)) if key != other]
-    if len(differing) != _WORDS_OF_SWAP or differing[1] == differing[0] + 1:
-        return None
-    if [keys[i] for i in differing] != [other_keys[i] for i in reversed(differing)]:
-        return None
-    first, second = (positions[i] for i in differing)
-    has_number = "number" in {words[first].kind, words[second].kind}
-    has_clauses = any(word.ends_clause for word in words[first:second])
+    first, second = (positions[place] for place in places)
+    has_number = words[first].kind == "number" or words[second].kind == "number"
+    has_clauses = any(
+        word.ends_clause for word in words[first:second]
+    )  # clauses may stand in any order
     if has_number or has_clauses:
         return None
     return first, second
+
+
+def _find_exchanged_places(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[int, int] | None:
+    """Find the two places whose keys are exchanged in another list which is equal in all else; None if there are none.
+
+    Neighbours do not count: "tall old man" and "old tall man" say the same.
+    """
+    if len(keys) != len(other_keys):
+        return None
+    differing = [place for place, key in enumerate(keys) if key != other_keys[place]]
+    if len(differing) != _WORDS_OF_SWAP:
+        return None
+    place, next_place = differing
+    is_exchange = keys[place] == other_keys[next_place] and keys[next_place] == other_keys[place]
+    are_neighbours = next_place == place + 1
+    return (place, next_place) if is_exchange and not are_neighbours else None
+
+
+def _list_positions_of_words(words: Sequence[Token], language: str) -> list[int]:
+    """List the positions of all words but articles, of which two texts may have different ones."""
+    articles = _get_words("articles", language)
+    return [position for position, word in enumerate(words) if word.spelling.lower() not in articles]
 
 
 def exchanges_endings(words: Sequence[Token], other_words: Sequence[Token], language: str) -> bool:

@@ -6,9 +6,9 @@ that all words of the unit in a sentence are one number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, reduce
+from functools import lru_cache, reduce
 from math import inf, log2
 from operator import itemgetter, or_
 from typing import Literal, NamedTuple
@@ -93,64 +93,84 @@ def attribute(
         contexts: The texts of the contexts.
         language: ISO 639 code of the unit.
     """
-
-    @cache
-    def find_contradiction_in(sentences: tuple[int, ...]) -> Contradiction | None:
-        """Find how some sentences contradict the unit; None if they do not."""
-        keys = list_contradicting_keys(unit.visible_text, language)
-        if keys is not None and not index.hold_any(sentences, keys):
-            return None
-        texts = tuple(index.read(sentence, contexts) for sentence in sentences)
-        if texts == (unit.visible_text,):
-            return None
-        return find_or_remember(unit.visible_text, texts, language)
-
     unit_words = _UnitWords(unit, index, rules)
     alone, together, best = _find_candidates(unit_words, index)
-    candidates = [*alone.values(), *together.values()]
-    reaching_threshold = [
-        candidate for candidate in candidates if candidate.score >= unit_words.threshold
+    sufficient = [
+        candidate
+        for candidate in (*alone.values(), *together.values())
+        if candidate.score >= unit_words.threshold
     ]
-    reaching_threshold.sort(key=_score, reverse=True)
-    undisputed = next(
-        (
-            candidate
-            for candidate in reaching_threshold
-            if find_contradiction_in(candidate.sentences) is None
-        ),
-        None,
-    )
+    sufficient.sort(key=_score, reverse=True)
+
+    # The sentences to show: the best that support the unit and do not contradict it, if there are any.
+    contradictions = _Contradictions(unit.visible_text, index, contexts, language)
+    undisputed = None
+    for candidate in sufficient:
+        if contradictions.find(candidate.sentences) is None:
+            undisputed = candidate
+            break
     shown = best
+    contradiction = None
     if undisputed is not None:
         shown = undisputed
-    elif reaching_threshold:
-        shown = reaching_threshold[0]
-    supporting = {*reaching_threshold}
-    if rules.contradiction == "no":  # sentences that contradict a unit do not support it
+    elif sufficient:
+        shown = sufficient[0]
+        contradiction = contradictions.find(shown.sentences)
+
+    # With "flag", sentences that contradict the unit still support it, and `contradiction` is the flag.
+    supporting = {*sufficient}
+    if rules.contradiction == "no":
         supporting = {
-            candidate
-            for candidate in reaching_threshold
-            if find_contradiction_in(candidate.sentences) is None
+            candidate for candidate in sufficient if contradictions.find(candidate.sentences) is None
         }
     whole = _get_sentences(alone, supporting)
     by_several = _get_sentences(together, supporting)
-    # The index of the last of the first k contexts, for the smallest k that is enough. The keys of `whole` and `by_several` are
-    # such indexes.
-    last_needed = min((*whole, *by_several), default=None)
-    parts: dict[int, tuple[int, ...]] = {}
-    if last_needed is not None and last_needed not in whole:
-        for sentence in by_several[last_needed]:
-            context = index.owners[sentence]
-            parts[context] = (*parts.get(context, ()), sentence)
-    is_disputed = bool(reaching_threshold) and undisputed is None
+
+    # The keys of `whole` are indexes of contexts. A key i of `by_several` stands for the contexts 0 to i, which are the first
+    # i + 1 contexts.
+    smallest_k = None
+    parts: Mapping[int, tuple[int, ...]] = {}
+    if whole or by_several:
+        last_needed = min((*whole, *by_several))
+        smallest_k = last_needed + 1
+        if last_needed not in whole:
+            parts = _group_by_context(by_several[last_needed], index)
     return Support(
         score=best.score,
-        smallest_k=None if last_needed is None else last_needed + 1,
+        smallest_k=smallest_k,
         whole=whole,
         parts=parts,
         shown=shown,
-        contradiction=find_contradiction_in(shown.sentences) if is_disputed else None,
+        contradiction=contradiction,
     )
+
+
+class _Contradictions:
+    """How sentences of the contexts contradict one unit. Each choice of sentences is compared once."""
+
+    def __init__(
+        self, unit_text: str, index: WordIndex, contexts: Sequence[str], language: str
+    ) -> None:
+        self._unit_text = unit_text
+        self._index = index
+        self._contexts = contexts
+        self._language = language
+        self._by_sentences: dict[tuple[int, ...], Contradiction | None] = {}
+
+    def find(self, sentences: tuple[int, ...]) -> Contradiction | None:
+        """Find how some sentences, read together, contradict the unit; None if they do not."""
+        if sentences in self._by_sentences:
+            return self._by_sentences[sentences]
+        contradiction = None
+        # Only texts with one of these keys can contradict the unit; None: any text can.
+        keys = list_contradicting_keys(self._unit_text, self._language)
+        if keys is None or self._index.hold_any(sentences, keys):
+            texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
+            is_unit_itself = texts == (self._unit_text,)
+            if not is_unit_itself:
+                contradiction = find_or_remember(self._unit_text, texts, self._language)
+        self._by_sentences[sentences] = contradiction
+        return contradiction
 
 
 @lru_cache(maxsize=256)  # contexts of several samples and stages share sentences
@@ -168,6 +188,15 @@ def _get_sentences(
         for context, candidate in candidates.items()
         if candidate in supporting
     }
+
+
+def _group_by_context(sentences: Iterable[int], index: WordIndex) -> dict[int, tuple[int, ...]]:
+    """Return the sentences of each context, by the index of the context. The order stays."""
+    by_context: dict[int, tuple[int, ...]] = {}
+    for sentence in sentences:
+        context = index.owners[sentence]
+        by_context[context] = (*by_context.get(context, ()), sentence)
+    return by_context
 
 
 def _find_candidates(
@@ -195,12 +224,15 @@ def _find_candidates(
         sentences_so_far = index.first[context + 1]
         sentences_here = sentences_so_far - index.first[context]
         cost = unit_words.find_cost(1, sentences_here)
+        # As if one sentence held all words that the context holds: no choice of its sentences scores higher.
         highest_possible = unit_words.score(context_bits, context_bits, cost)
         if highest_possible > best.score or highest_possible >= unit_words.threshold:
             alone[context] = unit_words.choose_best(bits_by_sentence, context_bits, sentences_here)
             best = max(best, alone[context], key=_score)
+        # The same for the contexts so far. Sentences of several contexts are at least two.
         cost = unit_words.find_cost(2, sentences_so_far)
-        if unit_words.score(bits_so_far, bits_so_far, cost) > best.score:
+        highest_possible = unit_words.score(bits_so_far, bits_so_far, cost)
+        if highest_possible > best.score:
             distinct_sentences = {sentence: bits for bits, sentence in sentence_by_bits.items()}
             together[context] = unit_words.choose_best(
                 distinct_sentences, bits_so_far, sentences_so_far

@@ -45,7 +45,7 @@ _DAY_FIRST = re.compile(
     (\d{{1,2}})(?:st|nd|rd|th|er|º|ª|\.)?[ -]?      # 12, 12th, 1er, 12.
     (?:(?:day\ of|of|de|del)[ ])?                 # 12 de mayo
     ({_NAME})\.?                                  # the month
-    (?:(?:,?[ ](?:de[ ]|del[ ]|of[ ])?|-)(\d{{4}})(?!\d|[-:.,]\d))?
+    (?:(?:,?[ ](?:de[ ]|del[ ]|of[ ])?|-)(\d{{4}})(?!\d|[-:.,]\d))?  # the year, if there is one
     """,
     re.VERBOSE,
 )
@@ -91,11 +91,13 @@ def _read_day_first(text: str, start: int) -> Value | None:
     match = _DAY_FIRST.match(text, start)
     if match is None:
         return None
-    name = match[2].lower()
-    # With a year behind it a small letter is no other word: 12 maj 2024.
-    if is_month(match[2]) or (match[3] and name in MONTHS):
-        return build_date(match.end(), match[3], MONTHS[name], int(match[1]))
-    return None
+    day, written_name, year = match.groups()
+    name = written_name.lower()
+    # In small letters a name may be another word: "12 may apply". With a year behind it, it is a month: 12 maj 2024.
+    is_month_before_year = bool(year) and name in MONTHS
+    if not is_month(written_name) and not is_month_before_year:
+        return None
+    return build_date(match.end(), year, MONTHS[name], int(day))
 
 
 def _read_digits(text: str, start: int) -> Value | None:
@@ -211,40 +213,52 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
         start: The position at which the time begins.
         word_before: The word before it, which may say that an hour is meant: at, um, à.
     """
-    if text[start : start + 3].isdecimal() and len(text) > start + 2:
+    first_characters = text[start : start + 3]
+    if len(first_characters) == 3 and first_characters.isdecimal():  # noqa: PLR2004 - an hour has two digits; "0700 hours" has more
         return _read_military(text, start, word_before)
-    is_evening, start = _read_half_before(text, start)
+    # In Chinese, Japanese and Korean the half of the day stands before the time: 下午3时. It is None if it is not known.
+    is_after_noon, start = _read_half_before(text, start)
     match = _TIME.match(text, start)
     if match is None:
         return None
+    end = match.end()
     hour = int(match["hour"])
-    is_hour_alone = match.lastgroup == "hour"
-    minute = 0 if is_hour_alone else _read_minute(match)
+    minute = _read_minute(match)
     if hour > LAST_HOUR or minute > _LAST_MINUTE:
         return None
-    end = match.end()
-    is_clock = is_evening is not None
-    if not is_clock:
-        is_clock = (
-            _is_hour(text, end, word_before) if is_hour_alone else _is_clock(text, match, word_before)
-        )
-    mark = _MARK.match(text, end)
-    day_part = _DAY_PART.match(text, end) if mark and mark[1].lower() in _MARKS else None
+
+    # A number is a time only if its form, or a word before or behind it, says so.
+    is_clock = is_after_noon is not None or _is_clock(text, match, word_before)
+    day_part = _match_day_part(text, end)
     if day_part is not None:
-        is_hour = is_clock or word_before in _CLOCK_LEADS
-        if day_part["clock"] or day_part["part"] or (day_part["clock_behind"] and is_hour):
+        is_led = is_clock or word_before in _CLOCK_LEADS
+        if day_part["clock"] or day_part["part"] or (day_part["clock_behind"] and is_led):
             end = day_part.end()
             is_clock = True
         if day_part["part"]:
+            # At night, 11 is before midnight, and 3 is in the morning.
             is_late_night = day_part["night"] and _LAST_EARLY_HOUR < hour < NOON
-            is_evening = bool(day_part["evening"] or is_late_night)
+            is_after_noon = bool(day_part["evening"] or is_late_night)
     if not is_clock:
         return None
-    hour_text = match["hour"]
-    if is_evening is not None and hour <= NOON:
-        hour = hour % NOON + (NOON if is_evening else 0)
-        hour_text += "pm" if is_evening else "am"
-    return _build_time(match, end, hour, minute, word_before)._replace(number=hour_text)
+
+    number = match["hour"]
+    if is_after_noon is not None and hour <= NOON:
+        number += "pm" if is_after_noon else "am"
+        hour = hour % NOON + (NOON if is_after_noon else 0)  # 12 am is 0, 12 pm is 12
+    time = _build_time(match, end, hour, minute, word_before)
+    return time._replace(number=number)
+
+
+def _match_day_part(text: str, start: int) -> re.Match[str] | None:
+    """Match what may stand behind a time: "o'clock", "pm", "in the evening".
+
+    Its first word is looked up before, which is faster than the long pattern.
+    """
+    first_word = _MARK.match(text, start)
+    if first_word is None or first_word[1].lower() not in _MARKS:
+        return None
+    return _DAY_PART.match(text, start)
 
 
 # Italian "alle 9." is at nine. If a word may follow, it may be German: all nine.
@@ -299,14 +313,21 @@ def _read_half_before(text: str, start: int) -> tuple[bool | None, int]:
 
 
 def _read_minute(match: re.Match[str]) -> int:
-    if match["half"]:
+    """Return the minute of a time; 0 if it has none: 18时."""
+    if match["half"]:  # 3点半 is half past three
         return 30
-    names = ("minute", "minute_behind", "minute_of_clock", "minute_east")
-    return int(next(filter(None, map(match.__getitem__, names)), 0))
+    for name in ("minute", "minute_behind", "minute_of_clock", "minute_east"):
+        minute = match[name]
+        if minute:
+            return int(minute)
+    return 0
 
 
 def _is_clock(text: str, match: re.Match[str], word_before: str) -> bool:
     """Whether the form of a time, or the word before it, says that it is one."""
+    is_hour_alone = match.lastgroup == "hour"
+    if is_hour_alone:
+        return _is_hour(text, match.end(), word_before)
     if match["mark"] == ".":
         is_turkish = text.startswith(("'d", "'t"), match.end())  # 9.30'da
         is_led = word_before in _DOTTED_LEADS or is_turkish
