@@ -38,6 +38,8 @@ from ctxmetrics.samples.documents import (
 )
 from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
 
+# --- the names of fields ----------------------------------------------------------------------------------------------
+
 # The maximum number of names that a message lists.
 _MAX_NAMES_LISTED = 12
 # The most of the usual names of a field that a message lists: it has 300 characters.
@@ -121,6 +123,9 @@ class KeyParams(TypedDict, total=False):
     retriever: str | Callable[[str], bool]
 
 
+# --- small helpers ----------------------------------------------------------------------------------------------------
+
+
 def first_keys(paths: Iterable[str]) -> set[str]:
     """Return the first key of each path, with its brackets and without them: of ``hits[].text``, ``hits[]`` and ``hits``."""
     keys = {path.partition(".")[0] for path in paths}
@@ -137,6 +142,9 @@ def join_first(names: Iterable[object], most: int = _MAX_NAMES_LISTED, *, mark: 
     texts = [str(name)[:60] for name in names]
     first = mark.join(texts[:most])
     return first if len(texts) <= most else f"{first} and {len(texts) - most} more"
+
+
+# --- where one system keeps the fields --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +226,8 @@ class Schema:
     passages_of: str = ""
     has_runs: bool = False
 
+    # --- reading a record ---
+
     def check(self, keys: Mapping[str, Any]) -> None:
         """Raise unless the caller's keys are known, and strings or functions.
 
@@ -265,26 +275,49 @@ class Schema:
                 values[field] = self._read_value(record, keys, field)
             except SampleError:  # documents without ids
                 values[field] = None
-        retrieved = [field for field in required if field.startswith("retrieved")]
-        searches = values.get("searches")
-        if retrieved and not searches:
-            searches = self._find(record, keys, "searches")
-        if searches:
-            for field in _FILLED_BY_SEARCHES:
-                if field in values:
-                    values[field] = None
-            values["searches"] = searches
-        elif any(values[field] is None for field in retrieved):
-            values["stages"] = self._find(record, keys, "stages")  # the last of them
+        filled_fields = self._add_searches_or_stages(values, record, keys, required)
         for field, value in values.items():
+            if value is not None or field in filled_fields:
+                continue
             is_needed = field in required or OPTIONS[field] in keys
-            is_filled_by_searches = searches is not None and field in _FILLED_BY_SEARCHES
             is_replaced = values.get(_INSTEAD.get(field, "")) is not None
-            if value is None and is_needed and not is_filled_by_searches and not is_replaced:
+            if is_needed and not is_replaced:
                 raise MissingFieldError(
                     f"{who} has no {field}: {self._describe_search(record, keys, field)}"
                 )
         return {"id": name, **self._read_grades(record, keys, values), **values}
+
+    def _add_searches_or_stages(
+        self,
+        values: dict[str, Any],
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        required: Sequence[str],
+    ) -> frozenset[str]:
+        """Add the searches of a record, or else its stages, where a metric needs what was retrieved.
+
+        A sample takes what was retrieved from its searches, or from the last of its stages.
+
+        Args:
+            values: The values of the fields that were read so far. They are changed.
+            record: The record.
+            keys: The caller's; see `KeyParams`.
+            required: The fields that must be there.
+
+        Returns:
+            The fields that need no value of their own, since searches fill them.
+        """
+        retrieved_fields = [field for field in required if field.startswith("retrieved")]
+        searches = values.get("searches")
+        if retrieved_fields and not searches:
+            searches = self._find(record, keys, "searches")
+        if searches:
+            values["searches"] = searches
+            for field in _FILLED_BY_SEARCHES & values.keys():
+                values[field] = None
+        elif any(values[field] is None for field in retrieved_fields):
+            values["stages"] = self._find(record, keys, "stages")
+        return frozenset() if searches is None else _FILLED_BY_SEARCHES
 
     def _read_grades(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], values: Mapping[str, Any]
@@ -307,6 +340,8 @@ class Schema:
             if name in fields:
                 side[name] = fields[name]
         return record
+
+    # --- the keys of the schema ---
 
     @cached_property
     def keys_of_fields(self) -> dict[str, tuple[str, ...]]:
@@ -360,6 +395,8 @@ class Schema:
         """All keys of the schema."""
         return chain.from_iterable(self.flat_keys.values())
 
+    # --- finding a field in a record ---
+
     def find_locations(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
@@ -381,13 +418,14 @@ class Schema:
         locations = self._find_under_keys(record, keys, field)
         if field in Conversation._fields:
             locations = self._find_in_conversation(record, keys, field, locations)
-        if locations or keys.get(OPTIONS.get(field, "")) is not None:
+        has_named_key = keys.get(OPTIONS.get(field, "")) is not None
+        if locations or has_named_key:
             return locations
         if field in ("stages", "searches"):
             return self._find_in_trace(record, keys, field)
         if field == "retrieved_contexts" and self.retrievals:
-            if self._find_under_keys(record, keys, "stages"):  # the last of them
-                return []
+            if self._find_under_keys(record, keys, "stages"):
+                return []  # the sample takes the contexts of the last stage
             retrieved = _join_retrieved(self.retrievals(record.get("run")), keys)
             if retrieved is not None:
                 return [("", retrieved)]
@@ -463,9 +501,12 @@ class Schema:
             return [(place.side, output)]
         return [(f"{place.side}.output", output)]
 
+    # --- reading the value of a field ---
+
     def _read_value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         """Read the value of a field from a record; None if the record lacks it."""
         value = self._find(record, keys, field)
+        # A field of ids may be read from the documents in the field of their texts.
         are_ids = value is not None
         if not are_ids and field in TEXTS_OF:
             value = self._find(record, keys, TEXTS_OF[field])
@@ -475,31 +516,52 @@ class Schema:
             )
         if value is None:
             return None
-        if field in TEXTS_OF.values():
-            return to_list(value)
-        if field not in TEXTS_OF:
-            return value
+        if field in TEXTS_OF:
+            return self._read_ids(record, keys, field, to_list(value), are_ids=are_ids)
+        return to_list(value) if field in TEXTS_OF.values() else value
+
+    def _read_ids(
+        self,
+        record: Mapping[str, Any],
+        keys: Mapping[str, Any],
+        field: str,
+        items: Sequence[Any],
+        *,
+        are_ids: bool,
+    ) -> list[Any]:
+        """Read the id of each document of a field. A document without an id has None.
+
+        Args:
+            record: The record.
+            keys: The caller's; see `KeyParams`.
+            field: The field of ids.
+            items: The documents or ids.
+            are_ids: Whether the items stand in the field of ids itself: then a string or a number there is an id. In the
+                field of texts it would be a text.
+
+        Raises:
+            SampleError: No document has an id, or a text stands among documents.
+        """
         spans = labels_are_spans(
             self._find(record, keys, "reference_context_ids"),
             self._find(record, keys, "reference_contexts"),
             self.id_keys,
         )
+        id_key = keys.get("id_key")
+        items = relevant(field, items)
         ids: list[Any] = []
-        key = keys.get("id_key")
-        items = relevant(field, to_list(value))
         for item in items:
-            # An id may stand for itself, the text of a document may not.
             if are_ids and isinstance(item, (str, int)):
                 ids.append(item)
                 continue
-            id_ = self._read_document_id(item, key, spans=spans)
+            id_ = self._read_document_id(item, id_key, spans=spans)
             if are_ids and id_ is None and not is_missing(item):
                 id_ = item  # no id: the sample refuses the item, and shows it
             ids.append(id_)
         without_id = [index for index, id_ in enumerate(ids) if id_ is None]
         if without_id:
             has_some_id = len(without_id) < len(items)
-            _check_without_id(field, items, without_id, key, may_lack_ids=are_ids or has_some_id)
+            _check_without_id(field, items, without_id, id_key, may_lack_ids=are_ids or has_some_id)
         return ids
 
     def _find(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
@@ -567,6 +629,9 @@ class Schema:
         elif field == "reference" and self._find(record, keys, "reference_facts"):
             advice = f"count its facts with unit='fact', or {advice}"
         return f"no {names} in its {where} (there is: {present_keys or 'nothing'}){hint}; {advice}."
+
+
+# --- values and documents ---------------------------------------------------------------------------------------------
 
 
 def _look_up_all(record: Mapping[str, Any], paths: Iterable[str]) -> list[tuple[str, Any]]:

@@ -46,6 +46,8 @@ DOUBTS = _DOUBTS_OF_QUOTES | {"another_context", "broken_quote", "few_words", DE
 # topic words are the distinctive words that stand in all or most contexts;
 # plain words are words of a to z, compared letter by letter, which is fast.
 
+# --- limits -----------------------------------------------------------------------------------------------------------
+
 # The maximum number of characters that are read of a quote or a sentence ..
 _MAX_QUOTE_CHARACTERS = 1_000
 # .. and of a unit or a context.
@@ -76,6 +78,9 @@ _MAX_SENTENCES_QUOTED_WHOLE = 3
 _CLOSEST_SENTENCES = 3
 # The maximum number of words of a line that may be a heading.
 _MAX_HEADING_WORDS = 8
+
+# --- patterns ---------------------------------------------------------------------------------------------------------
+
 _SENTENCE_ENDS = tuple(".!?;…。！？।")
 _SENTENCE_END = re.compile(r"[.!?;。！？।](?=\s|$)")
 _AROUND_HEADING = "#*=-_:| \t"
@@ -92,6 +97,9 @@ _LAST_LETTERS = re.compile(rf"{_LETTER}+\Z")
 # The maximum number of characters that are read to find the script of a text.
 _MAX_SCRIPT_CHARACTERS = 200
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+
+
+# --- a unit and its quotes --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -129,16 +137,10 @@ class QuotedUnit:
         if covers(context, spans) and len(split_context(context)) > _MAX_SENTENCES_QUOTED_WHOLE:
             return "whole_context"
         context, spans = see_spans(context, spans)
-        quoted_texts: list[str] = []
         headings = [span for span in spans if _is_heading(span, context)]
-        shares_word = False
-        for span in spans:
-            quoted_text = _drop_cut_words(context, span)[:_MAX_QUOTE_CHARACTERS]
-            quoted_texts.append(quoted_text)
-            if not self._plain_words.isdisjoint(_PLAIN_WORD.findall(quoted_text.casefold())):
-                shares_word = True
-        if shares_word and not headings:
-            return None  # the usual case: they share a plain word
+        quoted_texts = [_drop_cut_words(context, span)[:_MAX_QUOTE_CHARACTERS] for span in spans]
+        if not headings and any(map(self._shares_plain_word, quoted_texts)):
+            return None  # the usual case
         quoted_words = set[str]()
         for quoted_text in quoted_texts:
             quoted_words |= read_distinctive_words(quoted_text, self.language)
@@ -228,24 +230,39 @@ class QuotedUnit:
         """
         if self._shares_plain_words(sentences) or self._shares_phrase(sentences):
             return False
-        word_count = len(self._distinctive_words)
         shared_words = self._list_shared_words(sentences)
-        shares_few = word_count >= _MIN_WORDS_FOR_CONTEXTS and len(shared_words) <= 1
-        if shares_few and word_count < _MIN_WORDS_FOR_SENTENCES:
-            shares_few = len(self._list_shared_words(contexts)) <= 1
-        if shared_words and not shares_few:
-            topic_words = self._find_topic_words(_SHARE_MOST if common else _SHARE_ALL)
-            other_word_count = word_count - len(topic_words)
-            shares_only_topic = shared_words <= topic_words
-            shares_few = shares_only_topic and other_word_count >= _MIN_OTHER_WORDS_FOR_ONE
-        if not shares_few:
-            topic_words = self._find_topic_words(_SHARE_ALL)
-            other_word_count = word_count - len(topic_words)
-            shares_one_other_word = len(shared_words - topic_words) <= 1
-            min_other_words = _MIN_OTHER_WORDS_FOR_ONE if common else _MIN_OTHER_WORDS_FOR_TWO
-            has_other_words = other_word_count >= min_other_words
-            shares_few = bool(topic_words) and shares_one_other_word and has_other_words
+        shares_few = (
+            self._shares_one_of_many(shared_words, contexts)
+            or self._shares_only_topic(shared_words, common=common)
+            or self._shares_one_beside_topic(shared_words, common=common)
+        )
         return shares_few and self._is_in_language_of_answer(sentences)
+
+    def _shares_one_of_many(self, shared_words: frozenset[str], contexts: Sequence[str]) -> bool:
+        """Whether the sentences hold at most one word of a long unit: the first two cases of `shares_little`."""
+        word_count = len(self._distinctive_words)
+        if len(shared_words) > 1 or word_count < _MIN_WORDS_FOR_CONTEXTS:
+            return False
+        # One word of six may be enough, if the sentences around the quotes hold more of them.
+        is_long = word_count >= _MIN_WORDS_FOR_SENTENCES
+        return is_long or len(self._list_shared_words(contexts)) <= 1
+
+    def _shares_only_topic(self, shared_words: frozenset[str], *, common: bool) -> bool:
+        """Whether the sentences hold nothing but topic words of the unit: the third case of `shares_little`."""
+        if not shared_words:
+            return False
+        topic_words = self._find_topic_words(_SHARE_MOST if common else _SHARE_ALL)
+        other_words = self._distinctive_words - topic_words
+        return shared_words <= topic_words and len(other_words) >= _MIN_OTHER_WORDS_FOR_ONE
+
+    def _shares_one_beside_topic(self, shared_words: frozenset[str], *, common: bool) -> bool:
+        """Whether the sentences hold at most one word that is no topic word: the fourth case of `shares_little`."""
+        topic_words = self._find_topic_words(_SHARE_ALL)
+        if not topic_words or len(shared_words - topic_words) > 1:
+            return False
+        other_words = self._distinctive_words - topic_words
+        min_other_words = _MIN_OTHER_WORDS_FOR_ONE if common else _MIN_OTHER_WORDS_FOR_TWO
+        return len(other_words) >= min_other_words
 
     def shares_little_as_whole(self, context: str) -> bool:
         """Whether a context of several sentences, quoted as a whole, holds at most a quarter of the distinctive words."""
@@ -265,6 +282,10 @@ class QuotedUnit:
         shared_counts = {sentence: len(self._list_shared_words([sentence])) for sentence in sentences}
         ranked = sorted(sentences, key=shared_counts.__getitem__, reverse=True)
         return ranked[:_CLOSEST_SENTENCES]
+
+    def _shares_plain_word(self, text: str) -> bool:
+        """Whether a text shares a plain word with the unit."""
+        return not self._plain_words.isdisjoint(_PLAIN_WORD.findall(text.casefold()))
 
     def _shares_plain_words(self, sentences: Sequence[str]) -> bool:
         """Whether the sentences share at least two plain words with the unit that are not in most contexts.
@@ -361,6 +382,9 @@ class QuotedUnit:
         return words - get_word_list("stop", self.language)
 
 
+# --- words, phrases and years of a text -------------------------------------------------------------------------------
+
+
 @lru_cache(maxsize=16)  # the units of a request are compared with the same contexts
 def _see_all(contexts: tuple[str, ...]) -> tuple[str, ...]:
     """Return what a reader sees of some contexts."""
@@ -434,6 +458,9 @@ def _list_phrases(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(zip(*words_from_each_place, strict=False))
 
 
+# --- what a quote covers of its context -------------------------------------------------------------------------------
+
+
 def _is_heading(span: Evidence, context: str) -> bool:
     """Whether a quote is, or stands in, a line of a few words that does not end like a sentence. More text must follow."""
     line_start = context.rfind("\n", 0, span.start) + 1
@@ -469,6 +496,9 @@ def see_spans(context: str, spans: Sequence[Evidence]) -> tuple[str, Sequence[Ev
 
 
 split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
+
+
+# --- finding a quote in a context -------------------------------------------------------------------------------------
 
 
 def stands_as_sentence(text: str, context: str) -> bool:
@@ -566,6 +596,9 @@ def _ends_sentence(context: str, start: int, end: int) -> bool:
     return index < len(sentence_ends) and sentence_ends[index] <= end
 
 
+# --- negations --------------------------------------------------------------------------------------------------------
+
+
 def _has_same_words(text: str, other: str) -> bool:
     """Whether two texts hold the same words in the same order. White space and punctuation may differ."""
     return text == other or [word.key for word in tokenize(text)] == [
@@ -589,6 +622,9 @@ def _has_denial(text: str, language: str) -> bool:
     """Whether a text has a word that may deny, such as "refused", in its language or in English."""
     denials = get_stem_keys("denials", language) | get_stem_keys("denials", "en")
     return any(word.key in denials for word in tokenize(text))
+
+
+# --- scripts and languages --------------------------------------------------------------------------------------------
 
 
 def share_script(text: str, other: str) -> bool:
