@@ -160,20 +160,17 @@ class AnyDeepEvalMetric:
         **params: Unpack[adapting.MetricParams],
     ) -> None:
         adapting.check_unused(type(self), params)
-        if core is None and (model is None or judge is None):
-            if self.framework_name and model is None and judge is None:
-                # Without a key the embedded judge answers, with its warning.
-                with suppress(DeepEvalError):
-                    model = initialize_model()[0]
-            if model is not None:
-                judge = adapting.judge_by_llm(model, DeepEvalModel)
-            core = adapting.build_metric(
-                self.core_class, params, suggestions=_DEEPEVAL_OPTIONS, judge=judge
-            )
-        elif not isinstance(core, self.core_class) or params or model is not None or judge is not None:
+        gives_two_judges = model is not None and judge is not None
+        gives_more_than_core = core is not None and (
+            bool(params) or model is not None or judge is not None
+        )
+        is_other_core = core is not None and not isinstance(core, self.core_class)
+        if gives_two_judges or gives_more_than_core or is_other_core:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
             )
+        if core is None:
+            core = self._build_core(model, judge, params)
         self.core = core = _set_pass_mark(core, threshold, strict=strict_mode)
         self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
         options = {
@@ -186,6 +183,23 @@ class AnyDeepEvalMetric:
         if telemetry:
             self._wrap()  # raises if a package or a provider of events is missing
         self._name_judge()
+
+    def _build_core(
+        self,
+        model: DeepEvalBaseLLM | str | None,
+        judge: Judge | str | None,
+        params: adapting.MetricParams,
+    ) -> Metric:
+        """Build the core metric from the caller's model or judge, of which one is None, and from its parameters."""
+        if self.framework_name and model is None and judge is None:
+            # DeepEval's default model. If it has no key, the embedded judge answers, with its warning.
+            with suppress(DeepEvalError):
+                model = initialize_model()[0]
+        if model is not None:
+            judge = adapting.judge_by_llm(model, DeepEvalModel)
+        return adapting.build_metric(
+            self.core_class, params, suggestions=_DEEPEVAL_OPTIONS, judge=judge
+        )
 
     def _name_judge(self) -> None:
         """Set the two attributes by which DeepEval's cache compares judges."""

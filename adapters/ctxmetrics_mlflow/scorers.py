@@ -89,10 +89,11 @@ class MetricScorer(Scorer):
 
     @property
     def pass_if(self) -> Callable[[Any], bool] | None:
-        """What ``EvaluationResult.passed`` asks of a value; None without a pass mark."""
-        return None if self.metric.pass_mark is None else partial(_reaches, self.metric.pass_mark)
+        """The function by which ``EvaluationResult.passed`` decides whether a value passes; None without a pass mark."""
+        pass_mark = self.metric.pass_mark
+        return None if pass_mark is None else partial(_reaches, pass_mark)
 
-    def __call__(  # type: ignore[override]  # MLflow gives what the signature has
+    def __call__(  # type: ignore[override]  # MLflow reads the signature, and gives only the arguments in it
         self,
         *,
         inputs: Any = None,
@@ -101,7 +102,8 @@ class MetricScorer(Scorer):
         trace: Trace | None = None,
     ) -> Feedback:
         """Score a row or a trace, in an evaluation of MLflow or alone. What is wrong with its data becomes the feedback's error."""
-        score = self._wrapper.score(to_record(inputs, outputs, expectations, trace), strict=False)
+        record = to_record(inputs, outputs, expectations, trace)
+        score = self._wrapper.score(record, strict=False)  # wrong data has a score without a value
         error = None
         if score.value is None:
             code = str(score.reason_code)
@@ -112,9 +114,11 @@ class MetricScorer(Scorer):
         )
         metadata: dict[str, str] = {}
         for key, value in adapting.to_json_details(score).items():
-            if value not in (None, {}):
-                is_text = isinstance(value, str)
-                metadata[key] = value if is_text else json.dumps(value, ensure_ascii=False)
+            if value in (None, {}):
+                continue
+            # MLflow stores texts only.
+            is_text = isinstance(value, str)
+            metadata[key] = value if is_text else json.dumps(value, ensure_ascii=False)
         return Feedback(
             name=self.name,
             value=score.value,

@@ -195,30 +195,31 @@ def remember_api_keys(thing: object) -> None:
         # The object is kept alive: the id of a deleted object may become the id of another one.
         visited[id(owner)] = owner
         for name, value in _read_parts(owner):
+            if isinstance(value, _TYPES_WITHOUT_API_KEYS):
+                continue
             with suppress(Exception):  # an object of another library may raise anything
-                pending.extend(_remember_value(name, value))
+                content, is_secret = _unwrap_secret(value)
+                if isinstance(content, str):
+                    if is_secret or is_name_of_key(name):
+                        remember_key(_drop_scheme(content))
+                elif not isinstance(content, _TYPES_WITHOUT_API_KEYS):
+                    pending.append(content)
 
 
-def _remember_value(name: str, value: object) -> list[object]:
-    """Remember a value if it is a key. Return the objects to search next: the value itself, if it may hold a key; else none."""
-    if isinstance(value, _TYPES_WITHOUT_API_KEYS):
-        return []
-    content = value
+def _unwrap_secret(value: object) -> tuple[object, bool]:
+    """Return the content of a value, as a string if it is bytes, and whether a type for secrets hid it."""
     get_secret = getattr(value, "get_secret_value", None)  # a method of Pydantic's types for secrets
     is_secret = callable(get_secret)
-    if callable(get_secret):
-        content = get_secret()
+    content = get_secret() if callable(get_secret) else value
     if isinstance(content, bytes):
         content = content.decode("latin-1")
-    if isinstance(content, _TYPES_WITHOUT_API_KEYS):
-        return []
-    if not isinstance(content, str):
-        return [content]
-    if is_secret or is_name_of_key(name):
-        words = content.split(maxsplit=1)
-        if words:
-            remember_key(words[-1])  # the key of "Bearer KEY"
-    return []
+    return content, is_secret
+
+
+def _drop_scheme(header: str) -> str:
+    """Return the key of ``Bearer KEY``. A text of one word is the key itself."""
+    words = header.split(maxsplit=1)
+    return words[-1] if words else ""
 
 
 def mask_logs_of(package: str) -> None:

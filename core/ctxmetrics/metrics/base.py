@@ -180,8 +180,13 @@ class Metric(Definition, ABC):
         return self.score(sample)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Note whether the class has an `ascore` of its own."""
-        super().__init_subclass__(waits=cls.ascore is not Metric.ascore, **options)
+        """Set `waits` of a class, and what its class statement gives.
+
+        A class with an `ascore` of its own waits for something, such as the answer of a judge. The `ascore` above only calls
+        `score`.
+        """
+        has_own_ascore = cls.ascore is not Metric.ascore
+        super().__init_subclass__(waits=has_own_ascore, **options)
 
     def check_sample(self, sample: Sample) -> None:
         """Raise if the sample lacks a field.

@@ -140,24 +140,26 @@ def _read_printed(text: str) -> Any:
     The text is untrusted: only literals are read, and nothing in it is called.
     """
     skeleton = _STRING.sub("S", text)  # the text with an S in the place of each string
-    is_numpy_array = _NUMPY.fullmatch(skeleton) is not None
-    # Python joins strings without a comma between them; no list is printed in that way.
-    has_joined_strings = not is_numpy_array and _SIDE_BY_SIDE.search(skeleton)
-    if has_joined_strings or _measure_depth(skeleton) > _MAX_DEPTH:
+    is_numpy_array = _NUMPY.fullmatch(skeleton) is not None  # ['a' 'b'], without commas
+    # In anything else Python joins strings without a comma between them, and the list would have too few items.
+    would_join_strings = not is_numpy_array and _SIDE_BY_SIDE.search(skeleton)
+    if would_join_strings or _measure_depth(skeleton) > _MAX_DEPTH:
         return text
     try:
         if is_numpy_array:
             return [ast.literal_eval(string) for string in _STRING.findall(text)]
         tree = ast.parse(text.strip(), mode="eval")
-        value = ast.literal_eval(_Literals().visit(tree))
+        literal = _ReplaceByLiterals().visit(tree)  # [np.str_('a')] becomes ['a']
+        value = ast.literal_eval(literal)
         if not isinstance(value, (list, tuple, dict)):
             return text
-        return json.loads(json.dumps(value))  # with lists in the place of tuples
+        # The way through JSON makes lists of tuples. It fails for sets and bytes.
+        return json.loads(json.dumps(value))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return text
 
 
-class _Literals(ast.NodeTransformer):
+class _ReplaceByLiterals(ast.NodeTransformer):
     """Replaces other printed values by literals: ``Document(page_content='..')``, ``np.str_('..')``, ``nan``."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

@@ -325,16 +325,18 @@ def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
     """Read the contexts and ids that a stage handed on."""
     if isinstance(items, Stage):
         items = {"contexts": items.contexts, "ids": items.ids}
-    if not (isinstance(items, Mapping) and items.keys() <= {"contexts", "ids"}):
-        items = {"ids" if _holds_ids(items, values) else "contexts": items}
+    is_stage = isinstance(items, Mapping) and items.keys() <= {"contexts", "ids"}
+    if not is_stage:  # a list, of ids or of contexts
+        name_of_list = "ids" if _holds_ids(items, values) else "contexts"
+        items = {name_of_list: items}
     stage = {"contexts": items.get("contexts"), "ids": items.get("ids")}
     for name, value in stage.items():
         _check_depth(value, name)
-    known_ids = values["retrieved_context_ids"]
-    if known_ids is None:
-        known_ids = values["reference_context_ids"]
-    # The sample's ids decide whether the ids of a stage are places in sources: they are so in all stages or in none.
-    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(known_ids, None))
+    # A document may have an id and a span in its source. All stages take the spans as ids if the ids of the sample are spans.
+    ids_of_sample = values["retrieved_context_ids"]
+    if ids_of_sample is None:
+        ids_of_sample = values["reference_context_ids"]
+    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(ids_of_sample, None))
     if stage["contexts"] is None and stage["ids"] is None:
         raise SampleError("holds neither contexts nor ids.", "Write a list of texts or of ids.")
     return Stage(**stage)

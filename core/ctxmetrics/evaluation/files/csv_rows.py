@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import InputFileError
@@ -55,16 +55,20 @@ def cell_rows(
     """
     csv.field_size_limit(_MAX_CELL_CHARACTERS)
     with open_text(file, encoding) as text:
-        first_line, named_delimiter, lines_before = _read_first(text)
-        delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
-        delimiter = _find_delimiter(first_line, named_delimiter or delimiters)
-        reader = csv.reader(chain([first_line], text), delimiter=delimiter, strict=True)
-        numbered_rows = ((reader.line_num + lines_before, cells) for cells in reader)
+        start = _read_start(text)
+        delimiters = start.delimiter or ("\t" if get_ending(file) == ".tsv" else _DELIMITERS)
+        delimiter = _find_delimiter(start.line, delimiters)
+        reader = csv.reader(chain([start.line], text), delimiter=delimiter, strict=True)
+        # Each row with the number of its line in the file; of a row of several lines, the last one.
+        numbered_rows = ((reader.line_num + start.lines_before, cells) for cells in reader)
         try:
             first_rows = _read_first_rows(numbered_rows, header, file)
-            names = name_columns(first_rows[0][1] if first_rows else [], header)
+            _, first_cells = first_rows[0] if first_rows else (0, [])
+            names = name_columns(first_cells, header)
             has_header = header is None or header is True
-            for line, cells in chain(first_rows[1:] if has_header else first_rows, numbered_rows):
+            if has_header:
+                first_rows = first_rows[1:]
+            for line, cells in chain(first_rows, numbered_rows):
                 is_header_again = cells == names  # tables were put one below the other
                 if not any(cells) or is_header_again:
                     continue
@@ -72,31 +76,50 @@ def cell_rows(
                 yield place, read_gaps(make_row(names, cells, file, place))
         except csv.Error as error:
             raise InputFileError(
-                f"{file}, line {reader.line_num + lines_before}: not valid CSV: {error}."
+                f"{file}, line {reader.line_num + start.lines_before}: not valid CSV: {error}."
             ) from None
 
 
 def _read_first_rows(
     numbered_rows: Iterator[tuple[int, list[str]]], header: Header, file: Path
 ) -> list[tuple[int, list[str]]]:
-    """Read the first row with its line. If it may be a title above the header, read more rows and drop the title."""
+    """Read the first row with its line. If it may be a title above the header, read more rows and drop the title.
+
+    The result is empty if the file has no row.
+    """
     first_rows = [*islice(numbered_rows, 1)]
-    may_be_title = header is None and first_rows and not count_known(first_rows[0][1])
-    if not may_be_title:
+    if header is not None or not first_rows:
+        return first_rows
+    _, first_cells = first_rows[0]
+    if count_known(first_cells):
         return first_rows
     return drop_title([*first_rows, *islice(numbered_rows, MAX_TITLE_ROWS)], file)
 
 
-def _read_first(text: Iterable[str]) -> tuple[str, str | None, int]:
-    """Return the first line with a text, the delimiter that a line ``sep=`` names, and the number of lines before the first."""
+class _Start(NamedTuple):
+    """The beginning of a file.
+
+    Attributes:
+        line: The first line that holds a text; empty if there is none.
+        delimiter: The delimiter that a line ``sep=;`` before it names, or None.
+        lines_before: The number of lines before it.
+    """
+
+    line: str
+    delimiter: str | None
+    lines_before: int
+
+
+def _read_start(text: Iterable[str]) -> _Start:
+    """Read a file up to the first line that holds a text."""
     delimiter = None
     for number, line in enumerate(text):
         delimiter_line = _DELIMITER_LINE.fullmatch(line)
         if delimiter_line:
             delimiter = delimiter_line[1]
         elif line.strip(_CHARACTERS_WITHOUT_TEXT):
-            return line, delimiter, number
-    return "", delimiter, 0
+            return _Start(line, delimiter, number)
+    return _Start("", delimiter, 0)
 
 
 def read_gaps(row: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,11 @@ from ctxmetrics.evaluation.comparison.differences import Difference
 from ctxmetrics.evaluation.comparison.view import Comparisons
 from ctxmetrics.evaluation.report.curve import CurvePoint
 from ctxmetrics.evaluation.report.summary import Controls
-from ctxmetrics.evaluation.retrievers.nothing import DEFAULT_KEPT_SHARE, ReturnedNothing, find_nothing
+from ctxmetrics.evaluation.retrievers.nothing import (
+    DEFAULT_KEPT_SHARE,
+    ReturnedNothing,
+    measure_returned_nothing,
+)
 from ctxmetrics.evaluation.retrievers.retrieval import CallFigures
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.runs.results import Results
@@ -252,7 +256,7 @@ class RetrieverFigures:
         metric = self._find_counting_metric()
         rows_by_setting: dict[str, ReturnedNothing] = {}
         for name, setting in self.settings.items():
-            returned_nothing = find_nothing(
+            returned_nothing = measure_returned_nothing(
                 setting.results, setting.scores, setting.relevance, metric, keep
             )
             if returned_nothing is not None:

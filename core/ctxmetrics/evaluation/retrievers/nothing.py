@@ -152,18 +152,20 @@ def _split_questions(results: Results, metric: str | None) -> tuple[list[int], l
     return unanswerable, answerable
 
 
-def find_nothing(
+def measure_returned_nothing(
     results: Results,
     scores: Sequence[Sequence[float] | None],
     relevance: Sequence[Score | None],
     metric: str | None,
     keep: float,
 ) -> ReturnedNothing | None:
-    """Compute the figures of a setting for questions without an answer. Return None if there is no such question.
+    """Measure how often one setting of a retriever returns nothing for the questions without an answer.
+
+    Return None if there is no such question.
 
     Args:
-        results: The setting's scores.
-        scores: For each question the scores of its contexts.
+        results: The results of the setting: a row for each question.
+        scores: For each question the scores that the retriever gave its contexts; None if it gave none.
         relevance: For each question the judge's verdicts about its contexts; empty if no judge was asked.
         metric: The name of the recall whose units are looked for above a threshold.
         keep: The share of the recall that a threshold must keep.
@@ -172,7 +174,6 @@ def find_nothing(
     if not unanswerable:
         return None
     context_counts = [_count_contexts(results[index]) for index in unanswerable]
-    empty_count = context_counts.count(0)
     useless_count = None
     unjudged_count = 0
     if relevance:
@@ -182,17 +183,17 @@ def find_nothing(
     recalls: list[float] = []
     if metric is not None:
         recalls = [_to_share(results[index][metric]) for index in answerable]
-    without_scores = [
-        index
-        for index in (*unanswerable, *answerable)
-        if scores[index] is None and _count_contexts(results[index])
-    ]
+    # A threshold can be drawn only if the retriever gave a score to every context.
     curve: _Curve | None = None
-    if metric is not None and recalls and not without_scores:
+    lack_scores = any(
+        scores[index] is None and _count_contexts(results[index])
+        for index in (*unanswerable, *answerable)
+    )
+    if metric is not None and recalls and not lack_scores:
         curve = _Curve(results, scores, unanswerable, answerable, metric)
     return ReturnedNothing(
         questions=len(unanswerable),
-        empty=empty_count,
+        empty=context_counts.count(0),
         useless=useless_count,
         unjudged=unjudged_count,
         metric=metric,

@@ -5,7 +5,7 @@ These are notes beside a number, never a part of it. Ids that name spans are not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ctxmetrics.samples.documents import in_spans
@@ -51,29 +51,35 @@ def index_notes(first: IndexSketch, second: IndexSketch) -> tuple[list[str], boo
     """Compare the retrieval indexes of two runs. Return sentences about them, and whether ids can be compared.
 
     Ids cannot be compared where hardly any retrieved id is in both runs, or where the labels of one run
-    match none of its ids.
+    match none of its ids. A metric of ids may then be lower although the retrieval is not worse.
     """
-    smaller_size = min(len(first.ids), len(second.ids))
-    shared = [id_ for id_ in first.ids if id_ in second.ids]
     notes = _describe_own_labels(first.labels, second.labels)
-    if smaller_size >= _MIN_IDS and len(shared) < _MIN_COMMON_SHARE * smaller_size:
+    common_ids = [id_ for id_ in first.ids if id_ in second.ids]
+    smaller_count = min(len(first.ids), len(second.ids))
+    has_few_common_ids = len(common_ids) < _MIN_COMMON_SHARE * smaller_count
+    if smaller_count >= _MIN_IDS and has_few_common_ids:
         notes.append(
-            f"another index, or other ids: of {smaller_size} retrieved ids {len(shared)} are in both runs; "
-            "what id metrics lost may be no loss"
+            f"another index, or other ids: of {smaller_count} retrieved ids {len(common_ids)} are in both runs; "
+            "a lower value of an id metric may be no loss"
         )
-    is_same_index = not notes
-    changed_ids = []
-    for id_ in shared:
-        hashes_before = first.hashes.get(id_)
-        hashes_after = second.hashes.get(id_)
-        if hashes_before and hashes_after and hashes_before.isdisjoint(hashes_after):
-            changed_ids.append(id_)
+    can_compare_ids = not notes
+    changed_ids = _list_changed_ids(common_ids, first, second)
     if changed_ids:
         examples = ", ".join(clean(id_, TEXT) for id_ in changed_ids[:_MAX_IDS_SHOWN])
-        notes.append(
-            f"another text under {len(changed_ids)} of {plural(len(shared), 'id')} of both runs: {examples}"
-        )
-    return notes, is_same_index
+        ids = plural(len(common_ids), "id")
+        notes.append(f"another text under {len(changed_ids)} of {ids} of both runs: {examples}")
+    return notes, can_compare_ids
+
+
+def _list_changed_ids(ids: Iterable[str], first: IndexSketch, second: IndexSketch) -> list[str]:
+    """List the ids under which two runs retrieved different texts. An id without a text is left out."""
+    changed_ids = []
+    for id_ in ids:
+        first_hashes = first.hashes.get(id_)
+        second_hashes = second.hashes.get(id_)
+        if first_hashes and second_hashes and first_hashes.isdisjoint(second_hashes):
+            changed_ids.append(id_)
+    return changed_ids
 
 
 def _describe_own_labels(first: Labels, second: Labels) -> list[str]:

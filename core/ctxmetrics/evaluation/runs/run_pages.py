@@ -278,17 +278,20 @@ class ViewHandler(LocalHandler):
         if path == "question" and len(ids) == 1:
             return partial(pages.find_question, ids[0])
         runs = [run for run in map(pages.folder.find, ids) if run is not None]
-        # The functions that make a page, by its path and the number of runs in the address.
-        makers: dict[tuple[str, int], Callable[..., str]] = {
+        has_unknown_run = len(runs) < len(ids)
+        # The functions that render a page, by its path and the number of runs in the address.
+        renderers: dict[tuple[str, int], Callable[..., str]] = {
             ("index", 0): pages.list_runs,
-            ("index", 1): pages.list_runs,
+            ("index", 1): pages.list_runs,  # to choose the second run of a comparison
             ("history", 0): pages.history,
             ("questions", 0): pages.list_questions,
             ("run", 1): pages.report,
             ("compare", 2): pages.compare,
         }
-        make = makers.get((path or "index", len(ids)))
-        return None if make is None or len(runs) < len(ids) else partial(make, *runs)
+        render_runs = renderers.get((path or "index", len(ids)))
+        if render_runs is None or has_unknown_run:
+            return None
+        return partial(render_runs, *runs)
 
 
 def link_on_server(kind: str, *ids: str) -> str:

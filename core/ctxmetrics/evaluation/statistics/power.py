@@ -144,10 +144,9 @@ class ChangeModel:
             whole: Whether a sample that changes loses or wins all parts. Otherwise it loses or wins one part, and each
                 further part (such as another sentence) with the lowest probability that makes the loss possible.
         """
-        further = 1.0
-        if not whole:
-            further = self._find_further(loss, changed)
+        further = 1.0 if whole else self._find_further(loss, changed)
         losing, winning = self._find_shares(loss, changed, further)
+        # Rounding may leave a share just below 0.
         return self._build_mixed(losing, max(winning, 0.0), further)
 
     def _find_further(self, loss: float, changed: float) -> float:
@@ -162,18 +161,29 @@ class ChangeModel:
     def _find_shares(self, loss: float, changed: float, further: float) -> tuple[float, float]:
         """Return the share of samples that lose, and the share that win.
 
-        The second one is negative if changes of this size are too small to make the loss.
+        Two equations give both shares::
+
+            losing + winning = changed
+            losing * loss_size - winning * win_size = loss
+
+        The share that wins is negative if the changes are too small: then even a loss of all changed samples is less than
+        the loss that is asked for.
+
+        Args:
+            loss: The mean loss.
+            changed: The share of samples that change.
+            further: The probability that a further part of such a sample changes, which makes changes larger.
         """
         loss_size = _mean_size(self._losses, further)
         win_size = _mean_size(self._wins, further)
         if not loss_size:
             return 0.0, 0.0
-        largest_losing_share = len(self._losses) / self._size
-        largest_winning_share = len(self._wins) / self._size
         winning = (changed * loss_size - loss) / (loss_size + win_size)
-        winning = min(winning, largest_winning_share)
-        largest_loss = largest_losing_share * loss_size
-        if largest_loss < loss + winning * win_size:  # fewer samples can lose
+        # No more samples can win than are below the highest value ..
+        winning = min(winning, len(self._wins) / self._size)
+        # .. and no more can lose than are above 0.
+        largest_loss = len(self._losses) / self._size * loss_size
+        if loss + winning * win_size > largest_loss:
             winning = (largest_loss - loss) / (win_size or loss_size)
         losing = (loss + winning * win_size) / loss_size
         return losing, winning

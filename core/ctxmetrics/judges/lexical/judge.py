@@ -235,16 +235,15 @@ def _list_evidence(support: Support, index: WordIndex, contexts: Sequence[str]) 
 def _measure(unit: ParsedText, support: Support) -> dict[str, Any]:
     """Measure the support of a unit, and return the details of its verdict."""
     shown = support.shown
-    not_in_sentences: list[str] = []
-    not_in_contexts: set[str] = set()
+    # A number or a name is missing if no context of the shown sentences has it; a word is missing if the sentences themselves do
+    # not have it. The words that they have are bits (`Candidate`): a missing word has no bit in common with them.
+    missing_numbers = [key for key in unit.numbers if not unit.bits[key] & shown.context_bits]
+    missing_names = [key for key in unit.names if not unit.bits[key] & shown.context_bits]
+    missing_words = []
     for key, bits in unit.bits.items():
-        if not shown.word_bits & bits:
-            not_in_sentences.append(key)
-        if not shown.context_bits & bits:
-            not_in_contexts.add(key)
-    missing_numbers = [key for key in unit.numbers if key in not_in_contexts]
-    missing_names = [key for key in unit.names if key in not_in_contexts]
-    missing_words = [key for key in not_in_sentences if key not in missing_numbers]
+        is_in_sentences = bool(bits & shown.word_bits)
+        if not is_in_sentences and key not in missing_numbers:
+            missing_words.append(key)
     contradiction = None
     if support.contradiction is not None:
         contradiction = FrozenDict(support.contradiction._asdict())

@@ -302,35 +302,59 @@ def _doubt_evidence(
     whole_contexts: Collection[int],
     denied: str | None,
 ) -> set[str]:
-    """Return why the evidence of a yes proves little, and set the doubt of the contexts' quotes.
+    """Find why the evidence of a yes proves little. Each doubt is also written on the quotes that it is about.
 
-    If the reply says that some contexts each state the whole unit, each such context is checked alone. Otherwise the parts in all
-    contexts are checked together: a part that proves little does not count if another part proves something.
+    If the reply says that some contexts each state the whole unit, the quotes of each such context must prove it alone. Otherwise
+    the quotes of all contexts must prove it together: then quotes that prove little do no harm beside others that prove something.
+
+    Args:
+        unit: The unit.
+        quotes_by_context: The quotes, by the index of their context. Their doubts are changed.
+        whole_contexts: The indexes of the contexts that are said to state the whole unit.
+        denied: The doubt that the quotes deny the unit, or None. It takes the place of other doubts.
+
+    Returns:
+        The doubts; none if the evidence is good.
     """
     doubts = {quotes.doubt for quotes in quotes_by_context.values()}
-    if not whole_contexts and None in doubts:
+    some_prove_something = None in doubts
+    if not whole_contexts and some_prove_something:
         doubts.clear()
         for quotes in quotes_by_context.values():
-            if quotes.doubt == "unrelated":  # a part need not name what the sentence is about
+            if (
+                quotes.doubt == "unrelated"
+            ):  # one of several parts need not name what the sentence is about
                 quotes.doubt = None
-    # Each proof is a list of quotes that must prove the unit together: the quotes of one context that states the unit whole, or the
-    # quotes of all contexts.
+    # Each proof is a list of quotes that must prove the unit together.
     proofs = [[quotes_by_context[index]] for index in sorted(whole_contexts)]
-    if not proofs:
+    if not whole_contexts:
         proofs = [[*quotes_by_context.values()]]
     for proof in proofs:
-        contexts = [quotes.context for quotes in proof]
-        sentences = [sentence for quotes in proof for sentence in quotes.sentences]
-        is_quoted_whole = bool(whole_contexts) and proof[0].is_whole
         doubt = denied
-        if denied is None:
-            shares_little = is_quoted_whole and unit.shares_little_as_whole(contexts[0])
-            if shares_little or unit.shares_little(sentences, contexts):
-                doubt = "few_words"
-        for quotes in proof:
-            quotes.doubt = doubt or quotes.doubt
-        doubts.add(doubt)
+        if doubt is None and _shares_little(unit, proof, is_one_context=bool(whole_contexts)):
+            doubt = "few_words"
+        if doubt is not None:
+            doubts.add(doubt)
+            for quotes in proof:
+                quotes.doubt = doubt
     return {doubt for doubt in doubts if doubt is not None}
+
+
+def _shares_little(unit: QuotedUnit, proof: Sequence[ContextQuotes], *, is_one_context: bool) -> bool:
+    """Whether quotes that must prove a unit together share too few words with it.
+
+    Args:
+        unit: The unit.
+        proof: The quotes, by context.
+        is_one_context: Whether they are the quotes of one context that is said to state the whole unit.
+    """
+    if is_one_context:
+        quotes = proof[0]
+        if quotes.is_whole and unit.shares_little_as_whole(quotes.context):
+            return True
+    contexts = [quotes.context for quotes in proof]
+    sentences = [sentence for quotes in proof for sentence in quotes.sentences]
+    return unit.shares_little(sentences, contexts)
 
 
 def _decide_unsupported(

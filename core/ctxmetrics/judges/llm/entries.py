@@ -181,23 +181,30 @@ def _refuse_copies(
     asked: Mapping[str, Collection[str]],
     pack: Pack,
 ) -> None:
-    """Let the entries decide nothing that repeat the example; if there are any, also the entries that are equal to it.
+    """Refuse the entries that the model copied from the prompt's example. A refused entry decides nothing.
+
+    An entry that repeats a text of the example is a copy. Where there is one, an entry that is equal to an entry of the example
+    is a copy, too: it may have no text, such as ``{"supported": true}``.
 
     Args:
-        replies: The entries of the ids that were asked.
-        copied: The ids of each list whose entries repeat a text of the example.
+        replies: The entries of the ids that were asked. Copies are replaced.
+        copied: The ids of each list whose entries repeat a text of the example. They may be ids that were not asked.
         asked: The ids of each list that were asked.
         pack: The prompt's language.
     """
     if not any(copied.values()):
         return  # the usual case
-    asked_ids = [id_ for ids in asked.values() for id_ in ids]
-    answers_example = any(not ids.isdisjoint(asked_ids) for ids in copied.values())
+    copied_ids = {id_ for ids in copied.values() for id_ in ids}
+    asked_ids = {id_ for ids in asked.values() for id_ in ids}
+    answers_with_copy = not copied_ids.isdisjoint(asked_ids)
     for name, ids in asked.items():
-        has_copy = answers_example or bool(copied[name])
+        # A copy for an id that was asked makes both lists doubtful, any other copy makes its own list doubtful.
+        is_doubtful = answers_with_copy or bool(copied[name])
         for id_ in ids:
             is_copy = id_ in copied[name]
-            if is_copy or (has_copy and replies[id_] in _example_entries(pack, id_)):
+            if is_doubtful and not is_copy:
+                is_copy = replies[id_] in _example_entries(pack, id_)
+            if is_copy:
                 replies[id_] = ReplyEntry("wrong_data")
 
 

@@ -398,14 +398,15 @@ def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
         for minutes, phrases in times_of_language.get(side, {}).items():
             for phrase in phrases:
                 words = tuple(phrase.split())
-                mark = max(words, key=_rate_rarity)
-                entry = _Phrase(words, words.index(mark), int(minutes), hours)
-                phrases_by_mark.setdefault(mark, []).append(entry)
+                rarest_word = max(words, key=_rate_rarity)
+                entry = _Phrase(words, words.index(rarest_word), int(minutes), hours)
+                phrases_by_mark.setdefault(rarest_word, []).append(entry)
     return phrases_by_mark
 
 
 _PHRASES_BEFORE_HOUR = _read_phrases("before")
 _PHRASES_BEHIND_HOUR = _read_phrases("behind")
+# The words of a text are compared without marks around them: Dutch "'s avonds" is "s avonds".
 _EVENING_PHRASES = frozenset(part.strip("'") for part in LISTS["evening"])
 _MORNING_PHRASES = frozenset(part.strip("'") for part in LISTS["morning"])
 _NIGHT_PHRASES = frozenset(part.strip("'") for part in LISTS["night"])
