@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from ctxmetrics import Results
 
 _KEY_PARAMETERS = (*adapting.OPTIONS.values(), "id_key")
-# The types of parameters in the file of a data set. In code, ``judge``, ``similarity`` and keys may be
-# objects; in a file they are texts.
+# The types of parameters in code. `Measure`, the type of ``similarity``, is a text here: in a file it is the name of a measure.
+_TYPES_IN_CODE = get_type_hints(adapting.WrapperParams, localns={"Measure": str})
+# The types of parameters in the file of a data set, where a judge and a key are texts, too.
 _TYPES_IN_FILES: Mapping[str, Any] = {
-    **get_type_hints(adapting.WrapperParams, localns={"Measure": str}),
+    **_TYPES_IN_CODE,
     **dict.fromkeys((*_KEY_PARAMETERS, "evaluation_name", "judge"), str | None),
 }
 # The beginning of what Rich takes for a tag, such as [/INST]. Older releases of pydantic-evals print reasons and failures as

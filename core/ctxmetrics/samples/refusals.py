@@ -351,12 +351,14 @@ def _languages_by_denial() -> dict[str, list[str]]:
 
 def _find_languages(text: str) -> set[str]:
     """Find the languages in which a text denies something."""
-    by_denial = _languages_by_denial()
+    languages_by_denial = _languages_by_denial()
     languages: set[str] = set()
-    for word in by_denial.keys() & _WORD.findall(_to_comparable(text, "en")):
-        languages.update(by_denial[word])
+    # The language is not known yet. As in English and most others, an apostrophe is dropped: "don't" is "dont".
+    words = _WORD.findall(_to_comparable(text, "en"))
+    for denial in languages_by_denial.keys() & words:
+        languages.update(languages_by_denial[denial])
     if not text.isascii() and _UNSPACED_LETTER.search(text):
-        characters = "".join(_list_units(text, "zh"))
+        characters = "".join(_list_units(text, "zh"))  # the same for all languages without spaces
         for language in _UNSPACED:
             if any(denial in characters for denial in _read_lexicons()[language].denials):
                 languages.add(language)

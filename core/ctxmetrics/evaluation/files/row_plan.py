@@ -270,6 +270,7 @@ class Plan:
             SampleError: A value cannot be read.
         """
         parses_texts = self.reading.parses_texts
+        # Values that are not stored as they are need more steps (`_complete`).
         fields = _Fields(is_plain=self._keeps_lists)
         for key, cell in row.items():
             column = self.columns.get(key) or self._add_column(key)

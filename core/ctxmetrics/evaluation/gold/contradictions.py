@@ -538,32 +538,36 @@ def _find_name_between(
     others: Sequence[Token],
     names: frozenset[str],
 ) -> str:
-    """Find a name in a text that stands between certain words. Return an empty text if there is none.
+    """Find the name that another text has between the same words. Return an empty text if there is none.
 
-    Enough of these words must be equal to show the same statement.
+    Enough of the words beside the name must be equal to show that both texts make one statement: Berg in "The bridge was built by
+    Berg in 1902", for the words beside Holm in "the bridge was built by Holm in 1902".
 
     Args:
-        words_before: The words before it.
-        words_after: The words after it.
-        others: The words of the text.
-        names: The keys of the names of the text.
+        words_before: The words of the first text before its name.
+        words_after: The words of the first text behind its name.
+        others: The words of the other text.
+        names: The keys of the names of the other text.
     """
     if not words_before:
         return ""
-    before = words_before[::-1]
-    for place in range(1, len(others)):
-        if others[place - 1].key != before[0].key:
+    last_word_before = words_before[-1]
+    for start in range(1, len(others)):
+        if others[start - 1].key != last_word_before.key:
             continue
-        count_before = _count_equal(before, others[:place][::-1])
-        longest = _count_names(others[place : place + _MAX_NAME_WORDS], names)
-        name_ends = range(place + 1, place + longest + 1)
-        for end in name_ends if words_after else name_ends[-1:]:
-            name = others[place:end]
+        # Words before a name are compared from the name backwards.
+        count_before = _count_equal(reversed(words_before), reversed(others[:start]))
+        name_length = _count_names(others[start : start + _MAX_NAME_WORDS], names)
+        name_ends = [*range(start + 1, start + name_length + 1)]
+        if not words_after:  # then the name ends the statement, and all its words belong to it
+            name_ends = name_ends[-1:]
+        for end in name_ends:
+            name = others[start:end]
             count_after = _count_equal(words_after, others[end:])
-            if count_after == 0 and words_after:
+            if words_after and count_after == 0:
                 continue
-            if not words_after and name[-1].ends_clause:  # both texts end with the name
-                count_after = 1
+            if not words_after and name[-1].ends_clause:
+                count_after = 1  # that both statements end there counts as an equal word
             if count_before + count_after >= _MIN_EQUAL_WORDS_BESIDE_NAME:
                 return " ".join(word.spelling for word in name)
     return ""

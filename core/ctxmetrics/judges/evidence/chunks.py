@@ -420,14 +420,28 @@ def _is_one_word(chunk: str) -> bool:
 
 
 def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:
-    """Build the words of a chunk that is one word, from the word and its reading."""
+    """Build the words of a chunk that is one word, from the word and its reading.
+
+    The type of the tuple says what to look for in the neighbours of the chunk: "5" may belong to a unit behind it, "five" may
+    belong to another number word.
+    """
     key, folded, kind, measures = reading
-    parts = (f"{key}~",) if kind == "number" else ()
-    words = (Token(intern(key), intern(folded), kind, intern(word), False, measures, parts),)
-    spelling = word.lower()
-    if kind == "word" and spelling not in NUMBER_WORDS and spelling not in JOINED_WORDS:
-        return words
-    return PlainDigits(words) if word.isdecimal() else NumberWords(words)
+    token = Token(
+        intern(key),
+        intern(folded),
+        kind,
+        spelling=intern(word),
+        ends_clause=False,
+        measures=measures,
+        parts=(f"{key}~",)
+        if kind == "number"
+        else (),  # a number that may count anything (`Token.parts`)
+    )
+    lower_word = word.lower()
+    is_number_word = lower_word in NUMBER_WORDS or lower_word in JOINED_WORDS
+    if kind == "word" and not is_number_word:
+        return (token,)
+    return PlainDigits((token,)) if word.isdecimal() else NumberWords((token,))
 
 
 def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:

@@ -142,8 +142,9 @@ def _find_inflected_denials(
     if base_language(unit.language) not in _INFLECTED_LANGUAGES:
         return
     for text in evidence:
-        # The word that is denied is not shared.
-        if text.shared_count < _MIN_SHARE_TO_DENY * (len(unit.content_keys) - 1):
+        # The denied word is not among the shared words, since its form differs.
+        words_that_may_be_shared = len(unit.content_keys) - 1
+        if text.shared_count < _MIN_SHARE_TO_DENY * words_that_may_be_shared:
             continue
         for spelling, other_spelling in _list_inflected_denials(unit, text):
             yield Contradiction("negation", spelling, other_spelling)

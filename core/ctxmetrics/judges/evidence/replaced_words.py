@@ -344,9 +344,8 @@ def find_swap(
         return None
     first, second = (positions[place] for place in places)
     has_number = words[first].kind == "number" or words[second].kind == "number"
-    has_clauses = any(
-        word.ends_clause for word in words[first:second]
-    )  # clauses may stand in any order
+    # Clauses may stand in any order.
+    has_clauses = any(word.ends_clause for word in words[first:second])
     if has_number or has_clauses:
         return None
     return first, second

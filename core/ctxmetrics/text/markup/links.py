@@ -192,11 +192,14 @@ def _find_wiki_links(markup: FoundMarkup) -> None:
     for match in _ORG_LINK.finditer(text):
         markup.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
     for match in _WIKI_LINK.finditer(text):
+        # Code has such brackets, too.
         label = match[1]
-        is_index = is_word(markup.character_before(match.start())) and "|" not in match[0]
-        is_text = any(map(str.isalpha, label)) and label[0] not in "\"'"
-        is_call = text.startswith("(", match.end())
-        if is_index or is_call or not is_text:
+        has_page = "|" in match[0]
+        is_index = not has_page and is_word(markup.character_before(match.start()))  # table[[rows]]
+        is_string = label[0] in "\"'"  # [["name"]]
+        is_number = not any(map(str.isalpha, label))  # [[1, 0]]
+        is_call = text.startswith("(", match.end())  # [[read]](file)
+        if is_index or is_string or is_number or is_call:
             continue
         markup.drop_pair((match.start(), match.start(1)), (match.end(1), match.end()))
 
