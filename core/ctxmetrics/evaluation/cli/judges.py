@@ -104,7 +104,14 @@ def agree(
     check_outputs({"--write": write}, {"FILE": source.file, "--labels": labels})
     distinct_names = dict.fromkeys(names)
     judges = [build_judge(name, **vars(asking)) for name in distinct_names]
-    compare_with_people = partial(compare, samples, **{**vars(people), "labels": labels})
+    compare_with_people = partial(
+        compare,
+        samples,
+        labels=labels,
+        annotator=people.annotator,
+        system=people.system,
+        cluster=people.cluster,
+    )
     reports_of_files = [compare_with_people(results=path) for path in results]
     reports_of_judges: list[AgreementReport] = []
     with collect_warnings() as warnings:

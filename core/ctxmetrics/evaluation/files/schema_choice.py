@@ -201,16 +201,19 @@ def _add_columns(
         if key in mapped or key in _NAMES_NEVER_ALONE:
             continue
         fields = _find_meanings(fit.reading.original(key), key, value, parsed_row)
-        # An object under the name of a text is the answer of a store. For an object under the name of a list, a later check
-        # raises an error that says what is wrong.
+        # The fields that are not found yet. An object under the name of a text, such as {"response": {"hits": ..}}, is the
+        # answer of a store, and not this text. For an object under the name of a list, a later check raises an error that says
+        # what is wrong.
         free_fields = [
             field
             for field in fields - path_by_field.keys()
             if field not in TEXTS or _may_hold(field, value)
         ]
-        if len(fields) == len(free_fields) == 1:
-            columns[key] = free_fields[0]
-            path_by_field[free_fields[0]] = key
+        has_one_meaning = len(fields) == 1
+        if has_one_meaning and free_fields:
+            (field,) = free_fields
+            columns[key] = field
+            path_by_field[field] = key
         elif key not in _GENERAL_NAMES:
             for field in sorted(fields & path_by_field.keys()):
                 is_mapped = field in mapped.values()

@@ -503,16 +503,18 @@ def _find_words_without_negation(
     """
     words = text.tokens
     others = other.tokens
-    for place in find_negations(text):
-        before = words[:place][::-1]
-        after = words[place + 1 :]
-        for other_place in range(1, len(others)):
-            if not before or others[other_place - 1].key != before[0].key:
+    for negation in find_negations(text):
+        words_before = words[:negation]
+        words_after = words[negation + 1 :]
+        # The place in the other text where the negation is missing.
+        for place in range(1, len(others)):
+            if not words_before or others[place - 1].key != words_before[-1].key:
                 continue
-            count_before = _count_equal(before, others[:other_place][::-1])
-            count_after = _count_equal(after, others[other_place:])
+            # Words before the place are compared from it backwards.
+            count_before = _count_equal(reversed(words_before), reversed(others[:place]))
+            count_after = _count_equal(words_after, others[place:])
             if count_after > 1 and count_before + count_after >= min_equal:
-                equal_words = words[place - count_before : place + count_after + 1]
+                equal_words = words[negation - count_before : negation + count_after + 1]
                 keys = [word.key for word in equal_words]
                 return _Denied(
                     spelling=" ".join(word.spelling for word in equal_words),

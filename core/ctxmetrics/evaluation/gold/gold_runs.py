@@ -116,13 +116,15 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
         max_gold = max((len(first_results) for _, first_results in equal_questions), default=0)
         count = RunGold(run=name, questions=usable_count, equal=len(equal_questions), most=max_gold)
         counts.append(count)
-        for question, run_results in equal_questions:
-            like_run[question.number] = LikeRun(name, describe_first_results(len(run_results), name))
+        # Gold that is the first results of a run may be good gold. It is a finding only if something else shows a copy.
+        for question, first_results in equal_questions:
+            like_run[question.number] = LikeRun(name, describe_first_results(len(first_results), name))
             evidence = _find_evidence(
-                question, run_results, name, made_by_it=count.is_made_by_it, sorts_gold=sorts_gold
+                question, first_results, name, made_by_it=count.is_made_by_it, sorts_gold=sorts_gold
             )
             if evidence:
-                finding = question.make_finding("first_results", evidence, (name, *run_results))
+                about = (name, *first_results)  # the run and the ids
+                finding = question.make_finding("first_results", evidence, about)
                 findings.setdefault(question.number, finding)
     undecided = {number: like for number, like in like_run.items() if number not in findings}
     return RunChecks(counts, [*findings.values()], undecided)

@@ -253,12 +253,13 @@ def _read_one_of_many(
     number = _ONES.get(first)
     if number is None or index + 2 >= len(chunks):
         return None
-    if chunks[index + 1] == "in":
+    if chunks[index + 1] == "in":  # one in five; but not "one in five minutes"
         total = _look_up(chunks, index + 2, _TOTALS)
         if not total or int(total) <= int(number) or is_unit(chunks, index + 3):
             return None
         share = write_share(int(number), int(total))
         return index + 3, [_write_number(chunks, index, index + 2, share)]
+    # The word that is counted stands within the share: un client sur cinq.
     total = _look_up(chunks, index + 3, _TOTALS)
     if number != "1" or chunks[index + 2] != "sur" or not total:
         return None

@@ -194,9 +194,10 @@ def find_stretch(
         if end - index > _MAX_WORDS_WITHIN:
             break
         end += 1
+    # A quantity does not end with a link word. But "in" is a unit behind feet: 6 ft 2 in.
     while end - 1 > index and chunks[end - 1].lower() in _LINK_WORDS:
-        is_long = end - index > _CHUNKS_FROM_FEET_TO_END
-        if is_long and chunks[end - _CHUNKS_FROM_FEET_TO_END] in _FEET:  # 6 ft 2 in
+        index_of_feet = end - _CHUNKS_FROM_FEET_TO_END
+        if index_of_feet > index and chunks[index_of_feet] in _FEET:
             break
         end -= 1
     return begin, end
