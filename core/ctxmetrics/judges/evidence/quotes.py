@@ -243,7 +243,7 @@ class QuotedUnit:
         word_count = len(self._distinctive_words)
         if len(shared_words) > 1 or word_count < _MIN_WORDS_FOR_CONTEXTS:
             return False
-        # One word of six may be enough, if the sentences around the quotes hold more of them.
+        # One word of six or seven is enough if the contexts hold more of them.
         is_long = word_count >= _MIN_WORDS_FOR_SENTENCES
         return is_long or len(self._list_shared_words(contexts)) <= 1
 

@@ -224,7 +224,7 @@ def _find_candidates(
         sentences_so_far = index.first[context + 1]
         sentences_here = sentences_so_far - index.first[context]
         cost = unit_words.find_cost(1, sentences_here)
-        # As if one sentence held all words that the context holds: no choice of its sentences scores higher.
+        # The score if one sentence held all words of the context. No choice of its sentences scores higher.
         highest_possible = unit_words.score(context_bits, context_bits, cost)
         if highest_possible > best.score or highest_possible >= unit_words.threshold:
             alone[context] = unit_words.choose_best(bits_by_sentence, context_bits, sentences_here)
