@@ -195,9 +195,10 @@ def remember_api_keys(thing: object) -> None:
         # The object is kept alive: the id of a deleted object may become the id of another one.
         visited[id(owner)] = owner
         for name, value in _read_parts(owner):
-            if isinstance(value, _TYPES_WITHOUT_API_KEYS):
-                continue
-            with suppress(Exception):  # an object of another library may raise anything
+            # An object of another library may raise anything, even when it is asked for its type.
+            with suppress(Exception):
+                if isinstance(value, _TYPES_WITHOUT_API_KEYS):
+                    continue
                 content, is_secret = _unwrap_secret(value)
                 if isinstance(content, str):
                     if is_secret or is_name_of_key(name):
