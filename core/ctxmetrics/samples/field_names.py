@@ -16,7 +16,7 @@ from ctxmetrics.samples.systems import SCHEMAS
 
 # Names that people use and no schema has, by the field that they mean.
 _USUAL: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
-# Names of answers that nobody expects: incorrect_answers, rejected_answer, user_answer. Their letters may be close to a field's.
+# Names of answers that are not the expected answer: incorrect_answers, rejected_answer, user_answer. Some are spelled almost like a field.
 NAMES_OF_OTHER_ANSWERS = re.compile(
     r"incorrect|wrong|false|reject|negative|distract|fake|(?:bad|neg|user|student)[\W_]?answers?$",
     re.IGNORECASE,

@@ -179,6 +179,8 @@ _TIME = re.compile(
     """,
     re.VERBOSE,
 )
+# The maximum number of digits of an hour. A time without a mark has more: 0700 hours.
+_MAX_HOUR_DIGITS = 2
 # A time without a mark: 0700 hours
 _MILITARY = re.compile(r"(?P<hour>0\d|1\d|2[0-3])(?P<minute>[0-5]\d)[ ](?:hours|hrs|hr|h|Z)(?![^\W_])")
 _DAY_PART = re.compile(
@@ -213,8 +215,8 @@ def read_time(text: str, start: int, word_before: str) -> Value | None:
         start: The position at which the time begins.
         word_before: The word before it, which may say that an hour is meant: at, um, à.
     """
-    first_characters = text[start : start + 3]
-    if len(first_characters) == 3 and first_characters.isdecimal():  # noqa: PLR2004 - an hour has two digits; "0700 hours" has more
+    first_characters = text[start : start + _MAX_HOUR_DIGITS + 1]
+    if len(first_characters) > _MAX_HOUR_DIGITS and first_characters.isdecimal():
         return _read_military(text, start, word_before)
     # In Chinese, Japanese and Korean the half of the day stands before the time: 下午3时. It is None if it is not known.
     is_after_noon, start = _read_half_before(text, start)
