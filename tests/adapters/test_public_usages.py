@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from support.trees import parse
+
 FOLDER = Path(__file__).parent
 TABLE = tomllib.loads((FOLDER / "public_usages.toml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("framework", ["ragas", "deepeval", "langchain"])
 def test_each_usage_has_its_test_and_the_reverse(framework: str) -> None:
-    module = ast.parse((FOLDER / framework / "test_public_code.py").read_text(encoding="utf-8"))
+    module = parse((FOLDER / framework / "test_public_code.py").read_text(encoding="utf-8"))
     tests = {}
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):

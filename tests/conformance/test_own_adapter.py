@@ -14,6 +14,7 @@ import pytest
 from ctxmetrics.evaluation.frameworks.parity import find_installed_runners
 from support.deadlines import LONGEST_PROCESS
 from support.machine import need_index, need_program
+from support.trees import parse
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "own-adapter.md").read_text(encoding="utf-8")
@@ -37,7 +38,7 @@ def proved(code: str, folder: Path, python: str = sys.executable) -> subprocess.
 
 @pytest.mark.parametrize("code", [CODE, HAYSTACK.read_text(encoding="utf-8")], ids=["page", "haystack"])
 def test_it_is_short(code: str) -> None:
-    assert sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(code))) <= MOST_STATEMENTS
+    assert sum(isinstance(node, ast.stmt) for node in ast.walk(parse(code))) <= MOST_STATEMENTS
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.deadlines import LONGEST_PROCESS
+from support.trees import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -198,7 +199,7 @@ def test_type_checkers_know_every_class_of_an_adapter(built: Path, tmp_path: Pat
     assert len(packages) == 6
     for package in packages:
         runtime = pytest.importorskip(package.name, exc_type=ImportError)
-        stub = ast.parse((package / "__init__.pyi").read_text(encoding="utf-8"))
+        stub = parse((package / "__init__.pyi").read_text(encoding="utf-8"))
         exported: list[str] = []
         for node in stub.body:
             if isinstance(node, (ast.Assign, ast.AugAssign)) and "__all__" in ast.unparse(node):

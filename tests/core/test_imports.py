@@ -16,6 +16,7 @@ import ctxmetrics
 import ctxmetrics.adapting
 from ctxmetrics.evaluation.files.joining import Missing
 from support.cases import each_case
+from support.trees import parse
 
 HEAVY = {
     "ragas", "deepeval", "langchain_core", "langchain", "langsmith", "openai", "pandas", "polars", "pyarrow", "numpy",
@@ -82,7 +83,7 @@ def test_types_and_table_of_public_names_are_the_same(package: ModuleType) -> No
     stub = Path(package.__file__ or "").with_suffix(".pyi").read_text(encoding="utf-8")
     homes = {
         name: node.module
-        for node in ast.parse(stub).body
+        for node in parse(stub).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         for name in names_of_import(alias, node.module)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.cases import each_case
+from support.trees import parse
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +76,7 @@ def modules() -> dict[str, Path]:
 def imports_of(path: Path, known: dict[str, Path]) -> set[str]:
     """The modules that a file imports anywhere: at its top, in a function, under TYPE_CHECKING."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -188,7 +189,7 @@ def private_names_of(folder: Path) -> set[str]:
     own = f"ctxmetrics.{folder.name}"
     for path in folder.rglob("*.py"):
         where = path.relative_to(folder.parent)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ctxmetrics"):
                 private = [part for part in (node.module or "").split(".")[1:] if part.startswith("_")]
                 private += [alias.name for alias in node.names if alias.name.startswith("_")]
@@ -248,7 +249,7 @@ def python_of(page: Path) -> str:
 def test_docs_and_examples_import_the_public_surface_only(page):
     found = [
         (node.module, alias.name)
-        for node in ast.walk(ast.parse(python_of(page)))
+        for node in ast.walk(parse(python_of(page)))
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ctxmetrics"
         for alias in node.names
     ]
@@ -267,7 +268,7 @@ SEAM = ("ctxmetrics", "ctxmetrics.adapting", "ctxmetrics.errors", "ctxmetrics.te
 )
 def test_an_adapter_imports_what_a_strangers_could(path):
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "ctxmetrics":
             found |= {(node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import ctxmetrics
+from support.trees import parse
 
 CORE = Path(ctxmetrics.__file__).parent
 # Modules of ours that one metric may load in `ragas.evaluate`, those of the metrics before it included.
@@ -106,7 +107,7 @@ def test_two_gates_lead_from_the_number_to_the_evaluation() -> None:
     naming = set()
     for path in number_files():
         file = path.relative_to(CORE).as_posix()
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parse(path.read_text(encoding="utf-8"))
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(

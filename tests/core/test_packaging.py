@@ -26,6 +26,7 @@ from ctxmetrics.metrics.catalog import METRICS
 from support.cases import each_case
 from support.deadlines import LONGEST_PROCESS
 from support.machine import need_index, need_program
+from support.trees import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +47,9 @@ OPENAI_LIVES_IN = {"core/ctxmetrics/models/openai/model.py", "core/ctxmetrics/mo
 each_adapter = pytest.mark.parametrize("package", ADAPTERS, ids=lambda path: path.name)
 
 
-@cache  # each file is parsed once: Python 3.11.7 may fail in a parse with "AST constructor recursion depth mismatch"
+@cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+    return parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def files(package: Path) -> list[Path]:
@@ -581,7 +582,7 @@ def test_an_adapter_holds_no_prompt(package: Path) -> None:
     ],
 )
 def test_the_finders_find(code: str, finder: Any) -> None:
-    assert finder(ast.parse(code)) != []
+    assert finder(parse(code)) != []
 
 
 @pytest.mark.parametrize(
@@ -598,7 +599,7 @@ def test_the_finders_find(code: str, finder: Any) -> None:
 )
 def test_the_finders_leave_alone_what_is_allowed(code: str) -> None:
     assert [
-        finder(ast.parse(code)) for finder in (arithmetic_on_scores, switches_on_a_metric, long_texts)
+        finder(parse(code)) for finder in (arithmetic_on_scores, switches_on_a_metric, long_texts)
     ] == [[], [], []]
 
 

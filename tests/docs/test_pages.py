@@ -6,7 +6,6 @@ to a server of the test's on the loopback.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -28,6 +27,7 @@ from support import FakeOpenAIServer, answer_from
 from support.cases import each_case
 from support.command import run_command
 from support.deadlines import LONGEST_PROCESS
+from support.trees import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ CHECKED_ELSEWHERE = {
     ("start", "sh no-run"): "installs, sets a key, or is run by tests/docs/test_start.py; parsed below",
 }
 """Blocks that are not run by this file, by page and fence, and who runs them or why none does."""
-DATA = {"json": json.loads, "toml": tomllib.loads, "py": ast.parse}
+DATA = {"json": json.loads, "toml": tomllib.loads, "py": parse}
 """Fences of what is read, not run: it must at least be what the fence says."""
 PRINTED = {"text", ""}
 """Fences of what a command or a block prints."""

@@ -26,6 +26,7 @@ from ctxmetrics import (
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from examples.test_scripts import EXAMPLES, ROOT, SAMPLES, printed_by, table
 from support.promptfoo import NotInstalledError, install, run_promptfoo
+from support.trees import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,7 @@ THREE = (ContextRecall(), ContextPrecision(), IDBasedContextRecall())
 
 @pytest.mark.parametrize("file", FILES)
 def test_it_is_short(file: str) -> None:
-    nodes = ast.walk(ast.parse((EXAMPLES / file).read_text(encoding="utf-8")))
+    nodes = ast.walk(parse((EXAMPLES / file).read_text(encoding="utf-8")))
     assert sum(isinstance(node, ast.stmt) for node in nodes) <= MOST_STATEMENTS
 
 
@@ -182,7 +183,7 @@ def promptfoo() -> Path:
 
 
 def documented_config() -> str:
-    text = ast.get_docstring(ast.parse((EXAMPLES / FILES[0]).read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(parse((EXAMPLES / FILES[0]).read_text(encoding="utf-8"))) or ""
     return "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.command import run_command
+from support.trees import parse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDED = {
@@ -22,7 +23,7 @@ MOST_STATEMENTS = 20
 
 @pytest.mark.parametrize("name", NEEDED)
 def test_each_file_of_retrievers_is_short(name: str) -> None:
-    tree = ast.parse((EXAMPLES / f"retrievers_{name}.py").read_text(encoding="utf-8"))
+    tree = parse((EXAMPLES / f"retrievers_{name}.py").read_text(encoding="utf-8"))
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     imports = [node for node in statements if isinstance(node, (ast.Import, ast.ImportFrom))]
     assert len(statements) - len(imports) <= MOST_STATEMENTS

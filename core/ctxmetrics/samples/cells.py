@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -22,6 +23,8 @@ _NUMPY = re.compile(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
 _SIDE_BY_SIDE = re.compile(r"S\s*S")
 # How deep lists and objects in a text may be nested.
 _MAX_DEPTH = 20
+# How often one text is parsed, where Python fails in the middle of it.
+_MAX_PARSES = 100
 # The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
 # and fail later.
 _MAX_JSON_DEPTH = 500
@@ -147,8 +150,8 @@ def _read_printed(text: str) -> Any:
         return text
     try:
         if is_numpy_array:
-            return [ast.literal_eval(string) for string in _STRING.findall(text)]
-        tree = ast.parse(text.strip(), mode="eval")
+            return [ast.literal_eval(_parse(string)) for string in _STRING.findall(text)]
+        tree = _parse(text.strip())
         literal = _ReplaceByLiterals().visit(tree)  # [np.str_('a')] becomes ['a']
         value = ast.literal_eval(literal)
         if not isinstance(value, (list, tuple, dict)):
@@ -157,6 +160,18 @@ def _read_printed(text: str) -> Any:
         return json.loads(json.dumps(value))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return text
+
+
+def _parse(text: str) -> ast.Expression:
+    """Parse one expression.
+
+    Python before 3.11.8 raises ``SystemError`` for a right text where another thread, or a collection of garbage, parses in
+    the middle of it: they share a counter. The same text is then parsed again.
+    """
+    for _ in range(_MAX_PARSES - 1):
+        with suppress(SystemError):
+            return ast.parse(text, mode="eval")
+    return ast.parse(text, mode="eval")
 
 
 class _ReplaceByLiterals(ast.NodeTransformer):

@@ -14,6 +14,7 @@ from ctxmetrics.errors import install_command
 from ctxmetrics.metrics.catalog import ALL_METRICS
 from support.deadlines import LONGEST_PROCESS
 from support.later import later
+from support.trees import parse
 
 ours = later("ctxmetrics_langchain")
 
@@ -85,7 +86,7 @@ def test_only_string_evaluators_need_langchain_classic():
 
 def test_package_computes_nothing_and_switches_on_no_metric():
     for path in SOURCES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.BitOr):
                 text = isinstance(node.op, ast.Add) and all(

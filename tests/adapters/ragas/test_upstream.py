@@ -16,6 +16,7 @@ import pytest
 from ctxmetrics import ScriptedJudge
 from support.cases import each_case
 from support.later import later
+from support.trees import parse
 
 context_precision = later("ragas.metrics._context_precision")
 datasets = later("datasets")
@@ -263,7 +264,7 @@ def test_legacy_and_collections_agree(name: str) -> None:
 def _attributes(module: Any, *owners: str) -> set[str]:
     """Return what a module reads, calls and sets of the objects with these names: ``set llm``, ``init(run_config)``."""
     found = set()
-    tree = ast.parse(inspect.getsource(module))
+    tree = parse(inspect.getsource(module))
     calls = {
         id(node.func): ", ".join(map(ast.unparse, [*node.args, *node.keywords]))
         for node in ast.walk(tree)
