@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import gc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,32 +16,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+python_parse = ast.parse
+
+
 def parse_deeper(frames: int) -> None:
     if frames:
         parse_deeper(frames - 1)
     else:
-        ast.parse("1")
+        python_parse("1")
 
 
 @pytest.fixture
-def others_parse() -> Iterator[list[str]]:
-    """Let other code parse in the middle of a parse: each collection of garbage does, as another thread may."""
-    parsed: list[str] = []
+def tries(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Let other code parse in the middle of the first parse: a collection of garbage does here, as another thread may."""
+    texts: list[str] = []
+    before = gc.get_threshold()
 
-    def parse(phase: str, _: object) -> None:
-        if phase == "start" and len(parsed) < 60:
-            parsed.append(phase)
+    def parse(text: str, *others: Any, **options: Any) -> ast.AST:
+        texts.append(text)
+        gc.set_threshold(1)
+        try:
+            return python_parse(text, *others, **options)
+        finally:
+            gc.set_threshold(*before)
+
+    def parse_too(phase: str, _: object) -> None:
+        if phase == "start" and len(texts) == 1:
             parse_deeper(20)
 
-    before = gc.get_threshold()
-    gc.callbacks.append(parse)
-    gc.set_threshold(1)
-    yield parsed
-    gc.set_threshold(*before)
-    gc.callbacks.remove(parse)
+    monkeypatch.setattr(ast, "parse", parse)
+    gc.callbacks.append(parse_too)
+    yield texts
+    gc.callbacks.remove(parse_too)
 
 
-def test_list_is_read_while_others_parse(others_parse: list[str], tmp_path: Path) -> None:
+def test_list_is_read_while_others_parse(tries: list[str], tmp_path: Path) -> None:
     contexts = [f"Paris has {number} parks." for number in range(300)]
     path = tmp_path / "samples.csv"
     with path.open("w", newline="") as file:
@@ -49,5 +58,5 @@ def test_list_is_read_while_others_parse(others_parse: list[str], tmp_path: Path
             [["reference", "retrieved_contexts"], ["Paris has parks.", str(contexts)]]
         )
     (sample,) = read_samples(path)
-    assert others_parse
-    assert [context.text for context in sample.retrieved_contexts or ()] == contexts
+    assert tries
+    assert list(sample.retrieved_contexts or ()) == contexts
