@@ -17,7 +17,8 @@ from mkdocs.structure.files import File
 import ctxmetrics
 from ctxmetrics import Metric, Sample
 from ctxmetrics.metrics import METRIC_MODULES
-from ctxmetrics.samples.schema import FIELDS, Place
+from ctxmetrics.samples.field_keys import FIELDS
+from ctxmetrics.samples.schema import Place
 from ctxmetrics.samples.systems import SCHEMAS
 from ctxmetrics.testing.golden import Case, load_cases
 

@@ -26,7 +26,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.adapting import SCHEMAS, build_results, isolated_process
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.samples.schema import OPTIONS
+from ctxmetrics.samples.field_keys import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

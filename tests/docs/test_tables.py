@@ -19,7 +19,7 @@ from ctxmetrics.judges.evidence import denials
 from ctxmetrics.judges.lexical.judge import VERSION
 from ctxmetrics.judges.lexical.support import find_or_remember
 from ctxmetrics.metrics.catalog import METRICS
-from ctxmetrics.samples.schema import OPTIONS
+from ctxmetrics.samples.field_keys import OPTIONS
 from ctxmetrics.scores.score import ReasonCode
 from ctxmetrics.verdicts import VerdictCode
 from support.benchmarks import load_benchmark

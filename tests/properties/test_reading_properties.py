@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from ctxmetrics import CtxMetricsError, Sample, read_samples
-from ctxmetrics.samples.schema import OPTIONS
+from ctxmetrics.samples.field_keys import OPTIONS
 from ctxmetrics.samples.systems import SCHEMAS
 from support.exports import FILES
 

@@ -62,11 +62,11 @@ from ctxmetrics.models.runtime.run import breaker_scope as breaker_scope
 from ctxmetrics.models.runtime.run import current_run as current_run
 from ctxmetrics.models.runtime.run import using as using
 from ctxmetrics.samples.documents import text_of as text_of
+from ctxmetrics.samples.field_keys import OPTIONS as OPTIONS
+from ctxmetrics.samples.field_keys import KeyParams as KeyParams
 from ctxmetrics.samples.retrievals import Retrieval as Retrieval
 from ctxmetrics.samples.retrievals import retrieval_of as retrieval_of
 from ctxmetrics.samples.retrievals import retrieval_of_tool as retrieval_of_tool
-from ctxmetrics.samples.schema import OPTIONS as OPTIONS
-from ctxmetrics.samples.schema import KeyParams as KeyParams
 from ctxmetrics.samples.schema import Place as Place
 from ctxmetrics.samples.schema import Schema as Schema
 from ctxmetrics.samples.systems import SCHEMAS as SCHEMAS

@@ -12,7 +12,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics import METRIC_MODULES
 from ctxmetrics.metrics.base import Formula, Metric, check_parameters
 from ctxmetrics.metrics.spans import SpanFormula, SpanUnit
-from ctxmetrics.samples.schema import KeyParams
+from ctxmetrics.samples.field_keys import KeyParams
 from ctxmetrics.scores.conventions import Grouping, Unit, Weighting
 
 if TYPE_CHECKING:

@@ -23,9 +23,10 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.run import breaker_scope
+from ctxmetrics.samples.field_keys import KeyParams, check_key_params
 from ctxmetrics.samples.field_names import check_keys
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import KeyParams, Schema
+from ctxmetrics.samples.schema import Schema
 from ctxmetrics.samples.systems import SCHEMAS
 from ctxmetrics.scores.score import Score
 
@@ -80,7 +81,7 @@ class Wrapper:
             ParameterError: A key is unknown or of the wrong type, the metric's name is unknown, or the process has no
                 provider for events.
         """
-        schema.check(keys)
+        check_key_params(keys)
         if isinstance(metric, str):
             from ctxmetrics.metrics.metric_names import read_metric
 

@@ -16,9 +16,10 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY
 from ctxmetrics.samples.pictures import find_placeholder, in_text, is_no_text, refusal
 from ctxmetrics.samples.sample import DROPPED, Sample
-from ctxmetrics.samples.schema import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, join_first
+from ctxmetrics.samples.schema import join_first
 from ctxmetrics.samples.unanswerable import LABEL
 from ctxmetrics.scores.conventions import CONVENTIONS, Convention, Family
 from ctxmetrics.scores.score import Provenance, Score

@@ -13,8 +13,9 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
 from ctxmetrics.metrics.base import IN_METRIC_NAME, Formula, in_metric_name
 from ctxmetrics.metrics.lists import ListMetric, list_distinct_ids
+from ctxmetrics.samples.field_keys import TIES
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import TIES, join_first
+from ctxmetrics.samples.schema import join_first
 from ctxmetrics.scores.conventions import Family
 from ctxmetrics.text.character_spans import is_visible
 from ctxmetrics.text.repeats import find_repeats

@@ -11,7 +11,8 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics.errors import AmbiguousFieldError, UnknownFieldError
-from ctxmetrics.samples.schema import FIELDS, OPTIONS, TEXTS_OF, Schema
+from ctxmetrics.samples.field_keys import FIELDS, OPTIONS, TEXTS_OF
+from ctxmetrics.samples.schema import Schema
 from ctxmetrics.samples.systems import SCHEMAS
 
 # Names that people use and no schema has, by the field that they mean.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ctxmetrics._internal.frozen import EMPTY, to_json_data
 from ctxmetrics.errors import SampleError
+from ctxmetrics.samples.field_keys import FIELDS
 from ctxmetrics.samples.fields import Fact, read_fields
-from ctxmetrics.samples.schema import FIELDS
 from ctxmetrics.samples.stages import Search, Stage
 from ctxmetrics.samples.unanswerable import LABEL, is_refusal
 from ctxmetrics.text.normal_form import normalise

@@ -1,4 +1,4 @@
-"""The names of a sample's fields, where one system keeps them, and how they are read: a `Schema` is data.
+"""Where one system keeps the fields of a sample, and how they are read: a `Schema` is data.
 
 A record may have sides (inputs, outputs, what was expected), as tracing frameworks keep them, or hold the fields
 themselves. `Schema.read` reads a framework's record; rows of files and tables are read in `ctxmetrics.evaluation.files.row_reading`. Both
@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any
 
-from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import safe_text
@@ -36,30 +34,13 @@ from ctxmetrics.samples.documents import (
     to_list,
     unscored,
 )
+from ctxmetrics.samples.field_keys import FIELDS, OPTIONS, TEXTS_OF
 from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
-
-# --- the names of fields ----------------------------------------------------------------------------------------------
 
 # The maximum number of names that a message lists.
 _MAX_NAMES_LISTED = 12
 # The most of the usual names of a field that a message lists: it has 300 characters.
 _MAX_USUAL_NAMES_LISTED = 4
-# See `KeyParams`.
-FieldKey = str | Callable[[Mapping[str, Any]], Any]
-
-# Keys of a sample's metadata:
-# the ids that a retriever gave equal scores;
-TIES = "tied_ids"
-# what ordered the retrieved contexts, if their order is not that of their list;
-ORDERED_BY = "ordered_by"
-# what may order them differently, if that is unclear;
-UNORDERED_BY = "order_unclear"
-# a list in the record that is not read, although it may change the values.
-NOT_READ = "not_read"
-# The lists of what was retrieved.
-RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
-# The name of the option that names a field's key, by the field.
-OPTIONS: Mapping[str, str] = MappingProxyType(read_data("samples", "keys.json")["options"])
 # Fields that may replace a field that is needed.
 _INSTEAD = {
     "reference": "references",
@@ -67,60 +48,6 @@ _INSTEAD = {
 }
 # Fields that the searches of a question fill.
 _FILLED_BY_SEARCHES = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages"})
-# The names of all fields of a sample.
-FIELDS = ("id", *OPTIONS, "labels", "metadata")
-# For each field of ids, the field with the texts of the same contexts.
-TEXTS_OF: Mapping[str, str] = MappingProxyType(
-    {"retrieved_context_ids": "retrieved_contexts", "reference_context_ids": "reference_contexts"}
-)
-# The fields that hold a list.
-LISTS = frozenset({*TEXTS_OF, *TEXTS_OF.values(), "reference_facts", "references"})
-# The fields that hold a text.
-TEXTS = frozenset({"id", "user_input", "response", "reference"})
-
-
-class KeyParams(TypedDict, total=False):
-    """Where the fields of a record stand if they are not in their usual places.
-
-    A record may have several sides, such as ``inputs`` and ``outputs``; each field has its usual side. The value of every
-    ``.._key`` but ``id_key`` is one of these:
-
-    - a key, or keys joined by dots, within the field's usual side;
-    - a path from the whole record, such as ``inputs.contexts``;
-    - a function of the record.
-
-    Attributes:
-        question_key: The question.
-        answer_key: The answer of the system.
-        contexts_key: The retrieved contexts.
-        reference_key: The expected answer.
-        references_key: Several expected answers.
-        facts_key: The facts of the expected answer.
-        reference_contexts_key: The expected contexts.
-        retrieved_ids_key: The ids of the retrieved contexts.
-        reference_ids_key: The ids of the expected contexts.
-        stages_key: The stages of the retrieval.
-        searches_key: The searches of the question.
-        id_key: The id of a document: a key of its metadata, or a function of the document. Default: its ``id``.
-        retriever: Which retrievers count, if several ran and no key holds their results: ``"all"`` (their results are joined
-            in the order in which the retrievers began), ``"last"``, the name of one, or a function of a name. Default: join
-            the results of the retrievers that no reranker used; every retriever is recorded as a stage. In chat
-            messages, a name or a function chooses the tools that search.
-    """
-
-    question_key: FieldKey
-    answer_key: FieldKey
-    contexts_key: FieldKey
-    reference_key: FieldKey
-    references_key: FieldKey
-    facts_key: FieldKey
-    reference_contexts_key: FieldKey
-    retrieved_ids_key: FieldKey
-    reference_ids_key: FieldKey
-    stages_key: FieldKey
-    searches_key: FieldKey
-    id_key: FieldKey | Callable[[Any], Any]
-    retriever: str | Callable[[str], bool]
 
 
 # --- small helpers ----------------------------------------------------------------------------------------------------
@@ -227,22 +154,6 @@ class Schema:
     has_runs: bool = False
 
     # --- reading a record ---
-
-    def check(self, keys: Mapping[str, Any]) -> None:
-        """Raise unless the caller's keys are known, and strings or functions.
-
-        Raises:
-            ParameterError: Names the key, and the nearest known one.
-        """
-        for name, key in keys.items():
-            if name not in KeyParams.__optional_keys__:
-                from ctxmetrics._internal.near_names import suggest
-
-                raise ParameterError(
-                    f"Unknown parameter '{name}'.{suggest(name, KeyParams.__optional_keys__)}"
-                )
-            if not isinstance(key, str) and not callable(key):
-                raise ParameterError(f"{name}={key!r} must be a string or a function.")
 
     def read(
         self,

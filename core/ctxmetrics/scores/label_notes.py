@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.field_keys import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
 from ctxmetrics.samples.sample import DROPPED, Sample
-from ctxmetrics.samples.schema import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
 from ctxmetrics.scores.text_notes import TextSigns, count_separators, describe_separators
 from ctxmetrics.scores.wording import TEXT, clean, plural

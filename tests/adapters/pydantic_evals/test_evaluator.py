@@ -13,7 +13,7 @@ import pytest
 from ctxmetrics import ContextRecall, LexicalJudge, ScriptedJudge
 from ctxmetrics.errors import ParameterError, install_command
 from ctxmetrics.metrics.catalog import ALL_METRICS
-from ctxmetrics.samples.schema import KeyParams
+from ctxmetrics.samples.field_keys import KeyParams
 from support.later import later
 
 if TYPE_CHECKING:

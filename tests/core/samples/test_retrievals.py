@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.samples.documents import TEXT_KEYS
+from ctxmetrics.samples.field_keys import OPTIONS, KeyParams, check_key_params
 from ctxmetrics.samples.retrievals import Retrieval
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import OPTIONS, KeyParams, Place, Schema
+from ctxmetrics.samples.schema import Place, Schema
 
 SCHEMA = Schema(
     places={
@@ -175,7 +176,7 @@ def test_untrusted_text_is_never_taken_for_a_format():
 )
 def test_keys_are_checked(keys, message):
     with pytest.raises(ParameterError) as caught:
-        SCHEMA.check(keys)
+        check_key_params(keys)
     assert str(caught.value) == message
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from ctxmetrics import ContextRecall, Sample, evaluate
 from ctxmetrics.errors import AmbiguousFieldError, ParameterError, SampleError, UnknownFieldError
+from ctxmetrics.samples.field_keys import FIELDS
 from ctxmetrics.samples.sample import Fact
-from ctxmetrics.samples.schema import FIELDS
 from ctxmetrics.samples.systems import SCHEMAS
 from ctxmetrics.text.sentences import split_sentences
 

@@ -25,8 +25,8 @@ from ctxmetrics.evaluation.rows.sample_record import key_of
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.spans import mark_span_origin, read_span, set_reference_spans
 from ctxmetrics.samples.documents import ID_KEYS, SPAN_MARK, own_id, span_of, write_span
+from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.scores.wording import clean, plural
 
 # The maximum number of places of a text in a message.

@@ -370,7 +370,7 @@ def _list_ambiguous_columns(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
     Returns:
         For each field, the possible --map options. One of them is right.
     """
-    from ctxmetrics.samples.schema import TEXTS_OF
+    from ctxmetrics.samples.field_keys import TEXTS_OF
 
     fields_of_contexts = {*TEXTS_OF, *TEXTS_OF.values(), "stages", "searches"}
     has_contexts = any(name in fields_of_contexts for name in file.reading.mapping)
@@ -421,7 +421,7 @@ def _describe_metrics(
 ) -> Iterator[str]:
     """Yield the number of distinct samples, the metrics that can run, and the fields that none of them reads."""
     from ctxmetrics.evaluation.cli._run import suggest_mapping
-    from ctxmetrics.samples.schema import OPTIONS
+    from ctxmetrics.samples.field_keys import OPTIONS
     from ctxmetrics.scores.label_notes import describe_orders
 
     read_fields = attrgetter(*OPTIONS)

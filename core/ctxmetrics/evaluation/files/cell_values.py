@@ -23,8 +23,8 @@ from ctxmetrics.samples.documents import (
     text_of,
     whole_number,
 )
+from ctxmetrics.samples.field_keys import LISTS, TEXTS, TEXTS_OF
 from ctxmetrics.samples.pictures import in_value
-from ctxmetrics.samples.schema import LISTS, TEXTS, TEXTS_OF
 
 # By field, the keys under which an object in the place of a text may hold the text.
 TEXT_KEYS_OF_FIELDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["inner"]

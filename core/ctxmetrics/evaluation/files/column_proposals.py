@@ -23,8 +23,8 @@ from ctxmetrics.evaluation.files.unread_lists import (
 )
 from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import ID_KEYS, are_messages, leaves, look_up
+from ctxmetrics.samples.field_keys import OPTIONS, TEXTS
 from ctxmetrics.samples.field_names import NAMES_OF_OTHER_ANSWERS, fields_meant, join_options
-from ctxmetrics.samples.schema import OPTIONS, TEXTS
 
 # The fields that a message proposes columns for, each with the beginning of its sentence.
 _SENTENCES: Mapping[str, str] = {

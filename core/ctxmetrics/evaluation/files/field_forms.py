@@ -29,7 +29,8 @@ from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import list_unknown_names
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import ids_of, look_up, whole_number
-from ctxmetrics.samples.schema import FIELDS, LISTS, RETRIEVED, TEXTS_OF, first_value
+from ctxmetrics.samples.field_keys import FIELDS, LISTS, RETRIEVED, TEXTS_OF
+from ctxmetrics.samples.schema import first_value
 
 
 def add_forms(

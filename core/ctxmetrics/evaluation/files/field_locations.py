@@ -12,7 +12,7 @@ from ctxmetrics.evaluation.files.hit_order import find_fields_beside
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, read_cells
 from ctxmetrics.samples.documents import look_up, text_of
-from ctxmetrics.samples.schema import FIELDS, LISTS, RETRIEVED, TEXTS, TEXTS_OF
+from ctxmetrics.samples.field_keys import FIELDS, LISTS, RETRIEVED, TEXTS, TEXTS_OF
 
 # The path of a field in a row, and the value at this path.
 Location = tuple[str, Any]

@@ -25,7 +25,8 @@ from ctxmetrics.samples.documents import (
     text_of,
     unscored,
 )
-from ctxmetrics.samples.schema import TIES, Place, Schema
+from ctxmetrics.samples.field_keys import TIES
+from ctxmetrics.samples.schema import Place, Schema
 from ctxmetrics.samples.systems import SCHEMAS
 
 # Keys of objects that show that an item is a hit; ``_additional`` is Weaviate's in GraphQL.

@@ -13,8 +13,8 @@ from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_by_id
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import look_up
+from ctxmetrics.samples.field_keys import TEXTS, TEXTS_OF
 from ctxmetrics.samples.field_names import normalized_key
-from ctxmetrics.samples.schema import TEXTS, TEXTS_OF
 
 _DATA: Mapping[str, Any] = read_data("evaluation.files", "headers.json")
 # Keys of passages that a set offers as candidates, with whether each is gold.

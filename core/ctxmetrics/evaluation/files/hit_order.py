@@ -27,8 +27,8 @@ from ctxmetrics.evaluation.files.hit_numbers import (
     to_number,
 )
 from ctxmetrics.samples.documents import look_up
+from ctxmetrics.samples.field_keys import ORDERED_BY, UNORDERED_BY
 from ctxmetrics.samples.field_names import normalized_key
-from ctxmetrics.samples.schema import ORDERED_BY, UNORDERED_BY
 
 # The source of the order: the list as given, ranks, or scores and distances. None: ranks, else scores, else the list.
 Order = Literal["given", "rank", "score"]

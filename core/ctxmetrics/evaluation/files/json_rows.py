@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.text_files import open_text
 from ctxmetrics.samples.cells import object_of
 from ctxmetrics.samples.documents import leaves, text_of
-from ctxmetrics.samples.schema import OPTIONS
+from ctxmetrics.samples.field_keys import OPTIONS
 
 # The maximum depth at which a list of rows is searched in an export.
 _MAX_DEPTH = 3

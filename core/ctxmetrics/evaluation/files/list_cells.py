@@ -25,7 +25,7 @@ from ctxmetrics.evaluation.files.graded_ids import (
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, list_in, object_in
 from ctxmetrics.samples.documents import text_of, whole_number
-from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.unanswerable import phrase_kind
 
 

@@ -18,7 +18,7 @@ from ctxmetrics.evaluation.files.hit_order import (
 from ctxmetrics.evaluation.files.list_cells import parse_list
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.documents import as_list
-from ctxmetrics.samples.schema import RETRIEVED
+from ctxmetrics.samples.field_keys import RETRIEVED
 
 
 def arrange_retrieved(

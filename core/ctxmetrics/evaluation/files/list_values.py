@@ -32,8 +32,8 @@ from ctxmetrics.samples.documents import (
     text_of,
     to_list,
 )
+from ctxmetrics.samples.field_keys import LISTS, NOT_READ, RETRIEVED, TEXTS_OF
 from ctxmetrics.samples.pictures import in_value
-from ctxmetrics.samples.schema import LISTS, NOT_READ, RETRIEVED, TEXTS_OF
 
 
 def read_lists(

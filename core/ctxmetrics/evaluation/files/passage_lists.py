@@ -18,9 +18,9 @@ from ctxmetrics.evaluation.files.hit_order import Order, arrange, describe_order
 from ctxmetrics.evaluation.files.several_runs import RetrievalRow, check_setting, read_retrieval
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
+from ctxmetrics.samples.field_keys import RETRIEVED
 from ctxmetrics.samples.field_names import map_options
 from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME
-from ctxmetrics.samples.schema import RETRIEVED
 
 # If at least this share of the rows looks like single passages, all rows are single passages.
 _MIN_SINGLE_PASSAGE_SHARE = 0.5

@@ -11,6 +11,7 @@ from ctxmetrics.evaluation.files.cell_values import TEXT_KEYS_OF_FIELDS, are_tex
 from ctxmetrics.evaluation.files.field_locations import Location
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.documents import look_up
+from ctxmetrics.samples.field_keys import FIELDS
 from ctxmetrics.samples.field_names import (
     check_keys,
     find_misspelt,
@@ -18,7 +19,7 @@ from ctxmetrics.samples.field_names import (
     map_options,
     written_elsewhere,
 )
-from ctxmetrics.samples.schema import FIELDS, first_keys
+from ctxmetrics.samples.schema import first_keys
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
 

@@ -25,8 +25,9 @@ from ctxmetrics.evaluation.files.list_values import read_lists
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import check_names, check_system, list_unknown_names
 from ctxmetrics.samples.documents import as_list, is_missing
+from ctxmetrics.samples.field_keys import OPTIONS, TEXTS_OF
 from ctxmetrics.samples.field_names import map_options
-from ctxmetrics.samples.schema import OPTIONS, TEXTS_OF, first_value
+from ctxmetrics.samples.schema import first_value
 from ctxmetrics.samples.unanswerable import LABEL, has_mark
 
 

@@ -25,7 +25,8 @@ from ctxmetrics.evaluation.files.several_runs import (
     to_retrieval,
 )
 from ctxmetrics.samples.documents import look_up
-from ctxmetrics.samples.schema import RETRIEVED, first_value
+from ctxmetrics.samples.field_keys import RETRIEVED
+from ctxmetrics.samples.schema import first_value
 
 
 def explain_missing_header(row: Mapping[str, Any]) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED
 from ctxmetrics.samples.documents import are_messages, join_parts, look_up, text_of
-from ctxmetrics.samples.schema import TEXTS
+from ctxmetrics.samples.field_keys import TEXTS
 
 _SERVICES: Mapping[str, Mapping[str, Sequence[str]]] = read_data("evaluation.files", "services.json")[
     "services"

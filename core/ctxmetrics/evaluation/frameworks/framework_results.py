@@ -11,8 +11,9 @@ from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.score_reading import read_score
 from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.samples.field_keys import OPTIONS, check_key_params
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import OPTIONS, Schema
+from ctxmetrics.samples.schema import Schema
 from ctxmetrics.samples.stages import sizes_of
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Score
@@ -35,7 +36,7 @@ def build_results(
         ParameterError: A key is unknown; the run has no score of this library; two of its scores are of one metric; or a
             sample lacks the contexts that were judged.
     """
-    schema.check(keys)
+    check_key_params(keys)
     samples_and_scores = []
     examples: dict[str, Score] = {}
     for record, saved_scores in rows:

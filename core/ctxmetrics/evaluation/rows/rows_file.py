@@ -25,9 +25,9 @@ from ctxmetrics.evaluation.rows.score_reading import (
     with_whole_characters,
 )
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table
+from ctxmetrics.samples.field_keys import OPTIONS
 from ctxmetrics.samples.field_names import fields_meant
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import OPTIONS
 from ctxmetrics.scores.score import Provenance, Score
 
 if TYPE_CHECKING:

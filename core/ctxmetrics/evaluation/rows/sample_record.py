@@ -9,8 +9,8 @@ from typing import Any
 from ctxmetrics._internal.frozen import to_json_data
 from ctxmetrics.evaluation.rows.baseline import digest
 from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.samples.stages import sizes_of
 
 # The fields of a record that a line leaves out if they are empty, with their empty values.

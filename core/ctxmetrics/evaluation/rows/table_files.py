@@ -23,7 +23,7 @@ from ctxmetrics.evaluation.files.text_files import get_ending
 from ctxmetrics.evaluation.rows.metric_values import REASON_COLUMN_ENDING
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import build_record
-from ctxmetrics.samples.schema import FIELDS
+from ctxmetrics.samples.field_keys import FIELDS
 from ctxmetrics.scores.score import Score
 
 # The endings of files that are no tables: their lines are JSON.

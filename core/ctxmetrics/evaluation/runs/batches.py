@@ -26,9 +26,9 @@ from ctxmetrics.metrics.ids import read_grades
 from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.samples.cells import find_doubled, list_in
 from ctxmetrics.samples.documents import as_list, is_missing
+from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.fields import plain_texts
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import TEXTS_OF
 from ctxmetrics.samples.unanswerable import is_answerability_name
 from ctxmetrics.scores.label_notes import Labels, describe_orders
 

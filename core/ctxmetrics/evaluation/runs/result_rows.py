@@ -15,7 +15,7 @@ from ctxmetrics.evaluation.report.run_audit import RunAudit
 from ctxmetrics.evaluation.report.summary import Controls
 from ctxmetrics.evaluation.rows.metric_values import MetricValues
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.samples.schema import OPTIONS
+from ctxmetrics.samples.field_keys import OPTIONS
 from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.score import FAILURES, NOT_FINAL
 from ctxmetrics.scores.wording import join_counts, plural

@@ -45,8 +45,8 @@ from ctxmetrics.evaluation.files.several_runs import (
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
+from ctxmetrics.samples.field_keys import RETRIEVED
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.schema import RETRIEVED
 
 # The fields that say to which retrieval a sample belongs.
 _SETTING_FIELDS = ("user_input", "reference", "id", *RETRIEVED, "metadata")

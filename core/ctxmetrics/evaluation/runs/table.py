@@ -38,7 +38,7 @@ from ctxmetrics.metrics.lists import ListMetric
 from ctxmetrics.models.openai.model import Key
 from ctxmetrics.models.runtime.run import DEFAULT_CONCURRENCY
 from ctxmetrics.samples.documents import look_up
-from ctxmetrics.samples.schema import TEXTS_OF
+from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.scores.text_notes import TextSigns, describe_doubtful
 
 if TYPE_CHECKING:

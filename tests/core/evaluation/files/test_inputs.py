@@ -29,7 +29,7 @@ from ctxmetrics import (
     score_table,
 )
 from ctxmetrics.errors import CtxMetricsError
-from ctxmetrics.samples.schema import FIELDS
+from ctxmetrics.samples.field_keys import FIELDS
 from support.cases import each_case
 from support.command import run_command
 from support.later import later, skip_without

@@ -23,7 +23,8 @@ from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.row_reading import read_row
-from ctxmetrics.samples.schema import TEXTS, Place, Schema
+from ctxmetrics.samples.field_keys import TEXTS
+from ctxmetrics.samples.schema import Place, Schema
 from ctxmetrics.samples.systems import SCHEMAS
 from support.cases import each_case
 from support.exports import FILES
