@@ -21,13 +21,14 @@ from math import ceil
 from types import FunctionType, MethodType, ModuleType
 
 from ctxmetrics._internal.display import replace_invisible
+from ctxmetrics._internal.patterns import compile_on_use
 
 # The maximum number of characters of a message.
 _MAX_MESSAGE_CHARACTERS = 300
 # The maximum number of characters of an error's text that are read.
 _MAX_CHARACTERS_READ = 20_000
 # What is probably a key. Group 1 is the word before the key, which stays.
-_KEY_PATTERN = re.compile(
+_KEY_PATTERN = compile_on_use(
     r"""
     (
         \b bearer \s+                                                         # Bearer abc123
@@ -41,7 +42,7 @@ _KEY_PATTERN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A word that can only be a key, also as a part of a model's name: it is long and has a digit, such as sk-proj-4f9a8b7c6d5e4f3a.
-_LONG_KEY_PATTERN = re.compile(
+_LONG_KEY_PATTERN = compile_on_use(
     r"\b (?:sk|pk|rk|gsk|hf|xai) [-_] (?=[^\s/@]*\d) [A-Za-z0-9_\-*]{16,}", re.IGNORECASE | re.VERBOSE
 )
 # A window is a part of a key of this many characters. Wherever a text has one, it is masked.
@@ -51,7 +52,7 @@ _MIN_KEY_CHARACTERS = 4
 # The maximum number of keys that are remembered.
 _MAX_KEYS_REMEMBERED = 256
 # A character as a URL, JSON, Python or HTML writes it.
-_ESCAPE_PATTERN = re.compile(
+_ESCAPE_PATTERN = compile_on_use(
     r"""
     %[0-9A-Fa-f]{2}                                   # %2F in a URL
     | \\u[0-9A-Fa-f]{4}                               # \u002f in JSON
@@ -66,11 +67,11 @@ _ESCAPE_PATTERN = re.compile(
 # How often a text may be escaped: a JSON error inside a JSON string inside a URL.
 _MAX_UNESCAPINGS = 3
 # The name of an environment variable that holds a key: OPENAI_API_KEY, HF_TOKEN.
-_KEY_VARIABLE_PATTERN = re.compile(
+_KEY_VARIABLE_PATTERN = compile_on_use(
     r"(?:API_?KEY|ACCESS_?KEY(?:_ID)?|SECRET(?:_KEY)?|TOKEN|PASSWORD)$", re.IGNORECASE
 )
 # The name of an attribute, entry or header that holds a key: api_key, x-api-key, access_token.
-_KEY_ATTRIBUTE_PATTERN = re.compile(
+_KEY_ATTRIBUTE_PATTERN = compile_on_use(
     r"""
     api[-_]?key | access[-_]?key | subscription[-_]?key | secret | passw | credential | authorization
     | (?: ^ | auth | access | session | bearer | ad | api | id | security | refresh | hf ) [-_]? token $

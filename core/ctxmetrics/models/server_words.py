@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.patterns import compile_on_use
 
 # Lists of words by their use: codes, names of fields and classes, and beginnings of messages.
 WORDS: Mapping[str, tuple[str, ...]] = FrozenDict(
@@ -16,7 +17,7 @@ WORDS: Mapping[str, tuple[str, ...]] = FrozenDict(
 PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
     {
         # The error says that the request is too long.
-        "too_long": re.compile(
+        "too_long": compile_on_use(
             r"""
               (?:exceed|beyond|longer[ ]than|larger[ ]than|too[ ]large|maximum|only|not[ ]enough).{0,60}
               context.?(?:length|size|window|limit)
@@ -40,7 +41,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The same, in an error about too many tokens a minute.
-        "too_long_for_minute": re.compile(
+        "too_long_for_minute": compile_on_use(
             r"""
               request[ ]too[ ]large
             | tokens[ ]must[ ]be[ ]reduced
@@ -48,7 +49,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error states the maximum number of tokens.
-        "limit": re.compile(
+        "limit": compile_on_use(
             r"""
               (?:context|prompt|model|input)[ ]length[ ](?:is|of)(?:[ ]only)?[ ](\d+)
             | context[ ]length[ ]\((\d+)
@@ -67,7 +68,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error says that the prompt and the maximum length of the reply are together longer than the model's limit.
-        "with_reply": re.compile(
+        "with_reply": compile_on_use(
             r"""
               \d[ ](?:tokens?[ ])?(?:in|for)[ ]the[ ]completion
             | prompt.{0,20}\+.{0,20}max_(?:new_)?tokens
@@ -75,7 +76,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error says that the maximum length of the reply (`max_tokens`) is too large.
-        "bound": re.compile(
+        "bound": compile_on_use(
             r"""
               max_(?:completion_)?tokens\W.{0,40}
               (?:too[ ]large|exceed|must[ ]be|at[ ]most|less[ ]than|greater[ ]than|range)
@@ -83,7 +84,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error says that the server does not accept a parameter.
-        "refused": re.compile(
+        "refused": compile_on_use(
             r"""
               unsupported
             | not.{0,20}support
@@ -102,7 +103,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error is about the form of the reply.
-        "form": re.compile(
+        "form": compile_on_use(
             r"""
               response_?format
             | json_schema
@@ -115,7 +116,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error says that the server does not accept this form, whatever schema it holds.
-        "refused_form": re.compile(
+        "refused_form": compile_on_use(
             r"""
               (?:response_?format|json_schema|json_object|json[ ]mode|structured[ ]outputs?)\W.{0,40}
               (?:unavailable|unsupported|not[ ].{0,20}support|not[ ](?:permitted|allowed|available)|extra_forbidden|unrecogni[sz]ed)
@@ -124,7 +125,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error is about the role of a message.
-        "role": re.compile(
+        "role": compile_on_use(
             r"""
               role.{0,40}system
             | system.{0,40}(?:role|message|prompt)
@@ -133,7 +134,7 @@ PATTERNS: Mapping[str, re.Pattern[str]] = FrozenDict(
             re.VERBOSE,
         ),
         # The error says which roles the messages of the prompt may have.
-        "role_rules": re.compile(
+        "role_rules": compile_on_use(
             r"""
               only[ ]user,?[ ]and[ ]assistant[ ]roles
             | roles[ ]must[ ]alternate

@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.errors import SampleError
 
 # A string in quotation marks. A string without an end is matched to the end of the text, so that the text is read once.
-_STRING = re.compile(r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
+_STRING = compile_on_use(r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
 # The rest of a numpy array of strings when its strings are removed.
-_NUMPY = re.compile(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
+_NUMPY = compile_on_use(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
 # Two strings side by side: Python would join them, whatever the writer meant.
-_SIDE_BY_SIDE = re.compile(r"S\s*S")
+_SIDE_BY_SIDE = compile_on_use(r"S\s*S")
 # How deep lists and objects in a text may be nested.
 _MAX_DEPTH = 20
 # How often one text is parsed, where Python fails in the middle of it.
@@ -30,7 +31,7 @@ _MAX_PARSES = 100
 _MAX_JSON_DEPTH = 500
 _QUOTED = r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
 # A text that may hold a list (group 1) or an object.
-_OBJECT = re.compile(
+_OBJECT = compile_on_use(
     rf"""
     \s*(?:
         (
@@ -51,9 +52,9 @@ _OBJECT = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 # An array of PostgreSQL; a set that Python prints has no order.
-_ARRAY = re.compile(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
+_ARRAY = compile_on_use(r"""\s*\{(\s*"(?:[^"\\]|\\.)*"\s*(?:,.*)?)\}\s*""", re.DOTALL)
 # Names that are printed as a call around one argument: values of numpy, and collections of Python.
-_WRAPPERS = re.compile(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
+_WRAPPERS = compile_on_use(r"(?:numpy\.)?array|np\.\w+|deque|dict_values|dict_keys")
 
 
 def is_list_text(value: object) -> bool:

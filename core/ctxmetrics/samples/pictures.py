@@ -12,18 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.text.character_spans import has_content
 
 # What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
-_MADE_BY_DEEPEVAL = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
+_MADE_BY_DEEPEVAL = compile_on_use(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
 # A data URI, or MLflow's address of an attachment.
-_WHOLE_TEXT = re.compile(
+_WHOLE_TEXT = compile_on_use(
     r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
 )
 _WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["pictures"]
 # A text that is only the path or URL of a picture, document, sound or film, or a placeholder or link of a picture.
-_ADDRESS = re.compile(
+_ADDRESS = compile_on_use(
     r"""
     \s*
     (?:
@@ -58,7 +59,7 @@ _PLACEHOLDER_WORDS = read_data("samples", "placeholders.json")
 _PLACEHOLDERS = "|".join(_PLACEHOLDER_WORDS["words"])
 _ABSENT = frozenset(_PLACEHOLDER_WORDS["absent"])
 # An address or an id that stands in the place of a text.
-_ADDRESS_OR_ID = re.compile(
+_ADDRESS_OR_ID = compile_on_use(
     r"""
     ["'(<\[{]{0,2}                                # <https://..>, {0f8f..}
     (?:
@@ -73,7 +74,7 @@ _ADDRESS_OR_ID = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A placeholder in brackets: [IMAGE 1].
-_PLACEHOLDER_IN_BRACKETS = re.compile(
+_PLACEHOLDER_IN_BRACKETS = compile_on_use(
     rf"""
     [\[<({{【（]{{1,2}} [\s_*\#!-]*
     (?:{_PLACEHOLDERS}) (?![^\W\d_])               # a whole word
@@ -83,15 +84,15 @@ _PLACEHOLDER_IN_BRACKETS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A word without digits, with the marks behind it
-_WORDS_ALONE = re.compile(r"[^\W\d_]+[^\w.]*")
+_WORDS_ALONE = compile_on_use(r"[^\W\d_]+[^\w.]*")
 # What stands between addresses or ids in a list
-_BETWEEN = re.compile(r"[\s,;]+")
+_BETWEEN = compile_on_use(r"[\s,;]+")
 _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
 _NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places"]))
 # The endings of the names of documents and data.
 _FILE_ENDINGS = "pdf|docx?|pptx?|xlsx?|odt|rtf|md|rst|txt|html?|xml|jsonl?|csv|tsv|epub"
 # A text that is only an address, a file, a place, a number or an id.
-ADDRESS_OR_NAME: re.Pattern[str] = re.compile(
+ADDRESS_OR_NAME: re.Pattern[str] = compile_on_use(
     rf"""
     (?:[a-z][a-z0-9+.-]*:)?//\S+                          # an address
     | (?:[\w.-]*/)+[\w.-]+                                # a path

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_plain_name
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
 from ctxmetrics.samples.unanswerable import is_refusal, is_unwritten
 from ctxmetrics.scores.wording import TEXT, clean, plural
@@ -46,24 +47,24 @@ class _Separator(NamedTuple):
 def _stand_between_sentences(mark: str, name: str, always_holds: str) -> _Separator:
     """Build the separator of a mark between two sentences, with a blank on both sides: ``One. => Two.``."""
     pattern = rf"(?<=[.!?。])\s{re.escape(mark)}\s"
-    return _Separator(f" {mark} ", name, always_holds, re.compile(pattern))
+    return _Separator(f" {mark} ", name, always_holds, compile_on_use(pattern))
 
 
 _SEPARATORS = (
     # Separators of lines and elements.
-    _Separator("\\n\\n", "blank lines", "\n", re.compile(r"\n\s*\n")),
-    _Separator("<br>", "<br>", "<", re.compile(r"(?:<br\s*/?>\s*)+", re.IGNORECASE)),
-    _Separator("</p>", "paragraphs", "<", re.compile(r"</p>\s*(?=<p\b)", re.IGNORECASE)),
-    _Separator("\\n", "line breaks", "\n", re.compile(r"\n")),
-    _Separator("\\n", "line breaks", "\v", re.compile(r"\v")),
-    _Separator("\\n", "line breaks", "\r", re.compile(r"\r(?!\n)")),
-    _Separator("\\n", "line breaks", "\u2028", re.compile("[\u2028\u2029]")),
-    _Separator("\\n", "line breaks", "\u2029", re.compile("[\u2028\u2029]")),
-    _Separator("\\n", "line breaks, written as their code,", "\\n", re.compile(r"(?:\\n)+")),
+    _Separator("\\n\\n", "blank lines", "\n", compile_on_use(r"\n\s*\n")),
+    _Separator("<br>", "<br>", "<", compile_on_use(r"(?:<br\s*/?>\s*)+", re.IGNORECASE)),
+    _Separator("</p>", "paragraphs", "<", compile_on_use(r"</p>\s*(?=<p\b)", re.IGNORECASE)),
+    _Separator("\\n", "line breaks", "\n", compile_on_use(r"\n")),
+    _Separator("\\n", "line breaks", "\v", compile_on_use(r"\v")),
+    _Separator("\\n", "line breaks", "\r", compile_on_use(r"\r(?!\n)")),
+    _Separator("\\n", "line breaks", "\u2028", compile_on_use("[\u2028\u2029]")),
+    _Separator("\\n", "line breaks", "\u2029", compile_on_use("[\u2028\u2029]")),
+    _Separator("\\n", "line breaks, written as their code,", "\\n", compile_on_use(r"(?:\\n)+")),
     # Marks behind the end of a sentence: "One.; Two.", "One. => Two.".
-    _Separator("; ", "semicolons", ";", re.compile(r";(?<=[.!?。];)\s")),
-    _Separator(";", "semicolons", ";", re.compile(r";(?<=[.!?。];)(?=\w)")),
-    _Separator(";;", "semicolons", ";;", re.compile(r";;(?<=[.!?。];;)\s?")),
+    _Separator("; ", "semicolons", ";", compile_on_use(r";(?<=[.!?。];)\s")),
+    _Separator(";", "semicolons", ";", compile_on_use(r";(?<=[.!?。];)(?=\w)")),
+    _Separator(";;", "semicolons", ";;", compile_on_use(r";;(?<=[.!?。];;)\s?")),
     _stand_between_sentences("...", "dots", " ... "),
     _stand_between_sentences("[...]", "dots", " [...] "),
     _stand_between_sentences("…", "dots", " … "),
@@ -74,28 +75,32 @@ _SEPARATORS = (
     _stand_between_sentences(">", "marks", ">"),
     _stand_between_sentences("=>", "arrows", "=>"),
     # Several blanks in a row.
-    _Separator("    ", "runs of blanks", "    ", re.compile(r"(?<=[.!?。]) {4,}")),
-    _Separator("\u00a0\u00a0", "runs of blanks", "\u00a0\u00a0", re.compile("(?<=[.!?。])\u00a0{2,}")),
-    _Separator("\u3000", "wide blanks", "\u3000", re.compile("(?<=[.!?。])\u3000+")),
+    _Separator("    ", "runs of blanks", "    ", compile_on_use(r"(?<=[.!?。]) {4,}")),
+    _Separator(
+        "\u00a0\u00a0", "runs of blanks", "\u00a0\u00a0", compile_on_use("(?<=[.!?。])\u00a0{2,}")
+    ),
+    _Separator("\u3000", "wide blanks", "\u3000", compile_on_use("(?<=[.!?。])\u3000+")),
     _stand_between_sentences("+", "marks", "+"),
     _stand_between_sentences("->", "arrows", "->"),
     # "One. § Two.", but not "§ 5", which is a paragraph of a law.
-    _Separator(" § ", "marks", "§", re.compile(r"(?<=[.!?。])\s§\s(?!\d)")),
+    _Separator(" § ", "marks", "§", compile_on_use(r"(?<=[.!?。])\s§\s(?!\d)")),
 )
 # A number before a sentence: "1. One.", "(2) Two.", "3 - Three.". It numbers passages in one line, or the steps of one passage.
-_NUMBER_BEFORE_SENTENCE_PATTERN = re.compile(r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})(?:[.):>]|\s[-–])\s")
+_NUMBER_BEFORE_SENTENCE_PATTERN = compile_on_use(
+    r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})(?:[.):>]|\s[-–])\s"
+)
 # The first of such numbers with a dash behind it: "1 - One.".
-_FIRST_NUMBER_WITH_DASH_PATTERN = re.compile(r"1\s[-–]")
+_FIRST_NUMBER_WITH_DASH_PATTERN = compile_on_use(r"1\s[-–]")
 # A number in brackets behind a sentence: "One. [1] Two. [2]". It numbers passages, or notes.
-_NUMBER_BEHIND_SENTENCE_PATTERN = re.compile(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
+_NUMBER_BEHIND_SENTENCE_PATTERN = compile_on_use(r"(?<=[.!?。]\s)\[(\d{1,2})\](?=\s|\Z)")
 # A mark between two sentences, such as "###", that is no bracket, quotation mark, dash, or sign of an amount.
-_MARK_PATTERN = re.compile(
+_MARK_PATTERN = compile_on_use(
     r"[.!?。]\s*([^\w\s.,;:!?'\"()\[\]{}<>«»‹›„“”‘’…—–$€£%。、，-]{1,4})\s*(?=\S)"
 )
 # The name of a line before a colon: "doc_7: ..", "guide.pdf: ..".
-_LINE_NAME_PATTERN = re.compile(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
+_LINE_NAME_PATTERN = compile_on_use(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
 # What closes a passage and opens the next one.
-_CLOSING_AND_OPENING_PATTERN = re.compile(
+_CLOSING_AND_OPENING_PATTERN = compile_on_use(
     r"""
     </(?P<tag>\w+)> \s* <(?P=tag)\b[^<>]*>                         # </p><p class="x">
     | <\|[^|<>\s]+\|>                                              # <|chunk|>
@@ -106,7 +111,7 @@ _CLOSING_AND_OPENING_PATTERN = re.compile(
 # All that `_CLOSING_AND_OPENING_PATTERN` finds holds one of these; looking for them first is fast.
 _CLOSING_MARKS = ("</", "<|", "»", "”", '"', "]")
 # A label with a number at the beginning of a passage.
-_LABEL_PATTERN = re.compile(
+_LABEL_PATTERN = compile_on_use(
     r"""
     (?: ^ | (?<=[.!?。]\s) | (?<=\n) )
     (?:
@@ -116,7 +121,7 @@ _LABEL_PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
-_DIGITS_PATTERN = re.compile(r"\d+")
+_DIGITS_PATTERN = compile_on_use(r"\d+")
 
 
 def find_doubtful_separator(text: str) -> tuple[str, str]:
@@ -271,7 +276,7 @@ for _kind in ("rank", "rerank", "fused", "score", "distance"):
     for _name in _ORDER_NAMES[_kind]:
         _IS_LOWEST_FIRST[to_plain_name(_name)] = _kind in ("rank", "distance")
 # A word and a number behind it: Score: .55, (similarity 0.12), rank=2.
-_NAMED_NUMBER_PATTERN = re.compile(
+_NAMED_NUMBER_PATTERN = compile_on_use(
     r"""
     (?<! [^\W\d_] ) (?P<name> [^\W\d_]+ )                # Score
     [\s_]? [:=#]? \s?                                    # a colon, an equals sign or the like
@@ -280,7 +285,7 @@ _NAMED_NUMBER_PATTERN = re.compile(
     re.VERBOSE,
 )
 # A number at the beginning of a text: [2] .., (0.91) .., 2. ..
-_FIRST_NUMBER_PATTERN = re.compile(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
+_FIRST_NUMBER_PATTERN = compile_on_use(r"\s*[\[(]?(?P<number>\d{1,3}(?:\.\d+)?)[\])}.:]+\s")
 # The characters at each end of a text in which its rank or score may stand.
 _END_CHARACTERS = 60
 
@@ -334,9 +339,9 @@ def _read_numbers_of_end(text_end: str) -> Mapping[str, float]:
 # Single words that grade what was retrieved, and are no answers.
 _LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
 # The mark between several answers in one text: "Paris | Lyon", "Paris OR Lyon", "Paris ### Lyon".
-_ANSWER_SEPARATOR_PATTERN = re.compile(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
+_ANSWER_SEPARATOR_PATTERN = compile_on_use(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
 # The source behind an answer: (p. 12), [see manual.pdf], (Source: guide).
-_SOURCE_BEHIND_ANSWER_PATTERN = re.compile(
+_SOURCE_BEHIND_ANSWER_PATTERN = compile_on_use(
     r"""
     [(\[]
     (?: see | cf | source | pp? | page | section | siehe | vgl | quelle | seite | s | voir | ver | fuente | fonte ) \b
@@ -346,7 +351,7 @@ _SOURCE_BEHIND_ANSWER_PATTERN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # The end of a prompt behind the question: up to three words and a colon, such as "Answer:".
-_PROMPT_END_PATTERN = re.compile(r"\W*(?:\w+\W*){0,3}:?\s*")
+_PROMPT_END_PATTERN = compile_on_use(r"\W*(?:\w+\W*){0,3}:?\s*")
 
 
 @dataclass(slots=True)
@@ -507,9 +512,9 @@ class TextSigns:
 # The numbers from 0 to 10, as people grade with them.
 _SMALL_NUMBERS = frozenset(map(str, range(11)))
 # What only addresses, files and ids have in them: "/", "_", ".pdf". Words with digits, such as GPT-4, may be answers.
-_ADDRESS_SIGN_PATTERN = re.compile(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
+_ADDRESS_SIGN_PATTERN = compile_on_use(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
 # The page behind the name of a file: guide.pdf, p. 3.
-_PAGE_PATTERN = re.compile(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
+_PAGE_PATTERN = compile_on_use(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
 
 
 def _is_still_to_be_written(reference: str, texts: Sequence[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import NamedTuple
 
-_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
+from ctxmetrics._internal.patterns import compile_on_use
+
+_LETTER_OR_DIGIT = compile_on_use(r"[^\W_]")
 # Between two characters of one number: two digits; a digit and a fraction, group, part or range behind it (a comma joins up to
 # three digits, so that it also separates columns); a digit and its per cent sign; a minus sign, which begins no line, and a digit.
 _JOINT = r"[.:/'’⁄\u066b\u066c\-–−]"
@@ -16,8 +17,8 @@ INSIDE_NUMBER: str = (
     rf"(?:(?<=\d)(?=[\d¼-¾⅐-⅞]|{_JOINT}\d|,{_COMMA}|\s?%)"
     rf"|(?<=\d{_JOINT})(?=\d)|(?<=\d,)(?={_COMMA})|(?<=[^\S\n][-–−])(?=\d)|(?<=\d\s)(?=%))"
 )
-INSIDE_NUMBER_PATTERN = re.compile(INSIDE_NUMBER)
-NUMBER = re.compile(rf"(?:(?<!\S)-)?\d+(?:(?:{_JOINT}|,)\d+)*")
+INSIDE_NUMBER_PATTERN = compile_on_use(INSIDE_NUMBER)
+NUMBER = compile_on_use(rf"(?:(?<!\S)-)?\d+(?:(?:{_JOINT}|,)\d+)*")
 
 
 class Span(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
+
+from ctxmetrics._internal.patterns import compile_on_use
 
 _DROPPED = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufe0e\ufe0f\ufeff")
 _EQUAL = {
@@ -13,11 +14,11 @@ _EQUAL = {
     **dict.fromkeys("‐‑‒–—―−", "-"),
 }
 # A sign before the power of a letter.
-_POWER = re.compile(r"(?<=[^\W\d_])\^(?=\d)")
+_POWER = compile_on_use(r"(?<=[^\W\d_])\^(?=\d)")
 _RAISED = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹")
 # What a text is read for character by character: powers, and characters that become a blank and a mark, such as an accent
 # without a letter.
-_NEEDS_CHARACTERS = re.compile(
+_NEEDS_CHARACTERS = compile_on_use(
     r"[\^⁰¹²³⁴⁵⁶⁷⁸⁹¨¯¸\u02d8-\u02dd\u037a\u0384\u0385\u1fbd-\u1fc1\u1fcd-\u1fcf\u1fdd-\u1fdf\u1fed\u1fee\u1ffd\u1ffe"
     r"\u2017\u203e\u309b\u309c\ufc5e-\ufc63\ufdfa\ufdfb\ufe49-\ufe4c\ufe70-\ufe7e\uffe3]"
 )

@@ -14,20 +14,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 
 from ctxmetrics._internal.forks import cached_property
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.list_marks import ITEM_WORD, LISTS, MONTH, any_of
 from ctxmetrics.text.visible import see
 
 # A line that begins with a mark of a list; "3. Mai" has none.
-_LIST_ITEM = re.compile(
+_LIST_ITEM = compile_on_use(
     rf"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{{1,3}}[.)])[ \t])(?![ \t]*\d{{1,2}}\.[ \t]+{MONTH.pattern})"
 )
-_LIST_MARK = re.compile(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
+_LIST_MARK = compile_on_use(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # The patterns below find full stops that end no sentence. They stand behind a list mark, an abbreviation, an ordinal, a part of
 # a date or a title, or at the beginning of a name (".NET").
 # A list mark, alone or behind the word for an item ("Step 2.").
-_MARK_ALONE = re.compile(
+_MARK_ALONE = compile_on_use(
     rf"""
     (?:{ITEM_WORD}\s*)?
     \(?(?:
@@ -39,28 +40,28 @@ _MARK_ALONE = re.compile(
     """,
     re.VERBOSE,
 )
-_NUMBER_ALONE = re.compile(r"\(?(\d{1,3})[.)．）]")
-_ANY_MARK = re.compile(r"(?:(?<!\S)|(?<=[。！？]))\(?(\d{1,3})[.)．）](?!\d)")
-_MARK_BEHIND = re.compile(r"(?:(?<=[.!?:])\s+|(?<=[。！？])\s*)\(?(\d{1,3})[.)．）]$")
+_NUMBER_ALONE = compile_on_use(r"\(?(\d{1,3})[.)．）]")
+_ANY_MARK = compile_on_use(r"(?:(?<!\S)|(?<=[。！？]))\(?(\d{1,3})[.)．）](?!\d)")
+_MARK_BEHIND = compile_on_use(r"(?:(?<=[.!?:])\s+|(?<=[。！？])\s*)\(?(\d{1,3})[.)．）]$")
 # The word before a full stop at the end. Greedy, so that it is looked for from the end.
-_LAST_WORD = re.compile(r".*(?<!\w)([^\W\d_]+)\.", re.DOTALL)
+_LAST_WORD = compile_on_use(r".*(?<!\w)([^\W\d_]+)\.", re.DOTALL)
 _ABBREVIATIONS = frozenset(LISTS["abbreviations"])
-_ORDINAL = re.compile(
+_ORDINAL = compile_on_use(
     rf"""
     \b(?<!I\ )(?:{any_of("articles")})\s+
     (?: \d{{1,4}} | (?-i:[a-zäöüß]{{2,20}}e[mnrs]?)\s+\d{{1,2}} )\.$  # am 12., im frühen 12.
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_TITLE = re.compile(
+_TITLE = compile_on_use(
     rf"(?<![.\w])(?:{any_of('titles')}|(?-i:{any_of('exact_titles')}))\.$", re.IGNORECASE
 )
 _TITLES = frozenset(word.lower() for word in LISTS["titles"] + LISTS["exact_titles"])
-_DAY = re.compile(r"\b\d{1,2}\.$")
+_DAY = compile_on_use(r"\b\d{1,2}\.$")
 # An abbreviation in any language. It ends no sentence if a word in small letters follows.
 _VOWELS = "aeiouyäöüàâéèêëíîïóôúùûąęýаеёиоуыэюяіїє"
 _CONSONANT = rf"(?![{_VOWELS}{_VOWELS.upper()}])[^\W\d_]"
-_SHORTENED = re.compile(
+_SHORTENED = compile_on_use(
     rf"""
     \b(?:
         [^\W\d_]\.\s?[^\W\d_]{{1,3}}                                # o.a. in
@@ -71,18 +72,18 @@ _SHORTENED = re.compile(
     re.VERBOSE,
 )
 # A number with an abbreviated unit: "1,5 Mio.", "5 tys."
-_SHORT_AMOUNT = re.compile(r"\d\s?[^\W\d_]{1,4}\.$")
+_SHORT_AMOUNT = compile_on_use(r"\d\s?[^\W\d_]{1,4}\.$")
 # Signs that may stand before or behind a number.
 _SIGNS = frozenset("€$£¥₽₴₺₹₩₪₫฿%‰°±~≈<>≤≥")
 # Signs and words of money and measures that stand behind a number.
-_UNIT_AHEAD = re.compile(r"(?:[€$£¥₽₴₺₹₩₪₫฿%‰°]|(?:zł|Kč|kr|Ft|lei|руб|грн|лв)\b)(?!\s?\d)")
-_YEAR = re.compile(r"\b\d{4}\.$")
-_YEAR_AHEAD = re.compile(r"\d{4}\b")
-_MONTH_AND_DAY = re.compile(r"\b\d{1,2}\.\s*\d{1,2}\.$")
+_UNIT_AHEAD = compile_on_use(r"(?:[€$£¥₽₴₺₹₩₪₫฿%‰°]|(?:zł|Kč|kr|Ft|lei|руб|грн|лв)\b)(?!\s?\d)")
+_YEAR = compile_on_use(r"\b\d{4}\.$")
+_YEAR_AHEAD = compile_on_use(r"\d{4}\b")
+_MONTH_AND_DAY = compile_on_use(r"\b\d{1,2}\.\s*\d{1,2}\.$")
 _QUOTATION_ENDS = frozenset('»”"」』')
 _DASHES = frozenset("—–")
 # The beginning of the words that say who spoke, behind a quotation.
-_SAYING = re.compile(
+_SAYING = compile_on_use(
     r"""
     [—–-]\s*[^\W\d_]  # "Yes" - said
     |(と|って|이?라[고는]|하고|[\u4e00-\u9fff]{0,4}[说說问問道答喊](?![：:]))  # 「はい」と
@@ -90,10 +91,10 @@ _SAYING = re.compile(
     """,
     re.VERBOSE,
 )
-_DASH_BEFORE_SAYING = re.compile(r"[—–]\s*[^\W\d_]")
+_DASH_BEFORE_SAYING = compile_on_use(r"[—–]\s*[^\W\d_]")
 # A name that ends with a mark: "Yahoo!の".
-_NAME_WITH_MARK = re.compile(r"[A-Za-z][!?]$")
-_KANA = re.compile(r"[\u3040-\u309f]")
+_NAME_WITH_MARK = compile_on_use(r"[A-Za-z][!?]$")
+_KANA = compile_on_use(r"[\u3040-\u309f]")
 # How many characters are read before and behind the place where a sentence may end. To read all of both texts would take time
 # that grows with the square of the number of pieces of a sentence.
 _TAIL_CHARACTERS = 40
@@ -101,15 +102,15 @@ _HEAD_CHARACTERS = 20
 # The maximum number of pieces that are put together to one sentence: no bibliography is a sentence.
 _MAX_PIECES_JOINED = 10
 # Characters of ASCII at which the splitter may begin a sentence in a language of Latin script.
-_SENTENCE_END = re.compile(r"[\n!.?)]")
-_THAI_SPACE = re.compile(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
+_SENTENCE_END = compile_on_use(r"[\n!.?)]")
+_THAI_SPACE = compile_on_use(r"(?<=[\u0e00-\u0e7f])[ \u00a0]+(?=[\u0e00-\u0e7f])|\n+")
 # Where the splitter fails (sentencex 1.0): a letter, a space of several bytes (no-break space), a full stop.
-_BEFORE_STOP = re.compile(r"(?<=[^\W\d_])\s+(?=\.)")
-_WIDE_SPACE = re.compile(r"[^\S\n]")
-_HALVES = re.compile("[\ud800-\udfff]")
+_BEFORE_STOP = compile_on_use(r"(?<=[^\W\d_])\s+(?=\.)")
+_WIDE_SPACE = compile_on_use(r"[^\S\n]")
+_HALVES = compile_on_use("[\ud800-\udfff]")
 # Characters without which neither of the two patterns above matches: a lone surrogate, or white space
 # outside ASCII. They are looked for first, which is ten times faster.
-_NOT_FOR_SPLITTER = re.compile(
+_NOT_FOR_SPLITTER = compile_on_use(
     "[\ud800-\udfff\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 # The maximum number of characters that the splitter gets at once.

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, is_graded_pair
 from ctxmetrics.samples.cells import object_in
@@ -31,11 +32,11 @@ TEXT_KEYS_OF_FIELDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.js
 # Lists of texts, or of documents with a text.
 _TEXT_LIST_FIELDS = LISTS - TEXTS_OF.keys()
 # How LangChain prints a document.
-_PRINTED_DOCUMENT = re.compile(
+_PRINTED_DOCUMENT = compile_on_use(
     r"page_content='((?:(?!page_content=).)*)'(?: metadata=\{.*\})?", re.DOTALL
 )
 # A node as LlamaIndex prints it: long texts are cut off.
-_PRINTED_NODE = re.compile(r"Node ID: \S+\nText: ")
+_PRINTED_NODE = compile_on_use(r"Node ID: \S+\nText: ")
 
 
 def is_text(cell: Any, value: Any, name: str, *, has_text_cells: bool = False) -> bool:
@@ -91,7 +92,7 @@ def _find_last_question(messages: Sequence[Any]) -> str | None:
 
 
 # Several ids in one pair of brackets: (d4, d7), {d4,d7}.
-_IDS_IN_BRACKETS = re.compile(r"\([^()]*[,;|][^()]*\)|\{[^{}]*[,;|][^{}]*\}")
+_IDS_IN_BRACKETS = compile_on_use(r"\([^()]*[,;|][^()]*\)|\{[^{}]*[,;|][^{}]*\}")
 
 
 def split_ids(text: str) -> list[str] | None:
@@ -133,7 +134,7 @@ def _split_further(ids: list[str]) -> list[str]:
 
 
 # An id after its number in a list, or after the mark of an item: 1. d4, - d4.
-_MARKED_ID = re.compile(r"(?:(?P<number>\d{1,3})[.)]|[-*•])\s+(?P<id>\S.*)", re.DOTALL)
+_MARKED_ID = compile_on_use(r"(?:(?P<number>\d{1,3})[.)]|[-*•])\s+(?P<id>\S.*)", re.DOTALL)
 
 
 def _without_marks(ids: list[str]) -> list[str]:
@@ -148,7 +149,7 @@ def _without_marks(ids: list[str]) -> list[str]:
 
 
 # An id in quotation marks.
-_QUOTED_ID = re.compile(r"(?P<mark>[\"'`])(?P<id>[^\"'`]+)(?P=mark)")
+_QUOTED_ID = compile_on_use(r"(?P<mark>[\"'`])(?P<id>[^\"'`]+)(?P=mark)")
 
 
 def _without_quotes(ids: list[str]) -> list[str]:
@@ -159,7 +160,7 @@ def _without_quotes(ids: list[str]) -> list[str]:
 
 
 # An id with a score after it: d4:0.87.
-_ID_WITH_SCORE = re.compile(r"[^:=]+[:=]\s*-?\d*\.\d+")
+_ID_WITH_SCORE = compile_on_use(r"[^:=]+[:=]\s*-?\d*\.\d+")
 
 
 def have_scores(ids: Collection[str]) -> bool:
@@ -168,9 +169,9 @@ def have_scores(ids: Collection[str]) -> bool:
 
 
 # A number whose digits are written in groups of three, or several numbers between commas.
-_GROUPED_DIGITS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
+_GROUPED_DIGITS = compile_on_use(r"[1-9]\d{0,2}(?:,\d{3})+")
 # A whole number, perhaps with ``.0`` at its end.
-_WHOLE_NUMBER = re.compile(r"(?P<digits>\d+)(?P<point>\.0)?")
+_WHOLE_NUMBER = compile_on_use(r"(?P<digits>\d+)(?P<point>\.0)?")
 
 
 def is_grouped(text: str) -> bool:
@@ -217,9 +218,9 @@ def without_point(id_: str) -> str:
 
 # Rare separators of ids that have one form. `split_ids` splits at the common ones.
 _RARE_SEPARATORS = ("+", "/", " ")
-_DIGITS = re.compile(r"\d+")
+_DIGITS = compile_on_use(r"\d+")
 # The form of an id of letters and one number, which is written as 0.
-_LETTERS_AND_NUMBER = re.compile(r"[^\W\d]+[-_]?0")
+_LETTERS_AND_NUMBER = compile_on_use(r"[^\W\d]+[-_]?0")
 
 
 def find_rare_separator(cells: Collection[str]) -> str | None:
@@ -251,7 +252,7 @@ def split_at_rare(text: str, separator: str) -> list[str]:
 
 
 # The end of the name of a file.
-_FILE_ENDING = re.compile(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
+_FILE_ENDING = compile_on_use(r"\.[a-z][a-z0-9]{1,4}\Z", re.IGNORECASE)
 
 
 def _are_of_one_kind(ids: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.evaluation.files.field_locations import (
     find_all_locations,
     get_first_locations,
@@ -38,33 +39,33 @@ _SENTENCES: Mapping[str, str] = {
     "retrieved_contexts": "If that is what was retrieved",
 }
 # Names that may mean the answer of a system or the expected answer: answer, output.answer.
-_EITHER_ANSWER_NAME = re.compile(r"(?:^|\.)answers?$", re.IGNORECASE)
+_EITHER_ANSWER_NAME = compile_on_use(r"(?:^|\.)answers?$", re.IGNORECASE)
 # Names of lists of answers: possible_answers, correctAnswer.
-_ANSWERS_NAME = re.compile(r"answers?$", re.IGNORECASE)
+_ANSWERS_NAME = compile_on_use(r"answers?$", re.IGNORECASE)
 # Names of what a system answered: model_answer, gpt4_answer, output.answer.
-_SYSTEM_NAMES = re.compile(
+_SYSTEM_NAMES = compile_on_use(
     r"model|llm|gpt|claude|gemini|llama|bot|rag|system|assistant|predict|generat|candidate|baseline"
     r"|output|response|result",
     re.IGNORECASE,
 )
 # Names of lists of expected facts.
-_FACTS_NAME = re.compile(r"(?:\w+_)?(?:facts|nuggets|claims|key_?points)", re.IGNORECASE)
+_FACTS_NAME = compile_on_use(r"(?:\w+_)?(?:facts|nuggets|claims|key_?points)", re.IGNORECASE)
 # Names of lists that hold neither retrieved nor expected items: hard_negatives, citations.
-_NEITHER_SIDE_NAMES = re.compile(
+_NEITHER_SIDE_NAMES = compile_on_use(
     r"negative|distractor|(?:^|[\W_])neg(?:[\W_]|$)|hard|alias|citation", re.IGNORECASE
 )
 # Keys under which an object of the expected side has its answer: gold.text, expected.answer.
 _ANSWER_KEYS = frozenset({"answer", "answers", "text", "value", "response", "output", "content"})
 # Names of what a system returned: retrieved_links, results, top_docs.
-_RESULT_NAMES = re.compile(
+_RESULT_NAMES = compile_on_use(
     r"retriev|result|hit|search|found|top|predict|ranked|(?:^|[\W_])preds?(?:[\W_]|$)", re.IGNORECASE
 )
 # A key of the ids in a list of objects: doc_uri, chunkId, wikipedia_id.
-_ID_KEY = re.compile(r"(?:^|_)(?:id|uri|url|uuid|docno|pid)$|(?<=[a-z])(?:Id|ID|Uri|Url)$")
+_ID_KEY = compile_on_use(r"(?:^|_)(?:id|uri|url|uuid|docno|pid)$|(?<=[a-z])(?:Id|ID|Uri|Url)$")
 # A part of an id, which a plain word does not have: a digit, or a mark within a name.
-_ID_MARK = re.compile(r"\d|\w[./_:#-]\w")
+_ID_MARK = compile_on_use(r"\d|\w[./_:#-]\w")
 # The column at the beginning of a path: "hits" of hits[].text.
-_COLUMN_OF_PATH = re.compile(r"[^.\[]+")
+_COLUMN_OF_PATH = compile_on_use(r"[^.\[]+")
 # The maximum number of characters of an id.
 _MAX_ID_CHARACTERS = 300
 

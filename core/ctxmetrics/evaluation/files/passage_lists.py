@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.files.hit_order import Order, arrange, describe_orders, find_order
 from ctxmetrics.evaluation.files.several_runs import RetrievalRow, check_setting, read_retrieval
@@ -52,7 +53,7 @@ _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")[
 # The marks that may stand around a name.
 _MARKS_AROUND_NAME = "\"'<>[]{}() "
 # The marks that stand between several names.
-_NAME_SEPARATOR = re.compile(r"\s*[,;()]\s*")
+_NAME_SEPARATOR = compile_on_use(r"\s*[,;()]\s*")
 # A line break of any system, or its code as two characters.
 _LINE_BREAK = r"(?:\r\n?|\n|\\n|[\v\u2028\u2029])"
 # The headings that may stand before each of several passages. Key: the text that a user writes for --split. Value: the pattern
@@ -73,15 +74,15 @@ _NUMBER_AT_END = r"|(?<=\s)\[\d+\]\s*\Z"
 # A number of a passage, or its id.
 _NUMBER_OR_ID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|\\d+"
 # A separator that names a passage: ``[Chunk 1]``.
-_NAMED_SEPARATOR = re.compile(r"\[(.+) 1\]")
+_NAMED_SEPARATOR = compile_on_use(r"\[(.+) 1\]")
 # Marks before a name of a passage or before a label.
 _MARKS_BEFORE_NAME = r"[ \t\[(【（*\#]*"
 # Any name of a passage.
-_PASSAGE_NAME = re.compile(
+_PASSAGE_NAME = compile_on_use(
     rf"{_MARKS_BEFORE_NAME}({'|'.join(_PASSAGE_WORDS['names'])})(?![^\W\d_])", re.IGNORECASE
 )
 # A divider of two passages: a line of one repeated mark (``-----``), or a token of a language model's input (``[SEP]``).
-_DIVIDING_LINE = re.compile(
+_DIVIDING_LINE = compile_on_use(
     r"""
     (?:^|(?<=\s)) (?:-{3,}|={3,}|\*{3,}) (?=\s|$)                  # ---, ===, ***
     | ^[^\S\n]* ([\#~_+—─━═])\1{2,} [^\S\n]*$                       # a line of one mark: ~~~~
@@ -111,7 +112,7 @@ _VISIBLE_CODES = {
 # Separators that count only between blanks, since they may be a part of an address or a word.
 _SPACED_SEPARATORS = frozenset({"//", "^", "•", "·", "¶"})
 # The label or tag before each passage, as prompts have it: Source: guide.md, <document index="1">, also in one tag around all.
-_PASSAGE_LABEL = re.compile(
+_PASSAGE_LABEL = compile_on_use(
     rf"""
     (?:<\w+>\s*)?                                       # a tag around all
     {_MARKS_BEFORE_NAME}
@@ -125,13 +126,13 @@ _PASSAGE_LABEL = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # The address of a page.
-_ADDRESS = re.compile(r"https?://\S+")
+_ADDRESS = compile_on_use(r"https?://\S+")
 # The maximum number of words of the title of a page.
 _MAX_TITLE_WORDS = 12
 # The mark at the beginning of each item of a list.
-_BULLET_MARK = re.compile(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
+_BULLET_MARK = compile_on_use(r"^[^\S\n]*([-*•‣▪◦·–])[^\S\n]+", re.MULTILINE)
 # Lines of a table in Markdown.
-_MARKDOWN_TABLE = re.compile(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
+_MARKDOWN_TABLE = compile_on_use(r"^[^\S\n]*\||\|\s*:?-{2,}|\|\s*$", re.MULTILINE)
 # The minimum number of words of a sentence.
 _MIN_SENTENCE_WORDS = 3
 # A name of a column with at least this number of words is a text.
@@ -139,7 +140,7 @@ _MIN_WORDS_OF_TEXT = 8
 # If half of the names have at least this number of words, they are texts.
 _MIN_WORDS_OF_HALF = 4
 # A number, a date, a UUID or an address, which no column is named.
-_PLAIN_VALUE = re.compile(
+_PLAIN_VALUE = compile_on_use(
     r"""
     [+-]?\d+(?:[.,]\d+)?
     | \d{4}-\d\d-\d\d.*
@@ -182,7 +183,7 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
                 rf"(?<=[.!?。]\s){name}[ #№]*(\d+)\)",
             )
         )
-    return re.compile(heading_pattern, re.MULTILINE | re.IGNORECASE) if heading_pattern else None
+    return compile_on_use(heading_pattern, re.MULTILINE | re.IGNORECASE) if heading_pattern else None
 
 
 def find_data_header(names: Iterable[str]) -> str | None:
@@ -339,9 +340,9 @@ def split_at(text: str, separator: str) -> list[str]:
         return _parse_text_list(text.strip()) or [text]
     heading = _find_heading(separator)
     if separator == "1.":
-        heading = re.compile(_HEADING_PATTERNS[separator] + _NUMBER_WITHIN_LINE, re.MULTILINE)
+        heading = compile_on_use(_HEADING_PATTERNS[separator] + _NUMBER_WITHIN_LINE, re.MULTILINE)
     if separator == "[1]":
-        heading = re.compile(_HEADING_PATTERNS[separator] + _NUMBER_AT_END, re.MULTILINE)
+        heading = compile_on_use(_HEADING_PATTERNS[separator] + _NUMBER_AT_END, re.MULTILINE)
     if heading is not None:
         return _strip_pieces(heading.sub("\0", text).split("\0"))
     pattern = _write_pattern(separator)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from ctxmetrics._internal.patterns import compile_on_use
+
 # Lone surrogates, which UTF-8 cannot hold, become JSON escapes.
 ENCODING = ("utf-8", "backslashreplace")
 # Characters that JSON allows as they are, and that terminals or readers of lines interpret.
-_INVISIBLE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_INVISIBLE = compile_on_use("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def json_line(data: Mapping[str, Any]) -> bytes:

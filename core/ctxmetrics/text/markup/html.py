@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from html import unescape
 from typing import NamedTuple
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.markup.found_markup import (
     LAST_WORD,
     LISTS,
@@ -20,9 +21,9 @@ _BLOCK = frozenset(LISTS["block"])
 _OPTIONAL_END = frozenset(LISTS["optional_end"])
 _AREA_UNITS = frozenset(LISTS["area_units"])
 # A closing tag: </p>
-_CLOSING_TAG = re.compile(r"</([A-Za-z][\w:.-]{0,40}+)\s*+>")
+_CLOSING_TAG = compile_on_use(r"</([A-Za-z][\w:.-]{0,40}+)\s*+>")
 # A tag: <p>, </p>, <a href="https://a.org">
-_TAG = re.compile(
+_TAG = compile_on_use(
     r"""
     <(?P<end>/)?(?P<name>[A-Za-z][\w:.-]{0,40}+)
     (?P<attributes>(?:[\s/](?:"[^"<]*+"|'[^'<]*+'|[^<>"'])*+)?+)
@@ -31,11 +32,11 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 # An attribute with a value in quotes, or with a value without quotes that is not a part of a program.
-_ATTRIBUTE = re.compile(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
+_ATTRIBUTE = compile_on_use(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
 # The text in place of a picture: alt="The bridge"
-_ALT = re.compile(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_ALT = compile_on_use(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 # The marks that search engines put around the words of a query, and the marks of a terminal.
-_HIGHLIGHT = re.compile(
+_HIGHLIGHT = compile_on_use(
     r"""
     <{2,3}/?em>{2,3}                                   # <<em>>
     | @@/?[A-Z][A-Z_]{1,20}@@                          # @@HL@@
@@ -48,9 +49,9 @@ _HIGHLIGHT = re.compile(
     re.VERBOSE,
 )
 # An address in the form of a tag: <https://a.org>
-_ADDRESS = re.compile(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
+_ADDRESS = compile_on_use(r"<(?:https?|ftp|mailto|tel):[^\s<>|]++>")
 # A link of Slack: <https://a.org|the plan>, <#C024BE7LR|harbour>, <!subteam^S1|@crew>.
-_LABELLED_ADDRESS = re.compile(
+_LABELLED_ADDRESS = compile_on_use(
     r"<(?:(?:https?|mailto|tel):[^\s<>|]++|(#|@|!subteam\^)[A-Z0-9]{6,16}|!date\^[^<>|\n]{1,80}+)(?P<bar>\|)[^<>|\n]{1,300}+(?P<end>>)"
 )
 # Elements of wikis that may hold nothing.
@@ -68,7 +69,7 @@ _UNSEEN = frozenset(
     ("ref", "rt", "rp", "annotation", "ac:parameter", "ac:task-id", "ac:task-uuid", "ac:task-status")
 )
 # Attributes of an element that a reader does not see, or sees struck.
-_HIDING_ATTRIBUTE = re.compile(
+_HIDING_ATTRIBUTE = compile_on_use(
     r"""
     \shidden(?=[\s/]|$|\s*=\s*["']?(?:hidden|true)?["']?(?:[\s/]|$))
     | \sstyle\s*=\s*(?:"[^"]*|'[^']*)(?:display\s*:\s*none|visibility\s*:\s*hidden|line-through)
@@ -83,11 +84,11 @@ _CHARACTERS_BEFORE = 40
 _MAX_CLOSING_TAG_CHARACTERS = 20
 # How deeply elements of one name may be nested. The end of a deeper one is not looked for.
 _MAX_DEPTH = 20
-_ANY_TAG = re.compile(r"<[^<>]*+>")
+_ANY_TAG = compile_on_use(r"<[^<>]*+>")
 # A raised number: 2, -3
-_POWER = re.compile(r"[+−-]?\d{1,3}")
+_POWER = compile_on_use(r"[+−-]?\d{1,3}")
 # The raised mark of a note: 1, [2], a, *, note 3
-_NOTE_MARK = re.compile(
+_NOTE_MARK = compile_on_use(
     r"[(\[]?(?:\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,9}|[a-z](?:,\s?[a-z]){0,4}|[*†‡§]{1,3}|(?:note|nb|n)\s\d{1,3})[)\]]?"
 )
 
@@ -263,7 +264,7 @@ def _is_hidden(markup: FoundMarkup, tag: re.Match[str], name: str) -> bool:
 def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
     """Return where an element ends: behind its own closing tag, or else behind the next closing tag of its name."""
     name = tag["name"]
-    same_name = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
+    same_name = compile_on_use(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
     depth = 1
     first_end = 0
     for match in same_name.finditer(markup.text, tag.end()):
@@ -351,7 +352,7 @@ def _see_tag(markup: FoundMarkup, start: int, end: int, name: str) -> str:
 
 
 # Letters that are factors of a product, such as mc in mc².
-_FACTORS = re.compile(r"[bcdfghj-np-tv-xz]{1,3}")
+_FACTORS = compile_on_use(r"[bcdfghj-np-tv-xz]{1,3}")
 
 
 def _see_superscript(text_before: str, raised_text: str) -> str | None:

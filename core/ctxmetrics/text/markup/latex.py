@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from html import unescape
 from typing import NamedTuple
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.markup.found_markup import LISTS, SUPERSCRIPTS, FoundMarkup, is_word, match_marks
 
 # --- Characters that are written as others: entities, escapes, rare characters ----------------------------------------
 
 # A character by its name or number: &eacute;, &#233;, &amp;#233;
-_ENTITY = re.compile(r"&(?:amp;){0,3}(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31}+);")
+_ENTITY = compile_on_use(r"&(?:amp;){0,3}(#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31}+);")
 
 
 def find_entities(markup: FoundMarkup) -> None:
@@ -30,7 +31,7 @@ def find_entities(markup: FoundMarkup) -> None:
             markup.drop(*match.span(), seen)
 
 
-_ESCAPE = re.compile(
+_ESCAPE = compile_on_use(
     r"""
     \\(?:
         u([0-9A-Fa-f]{4}(?:\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})?)     # \u00e9
@@ -41,8 +42,8 @@ _ESCAPE = re.compile(
     re.VERBOSE,
 )
 # What shows that a backslash begins no escape: a path, or a class of a regular expression.
-PATH = re.compile(r"[A-Za-z]:\\|\\\\\w|\\[dwsDWSbB](?![a-z])")
-_JSON_ESCAPE = re.compile(
+PATH = compile_on_use(r"[A-Za-z]:\\|\\\\\w|\\[dwsDWSbB](?![a-z])")
+_JSON_ESCAPE = compile_on_use(
     r'\\n(?:\\n|[\s\d"A-ZА-Я-])|\\"|\\u[0-9A-Fa-f]{4}|[.!?:,]\\n|\\t\d|\\n(?:is|are|was|were|and|or|at|in|on|of|to|the|for|by)\b'
 )
 
@@ -73,13 +74,13 @@ def find_escapes(markup: FoundMarkup) -> None:
 
 
 # One character, or a run of raised digits. It begins with one class of characters, which is searched for fast.
-_RARE_CHARACTER = re.compile(
+_RARE_CHARACTER = compile_on_use(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\u2060\ufeff\ue000\ue001₀-₉¹²³⁰⁴-⁹](?:(?<=[¹²³⁰⁴-⁹])[¹²³⁰⁴-⁹]+)?"
 )
 _LOWERED_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 # What may stand before the raised digit of a note: a word of at least four letters ("river²", but not "km²"), or a punctuation mark
 # behind a word of at least two letters ("it.²").
-_TEXT_BEFORE_NOTE_PATTERN = re.compile(r"[^\W\d_]{4}\Z|[^\W\d_]{2}[.,;!?”»]\Z")
+_TEXT_BEFORE_NOTE_PATTERN = compile_on_use(r"[^\W\d_]{4}\Z|[^\W\d_]{2}[.,;!?”»]\Z")
 
 
 def find_characters(markup: FoundMarkup) -> None:
@@ -107,7 +108,7 @@ _TEX_COMMANDS_WITH_VISIBLE_GROUP = frozenset(LISTS["tex_wrappers"])
 _TEX_COMMANDS_WITH_HIDDEN_GROUP = frozenset(LISTS["tex_dropped"])
 _TEX_CHARACTERS: Mapping[str, str] = LISTS["tex_characters"]
 # A formula between dollar signs. The third form begins with a command or a sign, so that prices are no formulas.
-_DOLLARS = re.compile(
+_DOLLARS = compile_on_use(
     r"""
     (?<![\\$\w])
     (?:\$\$([^$]{1,800}+)\$\$                               # $$E = mc^2$$
@@ -117,33 +118,33 @@ _DOLLARS = re.compile(
     re.VERBOSE,
 )
 # What only mathematics holds: a command, a mark of an index or a power, a relation; or one symbol.
-_MATHEMATICS = re.compile(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]")
-_SYMBOL = re.compile(
+_MATHEMATICS = compile_on_use(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]")
+_SYMBOL = compile_on_use(
     r"[A-Za-z](?:[+-]\d)?|[A-Za-z]\(\w\)|[\d.,]+(?:\s?[%+*/-]\s?[\d.,]+)?(?:\\%)?|[A-Z][A-Za-z]?\d?[A-Z]?"
 )
 # A command of TeX, an escaped character, or a sign with a meaning: \frac, \%, {
-_TEX = re.compile(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
+_TEX = compile_on_use(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
 # The option of a command: [12pt]
-_TEX_OPTION = re.compile(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
+_TEX_OPTION = compile_on_use(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
 # A group without groups in it: {text}
-_TEX_GROUP = re.compile(r"\{[^{}]{0,300}+\}")
+_TEX_GROUP = compile_on_use(r"\{[^{}]{0,300}+\}")
 # A power: ^{10}, ^2
-_TEX_POWER = re.compile(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
+_TEX_POWER = compile_on_use(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
 # Commands with parts before the one that is seen, by the number of these.
 _UNSEEN_PARTS = {"href": 1, "textcolor": 1, "colorbox": 1, "multicolumn": 2, "multirow": 2}
 _STRUCK = frozenset(("sout", "xout", "st"))
 # A group in another type: {\\bf fee}
-_TYPE = re.compile(r"\{\\(?:bf|it|em|tt|sc|sl|rm|sf)(?:series|shape|family)?[ ]+")
-_TABLE = re.compile(
+_TYPE = compile_on_use(r"\{\\(?:bf|it|em|tt|sc|sl|rm|sf)(?:series|shape|family)?[ ]+")
+_TABLE = compile_on_use(
     r"\\begin\{(tabular[x*]?|longtable|array|(?:align|equation|gather|multline|eqnarray)\*?)\}(?:\[\w{0,3}\])?(?:\{(?:[^{}]|\{[^{}]{0,40}\}){0,200}+\}){0,2}+"
 )
 _SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
 # A quotation of TeX: ``free''
-_TEX_QUOTES = re.compile(r"``(?=[^`\s])([^`']{1,300}+)''")
+_TEX_QUOTES = compile_on_use(r"``(?=[^`\s])([^`']{1,300}+)''")
 # The formula of a substance: H_2O, C_{12}H_{22}O_{11}
-_FORMULA = re.compile(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\})){1,40}+(?![a-z_])")
+_FORMULA = compile_on_use(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\})){1,40}+(?![a-z_])")
 # An index in such a formula: _2, _{12}
-_INDEX = re.compile(r"_(?:\{(\d{1,3})\}|(?=\d))")
+_INDEX = compile_on_use(r"_(?:\{(\d{1,3})\}|(?=\d))")
 _MIN_COMMAND_LETTERS = 3
 _MAX_FORMULA_CHARACTERS = 800
 
@@ -268,7 +269,7 @@ def _find_tables(markup: FoundMarkup) -> list[tuple[int, int]]:
     return regions
 
 
-_ACCENT = re.compile(
+_ACCENT = compile_on_use(
     r"""
     \\(?:
         # \'{e}, \'e
@@ -282,7 +283,7 @@ _ACCENT = re.compile(
     re.VERBOSE,
 )
 # A mark that is certainly an accent, and not an escaped quotation mark or apostrophe.
-_CERTAIN_ACCENT = re.compile(
+_CERTAIN_ACCENT = compile_on_use(
     r"""
     \\['`"^~cHvukr=.]\{\\?[A-Za-z]\}                       # \'{e}
     | \{\\['`"^~][A-Za-z]\}                                # {\'e}
@@ -325,7 +326,7 @@ def find_accents(markup: FoundMarkup) -> None:
 
 
 # Dashes as TeX writes them: 5--7, word---word
-_DASHES = re.compile(r"(?<=\d)--(?=\d)|(?<=\w)---(?=[^\W_])")
+_DASHES = compile_on_use(r"(?<=\d)--(?=\d)|(?<=\w)---(?=[^\W_])")
 
 
 def find_dashes(markup: FoundMarkup) -> None:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.markup.found_markup import LAST_WORD, LISTS, FoundMarkup, match_lines
 
 _HEADS = frozenset(LISTS["joined_heads"])
 # A heading of Markdown: # Fees
-_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(?=[^\s#])", re.MULTILINE)
+_HEADING = compile_on_use(r"^[ \t]{0,3}#{1,6}[ \t]+(?=[^\s#])", re.MULTILINE)
 # Marks behind a heading, and attributes of Pandoc: {#fees .unnumbered}
-_HEADING_END = re.compile(
+_HEADING_END = compile_on_use(
     r"(?<=\S)[ \t]{1,20}(?:#{1,6}|\{[#.][\w -.=\"#]{1,60}+\})[ \t\r]{0,20}$", re.MULTILINE
 )
 # Headings of Jira and Textile.
-_NUMBERED_HEADING = re.compile(r"^h[1-6]\.[ \t]+(?=\S)", re.MULTILINE)
+_NUMBERED_HEADING = compile_on_use(r"^h[1-6]\.[ \t]+(?=\S)", re.MULTILINE)
 # A colour of Jira: {color:red}, {color}
-_COLOUR = re.compile(r"\{color(:[#\w]{3,20})?\}")
+_COLOUR = compile_on_use(r"\{color(:[#\w]{3,20})?\}")
 # A heading of a wiki: == Fees ==
-_WIKI_HEADING = re.compile(r"^(={2,6})[ \t]*(?=[^\s=])[^\n=]{1,200}+(={2,6})[ \t\r]*$", re.MULTILINE)
+_WIKI_HEADING = compile_on_use(
+    r"^(={2,6})[ \t]*(?=[^\s=])[^\n=]{1,200}+(={2,6})[ \t\r]*$", re.MULTILINE
+)
 # A quoted line: > It is free.
-_QUOTATION = re.compile(r"^[ \t]{0,3}(?:>[ \t]?){1,3}+(?=[^\W\d]|[\"'“‘«(*_\[])", re.MULTILINE)
+_QUOTATION = compile_on_use(r"^[ \t]{0,3}(?:>[ \t]?){1,3}+(?=[^\W\d]|[\"'“‘«(*_\[])", re.MULTILINE)
 
 
 # Characters at the end of a heading among which its closing marks are looked for.
@@ -50,7 +53,7 @@ def find_line_marks(markup: FoundMarkup) -> None:
 
 
 # The box of a task in a list: - [x] Buy milk
-_TASK_MARK = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(\[[ xX]\][ \t]+)(?=\S)", re.MULTILINE)
+_TASK_MARK = compile_on_use(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(\[[ xX]\][ \t]+)(?=\S)", re.MULTILINE)
 
 
 def find_task_marks(markup: FoundMarkup) -> None:
@@ -74,9 +77,9 @@ def find_colours(markup: FoundMarkup) -> None:
 # Marks that only Jira has. One stands before a block of text, and one behind it.
 _JIRA_BLOCKS = ("{code}", "{noformat}", "{quote}", "{panel}")
 # Text of one width in Jira: {{pump --fast}}.
-_JIRA_TEXT = re.compile(r"(?P<opening>\{\{)(?=[^\s{}])[^{}\n]{1,100}+(?P<closing>\}\})")
+_JIRA_TEXT = compile_on_use(r"(?P<opening>\{\{)(?=[^\s{}])[^{}\n]{1,100}+(?P<closing>\}\})")
 # Underlined and struck text in Jira: +fee+ and -30 euros-.
-_JIRA_MARKED = re.compile(
+_JIRA_MARKED = compile_on_use(
     r"""
     (?<![^\s(])(?P<opening>[+-])(?=[^\W_])
     [^+\n-]{1,80}(?<=[\w%€$£])
@@ -100,7 +103,7 @@ def find_jira_text(markup: FoundMarkup) -> None:
 
 
 # Styled text of AsciiDoc: [.underline]#the fee#
-_STYLED = re.compile(r"(\[\.[A-Za-z][\w.-]{0,40}\]#)[^#\n]{1,200}+(#)(?!\w)")
+_STYLED = compile_on_use(r"(\[\.[A-Za-z][\w.-]{0,40}\]#)[^#\n]{1,200}+(#)(?!\w)")
 
 
 def find_styled_text(markup: FoundMarkup) -> None:
@@ -113,23 +116,23 @@ def find_styled_text(markup: FoundMarkup) -> None:
 
 
 # The line between the head and the body of a table, such as ``|---|:---:|``.
-_SEPARATOR_LINE = re.compile(
+_SEPARATOR_LINE = compile_on_use(
     r"[ \t\r]*+\|?+[ \t\r]*+:?-++:?[ \t\r]*+(?:\|[ \t\r]*+:?-++:?[ \t\r]*+)*+(?:\|[ \t\r]*+)?"
 )
 # Attributes of a cell in a wiki's table: | style="x" | 20 euros
-_CELL_ATTRIBUTES = re.compile(
+_CELL_ATTRIBUTES = compile_on_use(
     r"""[|!](?:[ \t]*[\w-]{1,20}="[^"\n|]{0,100}+"){1,8}[ \t]*\|(?!\|)[ \t]*"""
 )
 # The mark before and behind a table of AsciiDoc.
 _TABLE_FENCE = "|==="
 # The marks of a table, a row and a row of headings in a wiki.
-_WIKI_TABLE_MARK = re.compile(r"\{\|[^\n]{0,200}+|\|[}+-][^\n]{0,200}+|![ \t]*")
+_WIKI_TABLE_MARK = compile_on_use(r"\{\|[^\n]{0,200}+|\|[}+-][^\n]{0,200}+|![ \t]*")
 # The mark between two cells of a wiki's table head: Fee !! Time
-_WIKI_HEAD_MARK = re.compile(r"[ ]!![ ]")
+_WIKI_HEAD_MARK = compile_on_use(r"[ ]!![ ]")
 # Lines that are drawn around the cells of a table, and the bars between them.
-_DRAWN_LINE = re.compile(r"[ \t]*+[┌┐└┘├┤┬┴┼─━┏┓┗┛┣┫┳┻╋╔╗╚╝╠╣╦╩╬═╞╡╪╭╮╰╯]{3,}+[ \t\r]*+(?=\n|\Z)")
+_DRAWN_LINE = compile_on_use(r"[ \t]*+[┌┐└┘├┤┬┴┼─━┏┓┗┛┣┫┳┻╋╔╗╚╝╠╣╦╩╬═╞╡╪╭╮╰╯]{3,}+[ \t\r]*+(?=\n|\Z)")
 # A bar of a drawn table: │
-_DRAWN_BAR = re.compile(r"[ \t]*+[│┃║][ \t]*+")
+_DRAWN_BAR = compile_on_use(r"[ \t]*+[│┃║][ \t]*+")
 _BLANKS = frozenset(" \t\r")
 # The minimum number of bars of a row in a block without a separator line.
 _MIN_BARS_IN_ROW = 3
@@ -252,18 +255,18 @@ _PAGE_NUMBER = rf"""
         |(?:{_PAGE_WORDS})[ \t]?\d{{1,4}}(?:[ \t]?(?:{_PAGE_TOTALS})[ \t]?\d{{1,4}})?[ \t]?页?  # Page 12 of 40
     )
 """
-_PAGE_LINE = re.compile(
+_PAGE_LINE = compile_on_use(
     rf"\n[ \t]*+ {_PAGE_NUMBER} [ \t\r]*(?=\n)",
     re.VERBOSE | re.IGNORECASE,
 )
 # A page break in a text with form feeds: there may be no number.
-_PAGE_BREAK = re.compile(
+_PAGE_BREAK = compile_on_use(
     rf"[\n\f][ \t]*+ (?:{_PAGE_NUMBER})? [ \t\r]*(?=[\n\f])",
     re.VERBOSE | re.IGNORECASE,
 )
 # A word that is cut at the end of a line: time-, table
-_LINE_END = re.compile(r"[-\u00ad‐][ \t\r]*\n[ \t]*(?=[^\W\d_])")
-_UNCUT_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?![-\u00ad‐][ \t\r]*\n)")
+_LINE_END = compile_on_use(r"[-\u00ad‐][ \t\r]*\n[ \t]*(?=[^\W\d_])")
+_UNCUT_WORD = compile_on_use(r"(?<![^\W\d_])[^\W\d_]++(?![-\u00ad‐][ \t\r]*\n)")
 _SENTENCE_ENDS = tuple(".!?;:…。！？।”\"'»)|")
 # The minimum length of a line that is a part of a text, and not an item of a list of values.
 _MIN_LONG_LINE_CHARACTERS = 25

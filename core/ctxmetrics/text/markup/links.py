@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.markup.found_markup import LISTS, LONGEST_NOTE, FoundMarkup, is_word, match_lines
 
 _BBCODE = frozenset(LISTS["bbcode"])
 _STRUCK = frozenset(("s", "strike", "del"))
 _LABELS = frozenset(LISTS["labels"])
-_WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|\n]{1,200}+\|)*([^\[\]|\n]{1,300}+)\]\]")
+_WIKI_LINK = compile_on_use(r"\[\[(?:[^\[\]|\n]{1,200}+\|)*([^\[\]|\n]{1,300}+)\]\]")
 # A link of Org mode: [[https://a.org][the plan]]
-_ORG_LINK = re.compile(
+_ORG_LINK = compile_on_use(
     r"\[\[(?:(?:https?|file|id|mailto):|[.#/])[^\[\]\n]{1,300}+\]\[([^\[\]\n]{1,300}+)\]\]"
 )
 # A citation of an assistant: 【4:0†source】
-_CITATION = re.compile(r"【[^【】\n]{1,40}+】")
-_BRACKET = re.compile(r"[\[\]]")
+_CITATION = compile_on_use(r"【[^【】\n]{1,40}+】")
+_BRACKET = compile_on_use(r"[\[\]]")
 # The address of a link of Markdown, with its title: (https://a.org "the plan")
-_TARGET = re.compile(
+_TARGET = compile_on_use(
     r"""
     \(\s?
     (?:<[^<>\n]{0,2000}+>|[^\s()<>]{0,2000}+(?:\([^\s()]{0,200}+\)[^\s()]{0,2000}+){0,4}+)
@@ -29,18 +30,18 @@ _TARGET = re.compile(
     re.VERBOSE,
 )
 # The label of a link whose address stands elsewhere: [1], [plan]
-_LABEL = re.compile(r"\[([^\[\]\n]{0,60}+)\]")
+_LABEL = compile_on_use(r"\[([^\[\]\n]{0,60}+)\]")
 # The line that has the address of a label: [plan]: https://a.org
-_DEFINITION = re.compile(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
+_DEFINITION = compile_on_use(r"^[ ]{0,3}\[([^\[\]\n]{1,60}+)\]:", re.MULTILINE)
 # What stands behind the text of a link in Jira and in Pandoc: [the plan|https://a.org], [fee]{.underline}
-_JIRA_TARGET = re.compile(
+_JIRA_TARGET = compile_on_use(
     r"\|(?:(?:https?|mailto|file):|[#/^])[^\s|\"'(){};]{1,300}+(?:\|smart-[a-z]{3,9})?\Z"
 )
 # What stands behind the first bracket of a note's mark of reStructuredText: [1]_, [#f1]_, [Smith2020]_
-_REST_NOTE = re.compile(r"(?:[#*]?[\w.-]{0,30}|\*)\]_(?!\w)")
-_ATTRIBUTES = re.compile(r"\{[.#][A-Za-z][^{}\n]{0,100}+\}")
+_REST_NOTE = compile_on_use(r"(?:[#*]?[\w.-]{0,30}|\*)\]_(?!\w)")
+_ATTRIBUTES = compile_on_use(r"\{[.#][A-Za-z][^{}\n]{0,100}+\}")
 # What stands before the text of a link in AsciiDoc: link:fees.adoc[the fees], https://a.org[the plan]
-_TARGET_BEFORE = re.compile(
+_TARGET_BEFORE = compile_on_use(
     r"""
     (?:
         (?:link|xref|image|icon|mailto)::?(?!//)[^\s()\[\]<>{}=,;"']{1,300}
@@ -50,21 +51,21 @@ _TARGET_BEFORE = re.compile(
     re.VERBOSE,
 )
 # A comment of Markdown: [//]: # (A note.)
-_COMMENT = re.compile(r"\[(?://|comment|_)\]: (?:#|<>) ?[^\n]*")
+_COMMENT = compile_on_use(r"\[(?://|comment|_)\]: (?:#|<>) ?[^\n]*")
 # The address in a link of MediaWiki: [https://a.org the plan]
-_EXTERNAL = re.compile(r"(?:https?:)?//\S++[ \t]+(?=\S)")
+_EXTERNAL = compile_on_use(r"(?:https?:)?//\S++[ \t]+(?=\S)")
 # A tag of BBCode: [b], [/url], [color=red]
-_BBCODE_TAG = re.compile(r"\[(/?)([A-Za-z]{1,8}\d?)(?:=[^\[\]\n]{1,300}+)?\]")
+_BBCODE_TAG = compile_on_use(r"\[(/?)([A-Za-z]{1,8}\d?)(?:=[^\[\]\n]{1,300}+)?\]")
 # The numbers of notes: 1, 2-4
-_NUMBERS = re.compile(r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,19}+")
+_NUMBERS = compile_on_use(r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,19}+")
 # The mark of a note in words: ^a, note 3, citation needed
-_WORDY_NOTE = re.compile(
+_WORDY_NOTE = compile_on_use(
     r"\^[\w.-]{1,30}|(?:note|nb|notes|fn)\.?\s?\d{1,3}"
     r"|citation needed|clarification needed|better source needed|not in citation given|edit|(?:when|who|which|where)\?",
     re.IGNORECASE,
 )
 # The name of a source, as systems that answer with sources write it: [doc1], [@smith2019], [12, p. 5].
-_SOURCE = re.compile(
+_SOURCE = compile_on_use(
     r"""
     (?:doc|docs|document|source|sources|context|chunk|passage|citation|quelle|fuente)\.?:?\s?
     \d{1,3}(?:\s?,\s?\d{1,3}){0,9}
@@ -73,13 +74,13 @@ _SOURCE = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_ENDS_PLAIN_WORD = re.compile(r"(?<![\w.({\[=])[^\W\d_]{3,}\Z")
-_LAST_PLAIN_WORD = re.compile(r"(?<![\w.({\[=])([^\W\d_]{2,})[,;]? \Z")
+_ENDS_PLAIN_WORD = compile_on_use(r"(?<![\w.({\[=])[^\W\d_]{3,}\Z")
+_LAST_PLAIN_WORD = compile_on_use(r"(?<![\w.({\[=])([^\W\d_]{2,})[,;]? \Z")
 _CLOSING_MARKS = tuple(".,;!?\"'”’»%。，、；：！？」』…")
 
 
 # Notes for writers in wikis: {{citation needed|date=May 2020}}; and a link of reStructuredText: `text <address>`_
-_TEMPLATE = re.compile(
+_TEMPLATE = compile_on_use(
     r"""
     \{\{[ ]?(?:citation[ ]needed|cn|fact|clarify|clarification[ ]needed|when|who|by[ ]whom|which|where|dubious|vague
     |better[ ]source(?:[ ]needed)?|according[ ]to[ ]whom|update[ ]inline|failed[ ]verification|sfn|page[ ]needed)
@@ -88,25 +89,25 @@ _TEMPLATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A note or a source behind a word: old.{{efn|Since 1650.}}
-_NOTE_TEMPLATE = re.compile(
+_NOTE_TEMPLATE = compile_on_use(
     r"(?<![\s*#:|])\{\{(?:efn|refn|r|rp|cite[ ][a-z]{3,12}|citation)[ ]?\|[^{}]{0,500}+\}\}",
     re.IGNORECASE,
 )
 # A reference of AsciiDoc: <<fees,the fee table>>
-_CROSS_REFERENCE = re.compile(r"(<<[\w#.-]{1,80},\s?)[^\W\d_][^<>\n{}=;()]{1,200}+(>>)")
+_CROSS_REFERENCE = compile_on_use(r"(<<[\w#.-]{1,80},\s?)[^\W\d_][^<>\n{}=;()]{1,200}+(>>)")
 # A link of reStructuredText: `the plan <https://a.org>`_
-_TEXT_WITH_ADDRESS = re.compile(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
+_TEXT_WITH_ADDRESS = compile_on_use(r"`[^`<>\n]{1,200}+(<[^`<>\s]{1,300}+>`__?)")
 # A link of Textile: "the plan":https://a.org/plan
-_TEXTILE_LINK = re.compile(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
+_TEXTILE_LINK = compile_on_use(r'"(?=[^\s"])[^"\n]{1,200}+(":https?://[^\s"<>]{0,300}[^\s"<>.,;:!?)])')
 
 
 # A template of a wiki that shows its text: {{nowrap|20 euros}}, {{lang|fr|Gand}}.
-_SHOWN_TEMPLATE = re.compile(
+_SHOWN_TEMPLATE = compile_on_use(
     r"(\{\{(?:nowrap|nobr|small|big|abbr|lang\|[A-Za-z-]{2,10})\|)[^{}|\n]{1,200}+((?:\|[^{}|\n]{0,200}+)?\}\})",
     re.IGNORECASE,
 )
 # A template that means a character: {{nbsp}}, {{ndash}}.
-_BLANK_TEMPLATE = re.compile(r"\{\{(nbsp|ndash|snd|mdash)\}\}", re.IGNORECASE)
+_BLANK_TEMPLATE = compile_on_use(r"\{\{(nbsp|ndash|snd|mdash)\}\}", re.IGNORECASE)
 
 
 def find_templates(markup: FoundMarkup) -> None:
@@ -317,7 +318,7 @@ def _read_marked_text(
 # The end of a word of at least three letters, of a word and a mark, or of a text without blanks.
 # The end of a word: "abc", "ab.", or a character from Thai on. Such a character is written as one that is not before Thai, since
 # a large range takes milliseconds to compile.
-_ENDS_WORD = re.compile(r"[^\W\d_]{3}\Z|[^\W\d_]{2}[.,;!?”»)]\Z|[^\0-\u0dff]\Z")
+_ENDS_WORD = compile_on_use(r"[^\W\d_]{3}\Z|[^\W\d_]{2}[.,;!?”»)]\Z|[^\0-\u0dff]\Z")
 _MAX_WORD_END_CHARACTERS = 4
 
 
@@ -333,10 +334,10 @@ def _is_link(target: re.Match[str], before: str, content: str, *, is_picture: bo
 
 
 # Further brackets behind the first.
-_CHAIN = re.compile(r"(?:\[[\w,–-]{1,20}\]){0,9}")
+_CHAIN = compile_on_use(r"(?:\[[\w,–-]{1,20}\]){0,9}")
 # What is behind a note's mark, and shows that it is none: an assignment, a call, a part of a name or a pattern.
-_BEHIND_INDEX = re.compile(r"[({=+*?]|\s=\s|\.[^\W\d]|(?=[\0-\u0dff])\w")
-_TEXT_IN_PARENTHESES = re.compile(r"\([^()]*\s[^()]*\)\Z|\s\([^()]*\)\Z")
+_BEHIND_INDEX = compile_on_use(r"[({=+*?]|\s=\s|\.[^\W\d]|(?=[\0-\u0dff])\w")
+_TEXT_IN_PARENTHESES = compile_on_use(r"\([^()]*\s[^()]*\)\Z|\s\([^()]*\)\Z")
 
 
 def _is_note(markup: FoundMarkup, start: int, end: int, content: str) -> bool:

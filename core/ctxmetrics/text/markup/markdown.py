@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.markup.found_markup import (
     LISTS,
     LONGEST_NOTE,
@@ -16,10 +17,10 @@ from ctxmetrics.text.markup.found_markup import (
 )
 
 # The line before or behind code: ```python
-_FENCE = re.compile(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
-_TICKS = re.compile(r"`+")
+_FENCE = compile_on_use(r"^[ \t]{0,3}(```++|~~~++)[^\n`]{0,80}+$\n?", re.MULTILINE)
+_TICKS = compile_on_use(r"`+")
 # A role before its text.
-_ROLE = re.compile(
+_ROLE = compile_on_use(
     r"""
     (?:(?<=\\)[ ]|(?<![\w:])):[a-z]{1,12}(?::[a-z]{2,12})?:\Z  # reStructuredText: :ref:`fees`, H\ :sub:`2`
     |\{[a-z]{2,12}(?::[a-z]{2,12})?\}\Z                        # MyST: {ref}`fees`
@@ -28,12 +29,12 @@ _ROLE = re.compile(
 )
 _MAX_ROLE_CHARACTERS = 30
 # The target behind the text of a role: :ref:`the fees <fees>`
-_ROLE_TARGET = re.compile(r"\s*+<[^<>`\n]{1,300}+>\Z")
+_ROLE_TARGET = compile_on_use(r"\s*+<[^<>`\n]{1,300}+>\Z")
 # Of a name with a wave only the last part is seen: :meth:`~pump.Pump.start`
-_MODULES_BEFORE_NAME = re.compile(r"~(?:\w{1,40}\.){1,9}")
-_POWER = re.compile(r"[+-]?\d{1,3}")
+_MODULES_BEFORE_NAME = compile_on_use(r"~(?:\w{1,40}\.){1,9}")
+_POWER = compile_on_use(r"[+-]?\d{1,3}")
 # What makes a link of a text between ticks in reStructuredText: `the plan`_
-_LINK_END = re.compile(r"__?(?!\w)")
+_LINK_END = compile_on_use(r"__?(?!\w)")
 
 
 def find_code(markup: FoundMarkup) -> None:
@@ -108,17 +109,17 @@ def _read_role(markup: FoundMarkup, role: re.Match[str], start: int, end: int) -
 
 
 # Pandoc's lowered and raised text: H~2~O, 5 m^2^, 21^st^
-_INDEX = re.compile(
+_INDEX = compile_on_use(
     r"(?<=[A-Za-z)])~(\d{1,3})~|(?<=[\w)])\^([+−-]?\d{1,3}|(?:st|nd|rd|th|er|re|e|o|a))\^(?!\w)"
 )
 
 
 # A blank of LaTeX at which no line ends: 20~euros, Dr.~Hale
-_TIE = re.compile(r"(?<=\d)~(?=[A-Za-z]{2})|(?<=[a-z]\.)~(?=[A-Z\d])")
+_TIE = compile_on_use(r"(?<=\d)~(?=[A-Za-z]{2})|(?<=[a-z]\.)~(?=[A-Z\d])")
 
 
 # Struck text of chats, a value before the one that replaces it: ~30~ *20 euros*. Other text between tildes may be code of Org mode.
-_STRUCK_BY_ONE = re.compile(
+_STRUCK_BY_ONE = compile_on_use(
     r"""
     (?<![^\s(\["'“])
     ~(?=[^\s~/])[^~\n\d]{0,40}\d[^~\n]{0,60}(?<=[^\s~])~
@@ -143,10 +144,10 @@ def find_indexes(markup: FoundMarkup) -> None:
 
 
 # Each alternative begins with one character: what is before these characters is passed over at once.
-_DELIMITER = re.compile(r"\*\**|__*|~~~*|'''*|===*")
+_DELIMITER = compile_on_use(r"\*\**|__*|~~~*|'''*|===*")
 _DELIMITERS = frozenset(("*", "**", "***", "_", "__", "___", "~~", "''", "'''", "'''''", "=="))
 # A part of a word: un**believ**able.
-_PART_OF_WORD = re.compile(r"\*\*(?<![\d_*]\*\*)([^\W\d_]{2,40}+)\*\*(?![\d_*])")
+_PART_OF_WORD = compile_on_use(r"\*\*(?<![\d_*]\*\*)([^\W\d_]{2,40}+)\*\*(?![\d_*])")
 _DUNDERS = frozenset(LISTS["dunders"])
 
 
@@ -186,11 +187,11 @@ def find_emphasis(markup: FoundMarkup) -> None:
 # Marks of two characters around words of a wiki or a chat, with a blank or a bracket before them.
 _BEFORE_MARK = r"(?<![^\s(\[\"'“*_])(?<!;[ ])"
 # DokuWiki: //the old harbour//. An address, a path and a comment have no such pair.
-_SLANTED = re.compile(
+_SLANTED = compile_on_use(
     rf"{_BEFORE_MARK}//(?P<text>[^\W_](?:[^/\n;={{}}]{{0,200}}[^\s/;={{}}])?)//(?![\w/])"
 )
 # Org mode: /the old harbour/, with two words of letters at least, because /harbour/ may be a path. One word has a small letter.
-_SLANTED_BY_ONE = re.compile(
+_SLANTED_BY_ONE = compile_on_use(
     rf"""
     {_BEFORE_MARK}/(?=[^/\n]{{0,100}}(?<![^\W\d_])[^\W\d_A-ZÀ-Þ])
     (?P<text>[^\W\d_]{{1,30}}(?:,?[ ][^\W\d_]{{1,30}}){{1,9}}[.!?]?)
@@ -199,7 +200,7 @@ _SLANTED_BY_ONE = re.compile(
     re.VERBOSE,
 )
 # Discord: ||the butler||. The two lines of a norm hold a sign, those of code stand beside quotation marks, and those of Jira begin a line.
-_SPOILER = re.compile(
+_SPOILER = compile_on_use(
     r"""
     (?<=[\s(\"“])(?<!['"][ ])\|\|(?=[^|\n]{0,200}[^\W\d_]{3})
     (?P<text>[^\W_](?:[^|\n<>=&;{}+*]{0,200}[^\s|<>=&;{}+*])?)
@@ -208,9 +209,9 @@ _SPOILER = re.compile(
     re.VERBOSE,
 )
 # Reddit: >!the butler!<
-_HIDDEN_BY_READER = re.compile(r"(?<![\w>])>!(?P<text>(?=[^\s!])[^\n<>]{1,300}(?<=[^\s!]))!<(?!\w)")
+_HIDDEN_BY_READER = compile_on_use(r"(?<![\w>])>!(?P<text>(?=[^\s!])[^\n<>]{1,300}(?<=[^\s!]))!<(?!\w)")
 # DokuWiki: a footnote, perhaps joined to the word before it: 20 euros((Since May.)). It begins with a capital and has two words.
-_DOUBLE_BRACKETS = re.compile(
+_DOUBLE_BRACKETS = compile_on_use(
     r"\(\((?<=[\w.,;:!? ]\(\()(?=[A-ZÀ-ÞА-Я][^\W\d_]*[ ])[^()\n=+*/<>&|{}\[\];]{4,400}\)\)"
 )
 
