@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from ctxmetrics._internal.data_files import read_data
+from ctxmetrics._internal.patterns import compile_on_use
 
 # Whether a text is a refusal, may be one, or is none.
 Refusal = Literal["refusal", "unsure", ""]
@@ -98,7 +99,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
     '[^N]* [N] [K]?'
     """
     pattern = re.sub(r"\.\. \{([a-z|]+)\}", r"{^\1}* {\1}", pattern)
-    return re.compile(re.sub(r"\{(\^?)([a-z|]+)\}", _to_character_class, pattern), re.VERBOSE)
+    return compile_on_use(re.sub(r"\{(\^?)([a-z|]+)\}", _to_character_class, pattern), re.VERBOSE)
 
 
 def _to_character_class(match: re.Match[str]) -> str:
@@ -108,7 +109,7 @@ def _to_character_class(match: re.Match[str]) -> str:
     return f"[{inversion}{''.join(letters)}]"
 
 
-_UNKNOWNS = re.compile(f"{_UNKNOWN_WORD}+")
+_UNKNOWNS = compile_on_use(f"{_UNKNOWN_WORD}+")
 # Languages that are written without spaces.
 _UNSPACED = frozenset({"zh", "ja", "th"})
 # Languages that put the question before the verb.
@@ -118,14 +119,14 @@ _POSTPOSITIONS = frozenset({"ja", "hi"})
 # Languages with articles such as "l'".
 _ELIDED = frozenset({"fr", "it"})
 # A letter of a script without spaces.
-_UNSPACED_LETTER = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED_LETTER = compile_on_use("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 # Signs that change no word: vowel signs of Arabic and Hebrew, the stroke that lengthens an Arabic word, a dot of Turkish.
-_NO_WORDS = re.compile("[\u0591-\u05bd\u0307\u0640\u064b-\u0652]")
+_NO_WORDS = compile_on_use("[\u0591-\u05bd\u0307\u0640\u064b-\u0652]")
 # The forms of an apostrophe.
-_APOSTROPHE = re.compile("['’ʼ`]")
+_APOSTROPHE = compile_on_use("['’ʼ`]")
 # Letters, digits, and the vowel signs of Hindi.
-_WORD = re.compile(r"[\w\u0900-\u0903\u093a-\u094f]+")
-_TOKEN = re.compile(
+_WORD = compile_on_use(r"[\w\u0900-\u0903\u093a-\u094f]+")
+_TOKEN = compile_on_use(
     rf"""
       (?P<word> {_WORD.pattern} )
     | (?P<end> [.!?…؟।。！？]+ (?=\W|$) | \n )
@@ -134,7 +135,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_UNSPACED_TOKEN = re.compile(
+_UNSPACED_TOKEN = compile_on_use(
     r"""
       (?P<end> [!?…。！？]+ | \n )
     | (?P<clause> [;:；：] (?!\d) )
@@ -146,7 +147,7 @@ _UNSPACED_TOKEN = re.compile(
 _CLAUSE_ENDS = frozenset(";:；：")
 _COMMAS = frozenset(",،，")
 # What tells a pointer to a fact: a number, an address.
-_CONTACT = re.compile(r"\d|@|://")
+_CONTACT = compile_on_use(r"\d|@|://")
 
 # A phrase that names the source: "in the given context".
 _PLACE = _compile(
@@ -284,12 +285,10 @@ class _Lexicon:
         parts: For each word or phrase, the letters of the parts that it may play in a sentence: see `_PARTS`.
         phrase_lengths: For each first unit of a phrase, the lengths of the phrases that begin with it, the longest first. A
             unit is a word; in a language without spaces it is a character.
-        denials: The words with which a denial begins.
     """
 
     parts: dict[str, str]
     phrase_lengths: dict[str, list[int]]
-    denials: frozenset[str]
 
 
 def _to_comparable(text: str, language: str) -> str:
@@ -301,35 +300,54 @@ def _to_comparable(text: str, language: str) -> str:
 
 
 @cache
-def _read_lexicons() -> dict[str, _Lexicon]:
-    """Read the words of each language. A word may play several parts."""
-    lexicons = {}
-    for language, words_by_part in read_data("samples", "refusals.json")["words"].items():
-        separator = "" if language in _UNSPACED else " "
-        parts: dict[str, str] = {}
-        denials = set()
-        denying_phrases = []
-        lengths_by_first_unit: dict[str, set[int]] = {}  # the lengths of phrases in units
-        for part, letters in _PARTS.items():
-            for word in words_by_part.get(part, ()):
-                units = _list_units(word, language)
-                key = separator.join(units)
-                parts[key] = parts.get(key, "") + letters
-                lengths_by_first_unit.setdefault(units[0], set()).add(len(units))
-                is_denial = _NEGATION in letters or _MISSING in letters
-                if not is_denial:
-                    continue
-                if language in _UNSPACED or len(units) == 1:
-                    denials.add(key)
-                else:
-                    denying_phrases.append(units)
-        # A phrase that holds a denial of one word, such as "can not", is found by that word. Else its first word must be looked for.
-        denials.update([units[0] for units in denying_phrases if denials.isdisjoint(units)])
-        phrase_lengths = {
-            unit: sorted(lengths, reverse=True) for unit, lengths in lengths_by_first_unit.items()
-        }
-        lexicons[language] = _Lexicon(parts, phrase_lengths, frozenset(denials))
-    return lexicons
+def _read_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
+    """Read the words of each language, by their part."""
+    words: Mapping[str, Mapping[str, Sequence[str]]] = read_data("samples", "refusals.json")["words"]
+    return words
+
+
+def _get_separator(language: str) -> str:
+    """Return what stands between two units of a phrase."""
+    return "" if language in _UNSPACED else " "
+
+
+@cache
+def _read_lexicon(language: str) -> _Lexicon:
+    """Read the words of a language. A word may play several parts."""
+    separator = _get_separator(language)
+    parts: dict[str, str] = {}
+    lengths_by_first_unit: dict[str, set[int]] = {}  # the lengths of phrases in units
+    for part, letters in _PARTS.items():
+        for word in _read_words()[language].get(part, ()):
+            units = _list_units(word, language)
+            key = separator.join(units)
+            parts[key] = parts.get(key, "") + letters
+            lengths_by_first_unit.setdefault(units[0], set()).add(len(units))
+    phrase_lengths = {
+        unit: sorted(lengths, reverse=True) for unit, lengths in lengths_by_first_unit.items()
+    }
+    return _Lexicon(parts, phrase_lengths)
+
+
+@cache
+def _read_denials(language: str) -> frozenset[str]:
+    """Read the words of a language with which a denial begins. All languages are read for them, and few for all words."""
+    separator = _get_separator(language)
+    denials = set()
+    denying_phrases = []
+    for part, letters in _PARTS.items():
+        is_denial = _NEGATION in letters or _MISSING in letters
+        if not is_denial:
+            continue
+        for word in _read_words()[language].get(part, ()):
+            units = _list_units(word, language)
+            if language in _UNSPACED or len(units) == 1:
+                denials.add(separator.join(units))
+            else:
+                denying_phrases.append(units)
+    # A phrase that holds a denial of one word, such as "can not", is found by that word. Else its first word must be looked for.
+    denials.update([units[0] for units in denying_phrases if denials.isdisjoint(units)])
+    return frozenset(denials)
 
 
 def _list_units(text: str, language: str) -> list[str]:
@@ -342,9 +360,9 @@ def _list_units(text: str, language: str) -> list[str]:
 def _languages_by_denial() -> dict[str, list[str]]:
     """Return the languages of each denial that is a word between spaces."""
     languages: dict[str, list[str]] = {}
-    for language, lexicon in _read_lexicons().items():
+    for language in _read_words():
         if language not in _UNSPACED:
-            for word in lexicon.denials:
+            for word in _read_denials(language):
                 languages.setdefault(word, []).append(language)
     return languages
 
@@ -360,13 +378,13 @@ def _find_languages(text: str) -> set[str]:
     if not text.isascii() and _UNSPACED_LETTER.search(text):
         characters = "".join(_list_units(text, "zh"))  # the same for all languages without spaces
         for language in _UNSPACED:
-            if any(denial in characters for denial in _read_lexicons()[language].denials):
+            if any(denial in characters for denial in _read_denials(language)):
                 languages.add(language)
     return languages
 
 
 # The end of reported speech: "I do not know, said Anna."
-_WHO_SPOKE = re.compile(
+_WHO_SPOKE = compile_on_use(
     r"[,?!][\"'”’»]?\s(?:said|says|replied|answered|sagte|dit|dijo|disse|сказал|сказала)\s[^\W\d_]{2,30}[.!?\"”]*\s*\Z"
 )
 
@@ -421,9 +439,9 @@ def _read_sentences(text: str, language: str) -> Iterator[str]:
 
     The letters are empty for a question, and for a pointer, such as "please contact us", without a fact.
     """
-    lexicon = _read_lexicons()[language]
+    lexicon = _read_lexicon(language)
     is_unspaced = language in _UNSPACED
-    separator = "" if is_unspaced else " "
+    separator = _get_separator(language)
     token = _UNSPACED_TOKEN if is_unspaced else _TOKEN
     units: list[str] = []  # the words and commas of the sentence so far
     comparable_text = _to_comparable(text, language)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 import re
 
 import pytest
@@ -37,6 +36,6 @@ def test_a_late_pattern_has_the_attributes_of_a_pattern() -> None:
         _ = word.no_such_attribute
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_a_late_pattern_can_be_copied_before_its_use(copied) -> None:
     assert copied(compile_on_use("b+")).search("abbc").group() == "bb"
