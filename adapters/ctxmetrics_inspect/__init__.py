@@ -95,7 +95,7 @@ def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Resul
 
     Args:
         log: The log that ``inspect_ai.eval`` returned, or ``read_eval_log`` read.
-        **keys: The keys that the scorers had.
+        **keys: Where the fields stand in the samples: the same keys as those given to the scorers.
 
     Raises:
         ParameterError: It holds no score of this package.

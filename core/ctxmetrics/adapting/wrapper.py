@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ctxmetrics.metrics.judging import JudgedMetric
 
 # The parameters that say under which key of a record a field is found, such as ``reference_key``; all others are the metric's.
-_KEY_PARAMETERS = KeyParams.__optional_keys__
+_FIELD_KEY_PARAMETERS = KeyParams.__optional_keys__
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,17 @@ class Wrapper:
         Raises:
             ParameterError: A parameter is unknown or out of range.
         """
-        keys: dict[str, Any] = {}
-        parameters: dict[str, Any] = {}
+        field_keys: dict[str, Any] = {}
+        metric_parameters: dict[str, Any] = {}
         for name, value in params.items():
-            if name in _KEY_PARAMETERS:
-                keys[name] = value
+            if name in _FIELD_KEY_PARAMETERS:
+                field_keys[name] = value
             else:
-                parameters[name] = value
-        built_metric = build_metric(metric, parameters, suggestions=_KEY_PARAMETERS, **settings)
-        return cls.of(built_metric, None, keys, schema, telemetry=telemetry)
+                metric_parameters[name] = value
+        built_metric = build_metric(
+            metric, metric_parameters, suggestions=_FIELD_KEY_PARAMETERS, **settings
+        )
+        return cls.of(built_metric, None, field_keys, schema, telemetry=telemetry)
 
     @property
     def judge(self) -> Judge | None:

@@ -21,7 +21,7 @@ from ctxmetrics.verdicts import Usage
 # Two answers to one question that differ by more than this contradict each other.
 STEADY = 0.1
 # The id under which a request asks its first question again.
-CONTROL = "control"
+CONTROL_QUESTION = "control"
 # This word stands in the error of a server that takes fewer questions in one request.
 _QUESTION_WORD = "question"
 # The reason of each code of a question without a usable answer.
@@ -125,10 +125,10 @@ class DecisionExchange:
         first_id = next(iter(questions))
         sent_questions = questions
         if repeats:
-            sent_questions = {**questions, CONTROL: questions[first_id]}
+            sent_questions = {**questions, CONTROL_QUESTION: questions[first_id]}
         reply = await self._send(sent_questions)
         # How much the two answers to the first question differ; 0 if it was asked once.
-        gap = measure_gap(reply.probabilities.get(CONTROL), reply.probabilities.get(first_id))
+        gap = measure_gap(reply.probabilities.get(CONTROL_QUESTION), reply.probabilities.get(first_id))
         answers = {id_: _read_answer(reply, id_, gap) for id_ in questions}
         self.answers |= answers
         if repeats:

@@ -34,6 +34,7 @@ __all__ = [
     "IDMetric",
 ]
 
+# The highest grade: with ``2**grade - 1`` as its gain, a larger number is no grade but an id or a time.
 _MAX_GRADE = 1e9
 # The words that stand for a missing id when a table was written as text.
 _WORDS_FOR_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})

@@ -213,11 +213,13 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
         """Return the precision, and for each retrieved context whether it is relevant."""
         retrieved_spans = _list_passage_spans(retrieved)
         reference_spans = [passage.span for passage in reference]
-        are_relevant = iter(formulas.relevant_spans(retrieved_spans, reference_spans, self.min_cover))
+        relevance_of_spans = iter(
+            formulas.relevant_spans(retrieved_spans, reference_spans, self.min_cover)
+        )
         hits: list[bool] = []
         for passage in retrieved:
             if passage.has_id:
-                hits.append(next(are_relevant))
+                hits.append(next(relevance_of_spans))
             else:  # a context without an id has no span, and is not relevant
                 hits.append(False)
         if self.formula == "ap":

@@ -152,9 +152,9 @@ def with_stage_history(
             for pool_indexes in pool_indexes_by_stage
         ]
     if pooled:
-        so_far_by_stage = _values_so_far(pooled, pool_indexes_by_stage, len(pool))
+        values_so_far_by_stage = _values_so_far(pooled, pool_indexes_by_stage, len(pool))
     else:
-        so_far_by_stage = _first_yes_so_far(verdicts_by_stage)
+        values_so_far_by_stage = _first_yes_so_far(verdicts_by_stage)
     last_verdicts: list[Verdict] = []
     for unit_index, verdicts_on_unit in enumerate(zip(*verdicts_by_stage, strict=True)):
         records: list[dict[str, Any]] = []
@@ -165,7 +165,7 @@ def with_stage_history(
                 {
                     "name": name,
                     "value": verdict.value,
-                    "so_far": so_far_by_stage[stage_index][unit_index],
+                    "so_far": values_so_far_by_stage[stage_index][unit_index],
                     "contexts": _list_contexts_of_stage(verdict, pool_indexes, stage.ids),
                 }
             )

@@ -26,7 +26,7 @@ from ctxmetrics.errors import CtxMetricsError, InputFileError, JudgeError
 from ctxmetrics.evaluation.files.json_rows import read_json
 from ctxmetrics.judges.base import Claims, DecomposingJudge, Judgement, JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
-from ctxmetrics.judges.decision_exchange import CONTROL
+from ctxmetrics.judges.decision_exchange import CONTROL_QUESTION
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.judges.scripted import ScriptedJudge
 from ctxmetrics.metrics.base import Metric
@@ -148,7 +148,10 @@ class _RecordedDecisions:
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:  # noqa: ARG002 - a model has it
         """Return the recorded probabilities."""
         first_question = next(iter(questions))
-        recorded_probabilities = {**self.probabilities, CONTROL: self.probabilities.get(first_question)}
+        recorded_probabilities = {
+            **self.probabilities,
+            CONTROL_QUESTION: self.probabilities.get(first_question),
+        }
         refused_ids = frozenset(
             id_ for id_, answer in recorded_probabilities.items() if answer == "refused"
         )

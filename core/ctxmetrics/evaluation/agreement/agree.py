@@ -46,7 +46,7 @@ from ctxmetrics.evaluation.agreement.figures import (
 from ctxmetrics.evaluation.agreement.labelling.draw import read_labelled
 from ctxmetrics.evaluation.agreement.labels import (
     KINDS,
-    Compared,
+    ComparedSample,
     LabelColumns,
     add_verdicts,
     metric_in,
@@ -110,9 +110,9 @@ class AgreementReport:
     judge: str
     agreements: tuple[Agreement, ...]
     corrections: tuple[Correction, ...]
-    disputes: tuple[Compared, ...]
+    disputes: tuple[ComparedSample, ...]
     results: Results
-    compared: Mapping[str, tuple[Compared, ...]] = field(default_factory=dict)
+    compared: Mapping[str, tuple[ComparedSample, ...]] = field(default_factory=dict)
     systems: tuple[SystemFigures, ...] = ()
     rankings: tuple[Ranking, ...] = ()
     people: tuple[PeopleAgreement, ...] = ()
@@ -421,8 +421,8 @@ def _build_report(
     """Build the report of an agreement from compared answers and scores."""
     groups: set[str | None] = set()
     agreements: list[Agreement] = []
-    labelled: dict[str, tuple[Compared, ...]] = {}
-    disputes: list[Compared] = []
+    labelled: dict[str, tuple[ComparedSample, ...]] = {}
+    disputes: list[ComparedSample] = []
     bars: list[FittedBar | None] = []
     for label, compared in columns.items():
         groups.update(item.group for item in compared)
@@ -460,15 +460,17 @@ def _build_report(
     )
 
 
-def _correct(items: Sequence[Compared]) -> Correction | None:
+def _correct(items: Sequence[ComparedSample]) -> Correction | None:
     """Return the mean of samples, corrected by their labels."""
     rows = [(*item.values, item.weight, item.group) for item in items]
     return correct_mean(items[0].mean, rows, scale=items[0].scale)
 
 
-def _compute_by_system(items: Sequence[Compared], systems: Sequence[str]) -> Iterator[SystemFigures]:
+def _compute_by_system(
+    items: Sequence[ComparedSample], systems: Sequence[str]
+) -> Iterator[SystemFigures]:
     """Yield the figures of each system whose samples are in the file."""
-    items_by_system: dict[str, list[Compared]] = {}
+    items_by_system: dict[str, list[ComparedSample]] = {}
     for item, system in zip(items, systems, strict=True):
         items_by_system.setdefault(system, []).append(item)
     for system, system_items in sorted(items_by_system.items()):
@@ -487,7 +489,7 @@ def _compute_by_system(items: Sequence[Compared], systems: Sequence[str]) -> Ite
         )
 
 
-def _list_ranked(items: Sequence[Compared], systems: Sequence[str]) -> list[RankedScore]:
+def _list_ranked(items: Sequence[ComparedSample], systems: Sequence[str]) -> list[RankedScore]:
     """List the samples that both the judge and people score, with their system and question."""
     scores = []
     for item, system in zip(items, systems, strict=True):

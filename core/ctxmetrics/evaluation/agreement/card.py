@@ -20,7 +20,7 @@ from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.agreement.agree import AgreementReport
 from ctxmetrics.evaluation.agreement.correction import Correction, correct_mean
-from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.agreement.labels import ComparedSample
 from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.rows.people_answers import MAX_WEIGHT, REFERENCE, QuestionKey
 from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
@@ -305,7 +305,7 @@ def write_card(path: Path, report: AgreementReport) -> None:
     write_whole(path, (card.model_dump_json(indent=1), "\n"))
 
 
-def _list_labelled(items: Iterable[Compared]) -> tuple[LabelledScore, ...]:
+def _list_labelled(items: Iterable[ComparedSample]) -> tuple[LabelledScore, ...]:
     """List the samples that both the judge and people scored."""
     labelled_scores: list[LabelledScore] = []
     for item in items:

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from ctxmetrics._internal.frozen import FrozenDict, Plain
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.evaluation.agreement.figures import Agreement, count_agreement
-from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.agreement.labels import ComparedSample
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, UNITS
 from ctxmetrics.evaluation.runs.controls import (
@@ -279,23 +279,23 @@ def _count_agreements(
         judged: The samples with their verdicts.
         group: A function of a sample and an id. It returns the name of the group to which the sentence or context belongs.
     """
-    compared_by_group: dict[str, list[Compared]] = {}
+    compared_by_group: dict[str, list[ComparedSample]] = {}
     for labelled, verdicts in judged:
         ids_by_group: dict[str, list[str]] = {}
         for id_ in labelled.truth:
             if id_[0] == _ID_LETTER_BY_KIND[label]:
                 ids_by_group.setdefault(group(labelled, id_), []).append(id_)
         for name, ids in ids_by_group.items():
-            compared = Compared(
+            compared_sample = ComparedSample(
                 label=label,
                 sample=labelled.sample,
                 sample_id=str(labelled.sample.id),
                 people=tuple(labelled.truth[id_] for id_ in ids),
                 verdicts=tuple(verdicts[id_] for id_ in ids),
             )
-            compared_by_group.setdefault(name, []).append(compared)
+            compared_by_group.setdefault(name, []).append(compared_sample)
     return FrozenDict(
-        {name: count_agreement(label, compared) for name, compared in compared_by_group.items()}
+        {name: count_agreement(label, samples) for name, samples in compared_by_group.items()}
     )
 
 

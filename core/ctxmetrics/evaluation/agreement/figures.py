@@ -12,7 +12,7 @@ from typing import Any
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import Plain, fields_to_json_data, to_json_data
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.agreement.labels import Compared
+from ctxmetrics.evaluation.agreement.labels import ComparedSample
 from ctxmetrics.evaluation.pages.tables import Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, PeopleAnswers
 from ctxmetrics.evaluation.statistics.bootstrap import draw_samples, draw_shares, percentile_interval
@@ -174,7 +174,7 @@ class Agreement:
         }
 
 
-def count_agreement(label: str, compared: Sequence[Compared]) -> Agreement:
+def count_agreement(label: str, compared: Sequence[ComparedSample]) -> Agreement:
     """Count the answers on one kind of label. The intervals draw whole groups of samples, not single samples."""
     # For each group, how often each pair of answers occurs: what people say, and what the judge says.
     counters: dict[object, Counter[tuple[bool, bool | None]]] = {}
@@ -373,7 +373,9 @@ def _short(judge: str) -> str:
     return f"{beginning}…{end}"
 
 
-def pair_answers(first: Sequence[Compared], second: Sequence[Compared]) -> list[tuple[float, str]]:
+def pair_answers(
+    first: Sequence[ComparedSample], second: Sequence[ComparedSample]
+) -> list[tuple[float, str]]:
     """Compare two judges on each answer that both judged.
 
     Returns:
@@ -402,7 +404,7 @@ def pair_answers(first: Sequence[Compared], second: Sequence[Compared]) -> list[
     return pairs
 
 
-def _list_labels(items: Iterable[Compared]) -> list[tuple[str, tuple[bool | None, ...] | None]]:
+def _list_labels(items: Iterable[ComparedSample]) -> list[tuple[str, tuple[bool | None, ...] | None]]:
     """List the labels of people with the ids of their samples."""
     return [(item.sample_id, item.people) for item in items]
 

@@ -41,7 +41,7 @@ KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedSample:
     """The labels of one kind for a sample, and the verdicts on the same sentences or contexts, in the same order.
 
     Attributes:
@@ -97,7 +97,7 @@ class Compared:
 
 
 # The samples by kind of label.
-LabelColumns: TypeAlias = dict[str, list[Compared]]
+LabelColumns: TypeAlias = dict[str, list[ComparedSample]]
 
 
 def read_labels(sample: Sample, label: str) -> tuple[bool | None, ...] | None:
@@ -171,11 +171,11 @@ def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> Lab
     return columns
 
 
-def _read_compared(kind: str, sample: Sample, number: int, group: str | None) -> Compared:
+def _read_compared(kind: str, sample: Sample, number: int, group: str | None) -> ComparedSample:
     """Read the labels of a sample for the comparison with a judge."""
     labels = read_labels(sample, kind)
     weight = weight_in(sample.labels, sample.called("A sample"))
-    return Compared(kind, sample, sample.id or str(number), labels, group=group, weight=weight)
+    return ComparedSample(kind, sample, sample.id or str(number), labels, group=group, weight=weight)
 
 
 def metric_in(results: Results, label: str) -> Metric:
@@ -205,7 +205,7 @@ def metric_in(results: Results, label: str) -> Metric:
     return matches[0]
 
 
-def add_verdicts(item: Compared, metric: Metric, row: Row | None) -> Compared:
+def add_verdicts(item: ComparedSample, metric: Metric, row: Row | None) -> ComparedSample:
     """Put the verdicts and the score of the metric beside the labels that they are compared with.
 
     Args:
@@ -249,7 +249,7 @@ def _are_all_supported(verdicts: Sequence[Verdict]) -> bool | None:
     return None if None in values else True
 
 
-def _check_verdicts(item: Compared, score: Score, *, in_run: bool) -> None:
+def _check_verdicts(item: ComparedSample, score: Score, *, in_run: bool) -> None:
     """Check that a score has a verdict for each label of a sample."""
     name = replace_invisible(item.sample_id)[:80]
     count = len(score.verdicts)

@@ -51,7 +51,7 @@ class BatchModel(ReplayingModel):
     drafts: list[tuple[Intent, IO[bytes]]] = field(init=False, default_factory=list)
     held_back: int = field(init=False, default=0)
     _capabilities: Capabilities = field(init=False)
-    _first_request: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _first_request_lock: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     # The estimated tokens of all requests that are submitted, or will be, and are not yet answered.
     _open_tokens: int = field(init=False)
 
@@ -100,9 +100,12 @@ class BatchModel(ReplayingModel):
                 str(prompt.attempt),
             )
         )
-        async with self._first_request:
+        async with self._first_request_lock:
             outcome = self.journal.get(key)
-            if outcome is None and "server" not in self.journal.facts:
+            is_first_request = (
+                "server" not in self.journal.facts
+            )  # what the server accepts is not known yet
+            if outcome is None and is_first_request:
                 return await self._ask_first(key, ask)
         if outcome is not None and not outcome.again:
             return _replay(outcome, prompt)

@@ -9,7 +9,7 @@ from typing import Any
 from ctxmetrics._internal.call_text import parse_value
 from ctxmetrics.errors import MissingFieldError, ParameterError
 from ctxmetrics.evaluation.cli._options import SampleFile, Selection, read_text, split_pair
-from ctxmetrics.evaluation.cli._terminal import collect_warnings, print_message
+from ctxmetrics.evaluation.cli._terminal import print_message, print_warnings_at_end
 from ctxmetrics.evaluation.files.aegis import THRESHOLD_SCALE, Payload
 from ctxmetrics.evaluation.files.recognition import AUTO
 from ctxmetrics.evaluation.files.row_file import RowFile
@@ -84,7 +84,7 @@ def _read_only(texts: Sequence[str] | None) -> dict[str, str]:
 
 def load_samples(source: SampleFile | RowFile[Sample]) -> list[Sample]:
     """Read all samples of a file, and print the decisions about its columns."""
-    with collect_warnings():
+    with print_warnings_at_end():
         return list(open_samples(source) if isinstance(source, SampleFile) else source)
 
 

@@ -95,7 +95,7 @@ def get_line_width() -> int:
 
 
 @contextmanager
-def collect_warnings() -> Iterator[list[str]]:
+def print_warnings_at_end() -> Iterator[list[str]]:
     """Collect the library's warnings in a list while the block runs. Print at the end what the list still holds.
 
     Warnings that are printed at once would break the progress bar. The block may remove a warning that repeats its last line.

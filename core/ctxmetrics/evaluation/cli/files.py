@@ -21,9 +21,9 @@ from ctxmetrics.evaluation.cli._options import CONFIG_NAME, Help, SampleFile
 from ctxmetrics.evaluation.cli._terminal import (
     BAD_INPUT,
     GATE_FAILED,
-    collect_warnings,
     print_message,
     print_result,
+    print_warnings_at_end,
 )
 from ctxmetrics.scores.wording import plural
 
@@ -63,7 +63,7 @@ def inspect(source: SampleFile) -> None:
 
     file = open_samples(source)
     mapping = list(source.columns or ())
-    with collect_warnings() as notes:
+    with print_warnings_at_end() as notes:
         ambiguous_columns = _list_ambiguous_columns(file)
         while ambiguous_columns and sys.stdin.isatty() and sys.stdout.isatty():
             mapping.append(_choose_option(file, ambiguous_columns[0]))

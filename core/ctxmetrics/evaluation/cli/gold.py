@@ -20,7 +20,12 @@ from ctxmetrics.evaluation.cli._options import (
     read_text,
     split_pair,
 )
-from ctxmetrics.evaluation.cli._terminal import collect_warnings, leave, print_message, print_result
+from ctxmetrics.evaluation.cli._terminal import (
+    leave,
+    print_message,
+    print_result,
+    print_warnings_at_end,
+)
 from ctxmetrics.evaluation.rows.file_names import labels_beside
 
 
@@ -92,7 +97,7 @@ def check_gold(
     audit_inputs = name_inputs(auditing.audit, auditing.labels)
     inputs.update({f"--{name}": path for name, path in audit_inputs.items()})
     check_outputs({**outputs, "--report": page}, inputs)
-    with collect_warnings() as warnings:
+    with print_warnings_at_end() as warnings:
         report = check(
             samples,
             corpus=sources.corpus,

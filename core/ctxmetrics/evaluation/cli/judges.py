@@ -24,10 +24,10 @@ from ctxmetrics.evaluation.cli._options import (
 )
 from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
-    collect_warnings,
     leave,
     print_message,
     print_result,
+    print_warnings_at_end,
 )
 from ctxmetrics.evaluation.rows.file_names import labels_beside
 from ctxmetrics.scores.wording import plural
@@ -114,7 +114,7 @@ def agree(
     )
     reports_of_files = [compare_with_people(results=path) for path in results]
     reports_of_judges: list[AgreementReport] = []
-    with collect_warnings() as warnings:
+    with print_warnings_at_end() as warnings:
         convention_name = choose_convention(source.schema, convention)
         for judge in judges:
             report = compare_with_people(
@@ -181,7 +181,7 @@ def check_judge(
 
     judging = build_judge(judge, **vars(asking))
     try:
-        with collect_warnings() as warnings:
+        with print_warnings_at_end() as warnings:
             report = check(
                 judging, repetitions=repetitions, samples=samples, announce=print_message, **vars(pace)
             )

@@ -23,10 +23,10 @@ from ctxmetrics.evaluation.cli._options import (
     Tags,
 )
 from ctxmetrics.evaluation.cli._terminal import (
-    collect_warnings,
     leave,
     print_in_format,
     print_result,
+    print_warnings_at_end,
 )
 from ctxmetrics.evaluation.cli.score import Budget
 from ctxmetrics.scores.wording import plural
@@ -160,7 +160,7 @@ def run(
         **vars(budget),
     )
     card = load_card(gates, retriever_run.judge_name or judge.name, metrics)
-    with collect_warnings():
+    with print_warnings_at_end():
         comparison = run_retrievers(retriever_run)
     shared_outcomes = [
         *check_controls(gates, comparison.controls),
@@ -298,7 +298,7 @@ def _report_run(
     print_in_format(comparison, output.format, **json_entries)
     tables = [setting.table for setting in settings if setting.table]
     if output.format != "json":
-        print_result("\n".join(tables) or None)
+        print_result("\n".join(tables) or None)  # without a table, it only flushes stdout
     if output.report is not None:
         title = output.title or name_page(output.report, file)
         comparison.to_html(output.report, title=title, gates=gate_rows)

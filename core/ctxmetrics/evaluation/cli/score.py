@@ -25,12 +25,12 @@ from ctxmetrics.evaluation.cli._options import (
 )
 from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
-    collect_warnings,
     get_line_width,
     leave,
     leave_pending,
     print_message,
     print_result,
+    print_warnings_at_end,
     uses_colors,
 )
 from ctxmetrics.evaluation.runs.options import DEFAULTS
@@ -339,7 +339,7 @@ def _run_evaluation(run: Evaluation, file: Path) -> Results:
     """Run an evaluation, and print the warnings of the library at the end."""
     from ctxmetrics.evaluation.runs.evaluate import run_in_caller
 
-    with collect_warnings() as warnings:
+    with print_warnings_at_end() as warnings:
         results = run_in_caller(run)
         if results.stopped or results.unanswered:  # the last line says what went wrong
             warnings[:] = [text for text in warnings if "the rows of this run are in" in text]

@@ -127,7 +127,7 @@ class PairedTest:
         labelled: The samples that have labels, by their position.
         audited: The samples of the random part of an audit, by their position, with their gold by people.
         clusters: The cluster of each sample; None without clusters.
-        by_file: Whether the labels come from files.
+        by_file: Whether the labels come from files of labels, and not from the rows.
     """
 
     columns: Mapping[str, PairedColumn]
@@ -234,8 +234,10 @@ class PairedTest:
         for index, position in enumerate(values.positions):
             if position in self.labelled:
                 pairs[index] = self.labelled[position]
-        # If both runs have the same labels, these were made from the contexts of one run only.
-        if not self.by_file and any(values.differences) and _shares_labels(pairs.values(), label):
+        # If both runs have the same labels although the judge sees differences, these labels were made from the contexts of one run
+        # only. They say nothing about the other run.
+        are_of_one_run = not self.by_file and _shares_labels(pairs.values(), label)
+        if are_of_one_run and any(values.differences):
             return {}, []
         people_values: dict[int, float] = {}
         for index, pair in pairs.items():

@@ -491,21 +491,24 @@ def _take_first_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _join_rows(
-    rows: list[dict[str, Any]], where: str, order: Order | None, reference: str
+    rows: list[dict[str, Any]], where: str, order: Order | None, reference_column: str
 ) -> dict[str, Any]:
-    """Join the rows of one question. ``reference`` is the column of the reference, for the error.
+    """Join the rows of one question. An error about the reference names ``reference_column``.
 
-    An expected item that stands in several rows is kept once. If the rows differ in the expected items, a retrieved item is
-    kept once too.
+    An expected item that stands in several rows is kept once. If the rows differ in the expected items, each row repeats what was
+    retrieved: then a retrieved item is kept once too.
     """
-    row_order = find_order([row.get("metadata") or {} for row in rows], {}, order)
+    metadata_of_rows = [row.get("metadata") or {} for row in rows]
+    row_order = find_order(metadata_of_rows, beside={}, order=order)
     if row_order.places is not None:
         rows = arrange(rows, row_order.places)
     joined_fields = _take_first_values(rows)
     references = {str(row["reference"]) for row in rows if row.get("reference") is not None}
     if len(references) > 1:
         problem = "differs between the rows of one question."
-        facts, answers = map_options([f"{reference}=reference_facts", f"{reference}=references"])
+        facts, answers = map_options(
+            [f"{reference_column}=reference_facts", f"{reference_column}=references"]
+        )
         fix = f"Parts that are all needed are facts: {facts}. Answers of which one is enough are references: {answers}."
         raise SampleError(problem, fix).inside(field="reference").at(where)
     rows_differ = False  # in the expected items: these fields come first in `LIST_FIELDS`

@@ -114,14 +114,14 @@ class _DocumentTable:
     Args:
         columns: The columns of the table.
         file: The file of the rows, for errors.
-        expected: Whether the documents are the expected ones.
+        are_expected: Whether the documents are the expected ones.
     """
 
-    def __init__(self, columns: _TableColumns, file: Path, *, expected: bool) -> None:
+    def __init__(self, columns: _TableColumns, file: Path, *, are_expected: bool) -> None:
         self._columns = columns
         self._file = file
-        self._expected = expected
-        self._has_ranks = not expected and says_rank(str(columns.number))
+        self._expected = are_expected
+        self._has_ranks = not are_expected and says_rank(str(columns.number))
         self._queries: dict[str, _Query] = {}
         # The query and the number of the row before.
         self._row_before: tuple[str, float] | None = None
@@ -191,7 +191,7 @@ class _DocumentTable:
             numbers = query.numbers
             if is_lowest_first and not self._expected:
                 numbers = {document: -number for document, number in numbers.items()}
-            _, fields = next(iterate_queries({name: numbers}, expected=self._expected))
+            _, fields = next(iterate_queries({name: numbers}, are_expected=self._expected))
             if is_text:
                 del fields["id"]
             other_cells = {
@@ -201,14 +201,14 @@ class _DocumentTable:
 
 
 def join_documents_of_queries(
-    rows: Iterable[tuple[str, Any]], file: Path, *, expected: bool, several: bool = False
+    rows: Iterable[tuple[str, Any]], file: Path, *, are_expected: bool, several: bool = False
 ) -> Iterator[tuple[str, Any]]:
     """Yield a row for each query of a table that has one document in each row. The rows of other sources stay as they are.
 
     Args:
         rows: The rows with their places.
         file: The file of the rows, for errors.
-        expected: Whether the documents are the expected ones. Else they were retrieved and have ranks or scores.
+        are_expected: Whether the documents are the expected ones. Else they were retrieved and have ranks or scores.
         several: Whether the rows may be of several runs, which a column names. Then they stay as they are.
 
     Raises:
@@ -217,8 +217,8 @@ def join_documents_of_queries(
     stream = iter(rows)
     placed_rows = list(islice(stream, LOOKAHEAD_ROWS))
     first_rows = [row for _, row in placed_rows]
-    columns = _find_table_columns(first_rows, expected=expected)
-    if columns is not None and not expected:
+    columns = _find_table_columns(first_rows, are_expected=are_expected)
+    if columns is not None and not are_expected:
         changing_columns = _list_changing_columns(first_rows, columns.others)
         for name, values in changing_columns.items():
             if may_hold_setting([name]) and not several:
@@ -236,13 +236,13 @@ def join_documents_of_queries(
     if columns is None:
         yield from all_rows
         return
-    table = _DocumentTable(columns, file, expected=expected)
+    table = _DocumentTable(columns, file, are_expected=are_expected)
     for place, row in all_rows:
         table.add(place, row)
     yield from table.list_queries()
 
 
-def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns | None:
+def _find_table_columns(rows: Sequence[Any], *, are_expected: bool) -> _TableColumns | None:
     """Find the columns of a table with one document in each row. Return None if the rows are no such table."""
     if not rows or not all(isinstance(row, dict) for row in rows):
         return None
@@ -253,8 +253,8 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
             names.append(str(name))
     queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
     documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
-    numbers = _find_number_columns(names, expected=expected)
-    has_numbers = bool(numbers) or expected
+    numbers = _find_number_columns(names, are_expected=are_expected)
+    has_numbers = bool(numbers) or are_expected
     if not queries or not documents or not has_numbers:
         return None
     known_names = {*queries, *documents, *numbers}
@@ -265,12 +265,12 @@ def _find_table_columns(rows: Sequence[Any], *, expected: bool) -> _TableColumns
         number=numbers[0] if numbers else None,
         others=tuple(name for name in names if name not in known_names),
     )
-    return columns if _may_be_table(columns, rows, expected=expected) else None
+    return columns if _may_be_table(columns, rows, are_expected=are_expected) else None
 
 
-def _find_number_columns(names: Sequence[str], *, expected: bool) -> list[str]:
+def _find_number_columns(names: Sequence[str], *, are_expected: bool) -> list[str]:
     """Find the columns of the number beside a document: of its grade if it is expected, else of its rank or score, ranks first."""
-    if expected:
+    if are_expected:
         return [name for name in names if normalized_key(name) in _GRADE_NAMES]
     kinds = _LOWEST_FIRST_KINDS | _HIGHEST_FIRST_KINDS
     numbers = [name for name in names if find_list_kind(name) in kinds]
@@ -285,7 +285,7 @@ def _prefer(names: Sequence[str], preferred_keys: Collection[str]) -> str:
     return names[0]
 
 
-def _may_be_table(columns: _TableColumns, rows: Sequence[Any], *, expected: bool) -> bool:
+def _may_be_table(columns: _TableColumns, rows: Sequence[Any], *, are_expected: bool) -> bool:
     """Tell whether the cells of the columns are ids and numbers, as of a table with one document in each row."""
     if not all(is_single_id(row[columns.document]) for row in rows):
         return False
@@ -295,7 +295,7 @@ def _may_be_table(columns: _TableColumns, rows: Sequence[Any], *, expected: bool
         if value is None:
             return False
         values.append(value)
-    if not expected:
+    if not are_expected:
         return True
     if not all(value.is_integer() and value <= _MAX_GRADE for value in values):
         return False

@@ -138,12 +138,12 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
                     f"{file}, line {number}: {document[:80]!r} stands twice for the query {query[:80]!r}."
                 )
             scores[document] = score
-    expected = form is not None and form.is_expected
+    are_expected = form is not None and form.is_expected
     if form == _SHORT_RUN and all(map(_are_ranks, rankings.values())):
         rankings = {key: _negate(ranks) for key, ranks in rankings.items()}
     queries = {query for query, _ in rankings}
     for (query, tag), scores in rankings.items():
-        for place, row in iterate_queries({query: scores}, expected=expected):
+        for place, row in iterate_queries({query: scores}, are_expected=are_expected):
             if len(queries) < len(rankings):  # several runs
                 row["metadata"] = {"tag": tag, **row["metadata"]}
             yield place, row
@@ -176,7 +176,7 @@ def is_single_id(value: Any) -> bool:
 
 
 def rankings_in(
-    data: Any, *, expected: bool = False, may_be_lists: bool = False
+    data: Any, *, are_expected: bool = False, may_be_lists: bool = False
 ) -> dict[str, dict[str, float]] | None:
     """Return the rankings by query that JSON holds: ``{query: {document: number}}``. Return None for anything else.
 
@@ -184,13 +184,13 @@ def rankings_in(
 
     Args:
         data: The content of the file.
-        expected: Whether the documents are the expected ones. Then the ids of a list have the grade 1.
+        are_expected: Whether the documents are the expected ones. Then the ids of a list have the grade 1.
         may_be_lists: Whether the rankings may be lists, best first: ``{query: [document]}`` or ``{query: [[document, score]]}``.
     """
     for _ in range(_MAX_SPLITS):
         if not isinstance(data, dict):
             return None
-        rankings = _read_rankings(data, expected=expected, may_be_lists=may_be_lists)
+        rankings = _read_rankings(data, are_expected=are_expected, may_be_lists=may_be_lists)
         if rankings is not None:
             return rankings
         splits = [key for key in data if not key.endswith("_meta")]  # without "mteb_model_meta"
@@ -201,7 +201,7 @@ def rankings_in(
 
 
 def _read_rankings(
-    data: Mapping[str, Any], *, expected: bool, may_be_lists: bool
+    data: Mapping[str, Any], *, are_expected: bool, may_be_lists: bool
 ) -> dict[str, dict[str, float]] | None:
     """Return an object whose values are all rankings, each as numbers by document. Return None for anything else."""
     if not any(data.values()):  # a query of a run may have no document
@@ -210,7 +210,7 @@ def _read_rankings(
     for query, value in data.items():
         ranking = value
         if may_be_lists and isinstance(value, list):
-            ranking = _read_ranked_list(value, expected=expected)
+            ranking = _read_ranked_list(value, are_expected=are_expected)
         if not isinstance(ranking, dict):
             return None
         if not all(isinstance(score, Real) for score in ranking.values()):
@@ -219,14 +219,14 @@ def _read_rankings(
     return rankings
 
 
-def _read_ranked_list(items: list[Any], *, expected: bool) -> dict[str, float] | None:
+def _read_ranked_list(items: list[Any], *, are_expected: bool) -> dict[str, float] | None:
     """Return the documents of a list, best first, each with a number. Return None if the items are no ids."""
     if all(map(is_graded_pair, items)):
         return dict(items)
     ids = [str(item) for item in items]
     if not all(map(is_single_id, items)) or len({*ids}) < len(ids):
         return None
-    if expected:
+    if are_expected:
         return dict.fromkeys(ids, 1.0)
     return {id_: float(len(ids) - place) for place, id_ in enumerate(ids)}
 
@@ -238,7 +238,7 @@ def run_with_qrels_rows(data: Any) -> Iterator[tuple[str, Any]] | None:
     """
     if not isinstance(data, dict):
         return None
-    qrels = rankings_in(data.get("qrels"), expected=True, may_be_lists=True)
+    qrels = rankings_in(data.get("qrels"), are_expected=True, may_be_lists=True)
     run = rankings_in(data.get("run"), may_be_lists=True)
     if qrels is None or run is None:
         return None
@@ -250,25 +250,25 @@ def _join_run(
 ) -> Iterator[tuple[str, Any]]:
     """Yield a row for each query of qrels or of a run."""
     for query in dict.fromkeys([*qrels, *run]):
-        place, row = next(iterate_queries({query: run.get(query, {})}, expected=False))
+        place, row = next(iterate_queries({query: run.get(query, {})}, are_expected=False))
         if query in qrels:
-            _, expected = next(iterate_queries({query: qrels[query]}, expected=True))
-            row |= expected
+            _, gold = next(iterate_queries({query: qrels[query]}, are_expected=True))
+            row |= gold
         yield place, row
 
 
 def iterate_queries(
-    rankings: Mapping[str, Mapping[str, float]], *, expected: bool
+    rankings: Mapping[str, Mapping[str, float]], *, are_expected: bool
 ) -> Iterator[tuple[str, Any]]:
     """Yield a row for each query, after its place.
 
     Args:
         rankings: By query, the grade or score of each document.
-        expected: Whether the documents are the expected ones. Else they are the retrieved ones.
+        are_expected: Whether the documents are the expected ones. Else they are the retrieved ones.
     """
     for query, scores in rankings.items():
         fields: dict[str, Any]
-        if expected:
+        if are_expected:
             grades = {document: score for document, score in scores.items() if score > 0}
             fields = {"reference_context_ids": [*grades], "labels": {"relevance": grades}}
         else:

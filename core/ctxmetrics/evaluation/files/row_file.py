@@ -463,7 +463,7 @@ class RowFile(Iterator[T], Generic[T]):
             rows = join_documents_of_queries(
                 rows,
                 self.path,
-                expected=self._only_references,
+                are_expected=self._only_references,
                 several=self._run_column is not None,
             )
         yield from rows
@@ -504,11 +504,11 @@ class RowFile(Iterator[T], Generic[T]):
         is_one_of_two_files = self._only_references or self.references is not None
         rankings = rankings_in(
             data,
-            expected=self._only_references,
+            are_expected=self._only_references,
             may_be_lists=is_one_of_two_files and not count_known(map(str, data)),
         )
         if rankings is not None:
-            return iterate_queries(rankings, expected=self._only_references)
+            return iterate_queries(rankings, are_expected=self._only_references)
         if is_trace(data):
             rows = [data]
             path = ""

@@ -109,7 +109,7 @@ def _list_fits(reading: Reading, parsed_row: Mapping[str, Any]) -> list[_SchemaF
     row_keys = first_keys(parsed_row)
     fits: list[_SchemaFit] = []
     for name, schema in ALL_SCHEMAS.items():
-        # A schema without a key of its own in the row reads it as our own schema does, which is the first.
+        # Our own schema reads each row. Another schema is tried if the row has a key that only that schema has.
         if name != _OWN_SCHEMA and schema.distinct_keys.isdisjoint(row_keys):
             continue
         fit = _try_schema(replace(reading, name=name), parsed_row)

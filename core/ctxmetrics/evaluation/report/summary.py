@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.pages.phrases import say
 from ctxmetrics.evaluation.report.means_table import build_page_table, describe_metric, format_means
 from ctxmetrics.evaluation.report.run_audit import RunAudit
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
-from ctxmetrics.evaluation.statistics.intervals import upper_share
+from ctxmetrics.evaluation.statistics.intervals import upper_limit_of_share
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import describe_usage, find_language, join_counts
 from ctxmetrics.verdicts import Usage
@@ -94,7 +94,7 @@ class Controls(Plain):
             max_chance = _MAX_CHANCE_OF_GROUPS if group else _MAX_CHANCE
             if group in _HALF_NAMES:
                 max_chance = _MAX_CHANCE_OF_HALVES
-            if upper_share(right_count, verdict_count, max_chance) < _HONEST_RIGHT_SHARE:
+            if upper_limit_of_share(right_count, verdict_count, max_chance) < _HONEST_RIGHT_SHARE:
                 failed.append(name)
         return tuple(failed)
 

@@ -56,8 +56,14 @@ _SCORE_PATHS = (
 _MAX_DEPTH = 4
 # The fields of a question that its retrieval fills.
 _FIELDS_OF_RETRIEVAL = ("retrieved_contexts", "retrieved_context_ids", "stages", "searches")
-# The fields that are compared with texts.
-_TEXT_COMPARED_FIELDS = ("reference", "references", "reference_facts", "reference_contexts", "response")
+# A metric compares these fields with the retrieved texts: ids alone are not enough for it.
+_FIELDS_COMPARED_WITH_TEXTS = (
+    "reference",
+    "references",
+    "reference_facts",
+    "reference_contexts",
+    "response",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ def build_sample(question: Sample, retrieved: Retrieved, k: int) -> Sample:
     """
     fields: dict[str, Any] = dict.fromkeys(_FIELDS_OF_RETRIEVAL)  # None for each
     items = retrieved.items[:k]
-    expects_texts = any(question.has(name) for name in _TEXT_COMPARED_FIELDS)
+    expects_texts = any(question.has(name) for name in _FIELDS_COMPARED_WITH_TEXTS)
     expects_only_ids = question.has("reference_context_ids") and not expects_texts
     are_numbers = all(isinstance(item, Integral) for item in items)
     may_be_ids = all(isinstance(item, (str, Integral)) for item in items)

@@ -180,10 +180,10 @@ class PeopleAnswers:
         unknown_keys = [question.key for _, question in self.answers if question.key not in drawn_keys]
         if not unknown_keys:
             return
-        drawn_ids = {id_ for id_, _ in drawn_keys if id_ is not None}
+        drawn_ids = {sample_id for sample_id, _ in drawn_keys if sample_id is not None}
         other_texts = 0
-        for id_, _ in unknown_keys:
-            if id_ in drawn_ids:
+        for sample_id, _ in unknown_keys:
+            if sample_id in drawn_ids:
                 other_texts += 1
         other_ids = len(unknown_keys) - other_texts
         first_id, first_hash = unknown_keys[0]

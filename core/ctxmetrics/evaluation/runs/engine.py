@@ -384,7 +384,7 @@ class Evaluation:
         if self.source.setting is not None:
             name, values = self.source.setting
             _log.warning(
-                "samples: %r says which of several retrievals of a question a sample is (%s): a mean over all is that of none",
+                "samples: %r tells apart several retrievals of one question (%s): a mean over all samples describes none of them",
                 name, join_first(values),
             )  # fmt: skip
         for field, separator in self._separators_of_joined_lists.items():

@@ -20,7 +20,7 @@ from ctxmetrics.evaluation.statistics.power import find_sample_count
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.decision import DecisionJudge
 from ctxmetrics.judges.lexical.judge import LexicalJudge
-from ctxmetrics.judges.llm.judge import LLMJudge, memory
+from ctxmetrics.judges.llm.judge import LLMJudge, copy_memory
 from ctxmetrics.judges.nli import NLIJudge
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judging import JudgedMetric
@@ -153,7 +153,7 @@ def estimate(
         cache=cache,
         stores=False,
         progress=False,
-        memo=memory(),
+        memo=copy_memory(),
         keep=False,
         controls=controls,
     )

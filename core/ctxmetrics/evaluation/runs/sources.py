@@ -44,7 +44,7 @@ from ctxmetrics.evaluation.files.several_runs import (
 )
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.judging import JudgedMetric
-from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, cancellations
+from ctxmetrics.models.runtime.background import WAKE_SECONDS, background_loop, count_cancellations
 from ctxmetrics.samples.field_keys import RETRIEVED
 from ctxmetrics.samples.sample import Sample
 
@@ -412,9 +412,9 @@ class CallerSource(Source):
                 if self._has_ended:
                     break
                 self._read_one()
-                if cancellations() > before:
+                if count_cancellations() > before:
                     raise KeyboardInterrupt
-            if cancellations() > before:
+            if count_cancellations() > before:
                 raise KeyboardInterrupt
 
     def _end(self, _: object) -> None:

@@ -149,12 +149,12 @@ def sign_p(better: int, worse: int) -> float:
 
 
 @lru_cache(maxsize=1024)
-def upper_share(hits: int, size: int, tail: float) -> float:
+def upper_limit_of_share(hits: int, size: int, tail: float) -> float:
     """Return the exact upper end for a share: the share at which so few hits, or fewer, have probability ``tail``.
 
     Source: C. J. Clopper, E. S. Pearson, Biometrika 26 (1934) 404.
 
-    >>> round(upper_share(0, 100, 0.025), 4)
+    >>> round(upper_limit_of_share(0, 100, 0.025), 4)
     0.0362
     """
     low, high = 0.0, 1.0

@@ -129,10 +129,11 @@ def labelled_difference(
     - n, N_h: the number of samples;
     - k, k_h: the number of labels;
     - W_h: the stratum's share of the samples, ``N_h / n``;
-    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1. It is 1 below ten labels of the stratum; and if all d are
-      equal while the f of the labelled vary much less than all f: then no label is about what the judge sees elsewhere;
-    - e_h: the number of labels that such a draw gives the stratum on average; k_h if it is lower by more than two standard
-      deviations.
+    - l_h: the trust in the judge, ``cov(d, f) / var(f)``, from 0 to 1. It is 1 in two cases: the stratum has fewer than ten
+      labels; or all d are equal, and the f of the labelled samples vary much less than all f. In the second case, no labelled
+      sample has one of the differences that the judge sees in other samples;
+    - e_h: the number of labels that such a draw gives the stratum on average. If k_h is more than two standard deviations
+      below this average, e_h is k_h.
 
     Formula, with weighted means:
 
@@ -187,7 +188,7 @@ def labelled_difference(
     unchanged = [stratum for stratum in strata if not stratum.changed]
     changed_gap, changed_gap_error = samples.compare_changed()
     labelled_clusters = cluster_numbers[: len(people)]
-    label_error = _combine_terms(strata, labelled_clusters)
+    label_error = _combine_errors(strata, labelled_clusters)
     cluster_count = len(np.unique(labelled_clusters))
     effective_labels = math.fsum(stratum.size for stratum in strata)
     effective_labels = round(min(effective_labels, float(cluster_count)), 9)
@@ -221,7 +222,7 @@ def labelled_difference(
         correction=correction,
         label_error=label_error,
         unchanged_correction=math.fsum(stratum.correction for stratum in unchanged),
-        unchanged_error=_combine_terms(unchanged, labelled_clusters),
+        unchanged_error=_combine_errors(unchanged, labelled_clusters),
         changed_gap=changed_gap,
         changed_gap_error=changed_gap_error,
         sample_error=sample_error,
@@ -453,12 +454,14 @@ class _Samples:
         return max(expected, 1.0)
 
 
-def _combine_terms(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> float:
+def _combine_errors(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> float:
     """Compute the error of some strata that comes from their samples without labels."""
     if not strata:
         return 0.0
-    terms = np.sum([stratum.terms for stratum in strata], axis=0)
-    return math.sqrt(float((np.bincount(clusters, terms) ** 2).sum()))
+    error_by_sample = np.sum([stratum.terms for stratum in strata], axis=0)
+    # The samples of one cluster err together: their errors are added before they are squared.
+    error_by_cluster = np.bincount(clusters, weights=error_by_sample)
+    return math.sqrt(float((error_by_cluster**2).sum()))
 
 
 def _trust(people: _Numbers, judge: _Numbers, shares: _Numbers, *, spread: float) -> float:

@@ -14,7 +14,12 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxmetrics.evaluation.statistics.intervals import sign_p, student_p, student_quantile, upper_share
+from ctxmetrics.evaluation.statistics.intervals import (
+    sign_p,
+    student_p,
+    student_quantile,
+    upper_limit_of_share,
+)
 
 # With fewer changed samples, their spread says too little about changes that were not seen.
 MIN_CHANGED_SAMPLES = 10
@@ -121,9 +126,9 @@ def reach_unseen_changes(
     lower, upper = interval
     p = max(p, sign_p(better, worse))
     if p > SIGNIFICANCE_LEVEL or mean <= 0:
-        lower = min(lower, -scale * upper_share(worse, len(sums), SIGNIFICANCE_LEVEL / 2))
+        lower = min(lower, -scale * upper_limit_of_share(worse, len(sums), SIGNIFICANCE_LEVEL / 2))
     if p > SIGNIFICANCE_LEVEL or mean >= 0:
-        upper = max(upper, scale * upper_share(better, len(sums), SIGNIFICANCE_LEVEL / 2))
+        upper = max(upper, scale * upper_limit_of_share(better, len(sums), SIGNIFICANCE_LEVEL / 2))
     return (lower, upper), p
 
 

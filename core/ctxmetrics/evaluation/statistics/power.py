@@ -13,7 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxmetrics.evaluation.statistics.intervals import binomial, sign_p, student_quantile, upper_share
+from ctxmetrics.evaluation.statistics.intervals import (
+    binomial,
+    sign_p,
+    student_quantile,
+    upper_limit_of_share,
+)
 from ctxmetrics.evaluation.statistics.paired import (
     MIN_CHANGED_SAMPLES,
     ROUNDING_ERROR,
@@ -327,8 +332,8 @@ def compare_counts(
     for (better_count, worse_count), row_list in rows_by_counts.items():
         rows = np.array(row_list)
         is_shown[rows] &= sign_p(better_count, worse_count) <= SIGNIFICANCE_LEVEL
-        lowest = -scale * upper_share(worse_count, samples, SIGNIFICANCE_LEVEL / 2)
-        highest = scale * upper_share(better_count, samples, SIGNIFICANCE_LEVEL / 2)
+        lowest = -scale * upper_limit_of_share(worse_count, samples, SIGNIFICANCE_LEVEL / 2)
+        highest = scale * upper_limit_of_share(better_count, samples, SIGNIFICANCE_LEVEL / 2)
         needs_low = rows[~is_shown[rows] | (mean[rows] <= 0)]
         needs_high = rows[~is_shown[rows] | (mean[rows] >= 0)]
         low[needs_low] = np.minimum(low[needs_low], lowest)

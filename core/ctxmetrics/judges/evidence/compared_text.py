@@ -92,7 +92,7 @@ def denies_by_characters(language: str) -> bool:
     return base_language(language) in _DENYING_CHARACTERS
 
 
-def _list_consonants(word: str) -> str:
+def _keep_consonants(word: str) -> str:
     """Return the first letter and the next consonants of a word, at most three; an empty text if there are fewer than two."""
     consonants = word[:1] + "".join(letter for letter in word[1:] if letter not in _VOWELS)
     if len(consonants) < _MIN_CONSONANTS:
@@ -366,13 +366,13 @@ class ComparedText:
 
     def find_other_form(self, word: Token) -> int | None:
         """Return the position of a content word that may be another form of a word; None if there is none."""
-        consonants = _list_consonants(word.folded)
+        consonants = _keep_consonants(word.folded)
         if word.kind != "word" or not consonants:
             return None
         for position, token in enumerate(self.tokens):
             if token.kind != "word" or not self.is_content[position]:
                 continue
-            other_consonants = _list_consonants(token.folded)
+            other_consonants = _keep_consonants(token.folded)
             if not other_consonants:
                 continue
             if other_consonants.startswith(consonants) or consonants.startswith(other_consonants):

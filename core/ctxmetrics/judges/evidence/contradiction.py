@@ -430,7 +430,10 @@ def _find_opposite_bounds(
 def _have_plain_number(
     places: Sequence[tuple[ComparedText, int]], evidence: Sequence[ComparedText], unit: ComparedText
 ) -> bool:
-    """Whether the evidence has all words of the unit but one, and only the number itself at its places: 50 people came."""
+    """Whether the evidence has all words of the unit but one, and no word of its own beside the number.
+
+    Such evidence is "50 people came" where the unit says "more than 50 people came".
+    """
     most_shared = max(text.shared_count for text in evidence)
     if most_shared < len(unit.content_keys) - 1:
         return False

@@ -84,28 +84,27 @@ def bm25_shares(answer: ParsedText, index: WordIndex) -> list[float]:
     mean_length = sum(index.lengths) / max(1, context_count)
     if not mean_length:
         mean_length = 1.0
-    damping = [_damping(length / mean_length) for length in index.lengths]
+    length_terms = [_length_term(length / mean_length) for length in index.lengths]
     # The answer as if it were a context: its length and how often it has each of its words.
-    damping_of_answer = _damping(len(answer.tokens) / mean_length)
+    length_term_of_answer = _length_term(len(answer.tokens) / mean_length)
     counts_in_answer = Counter(answer.content_sequence)
-    owners = index.owners
     bm25 = [0.0] * context_count
     bm25_of_answer = 0.0
     for key in answer.content_positions:
         counts_by_context: dict[int, int] = {}  # how often each context has the word
         for sentence in index.sentences(key):
-            owner = owners[sentence]
-            counts_by_context[owner] = counts_by_context.get(owner, 0) + 1
+            context = index.owners[sentence]
+            counts_by_context[context] = counts_by_context.get(context, 0) + 1
         contexts_with_word = len(counts_by_context)
         idf = log(1 + (context_count - contexts_with_word + 0.5) / (contexts_with_word + 0.5))
         count_in_answer = counts_in_answer[key]
-        bm25_of_answer += idf * count_in_answer / (count_in_answer + damping_of_answer)
+        bm25_of_answer += idf * count_in_answer / (count_in_answer + length_term_of_answer)
         for context, count in counts_by_context.items():
-            bm25[context] += idf * count / (count + damping[context])
+            bm25[context] += idf * count / (count + length_terms[context])
     return [min(1.0, value / bm25_of_answer) for value in bm25]
 
 
-def _damping(relative_length: float) -> float:
+def _length_term(relative_length: float) -> float:
     """Return the term of BM25 by which a longer context needs more occurrences of a word."""
     return _BM25_K1 * (1 - _BM25_B + _BM25_B * relative_length)
 

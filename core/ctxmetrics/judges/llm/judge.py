@@ -402,7 +402,7 @@ def _choose_majority(verdicts: Sequence[Verdict], yes_count: int, no_count: int)
 _memo: Memo[ExchangeOutcome] = Memo(MEMORY)
 
 
-def memory() -> Memo[ExchangeOutcome]:
+def copy_memory() -> Memo[ExchangeOutcome]:
     """Return a copy of the judgements that this process has finished."""
     return _memo.copy()
 

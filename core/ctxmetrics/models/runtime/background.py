@@ -32,7 +32,7 @@ T = TypeVar("T")
 _CLOSING_SECONDS = 1.0
 
 # How long a cancelled call has to end until it is cancelled again.
-_CANCEL_SECONDS = 0.05
+_SECONDS_BETWEEN_CANCELS = 0.05
 
 # How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then.
 WAKE_SECONDS = 0.5
@@ -89,7 +89,7 @@ def run_sync(
     Args:
         function: The coroutine function.
         *args: Its arguments.
-        meanwhile: Called first in the waiting thread, with the future of the result, and the `cancellations` before the
+        meanwhile: Called first in the waiting thread, with the future of the result, and the `count_cancellations` before the
             function was started, above which Ctrl-C was pressed.
         interrupted: Called in the library's loop at the first Ctrl-C, and the result is waited for again; a second one
             cancels.
@@ -103,7 +103,7 @@ def run_sync(
             "A sync call inside the library's own event loop would wait for itself. Use await."
         )
     loop = background_loop()
-    cancellations_before = cancellations()
+    cancellations_before = count_cancellations()
     future = asyncio.run_coroutine_threadsafe(function(*args), loop)
     try:
         while True:
@@ -111,14 +111,14 @@ def run_sync(
                 if meanwhile is not None:
                     meanwhile(future, cancellations_before)
                 while not wait((future,), timeout=WAKE_SECONDS).done:
-                    if cancellations() > cancellations_before:
+                    if count_cancellations() > cancellations_before:
                         raise KeyboardInterrupt  # noqa: TRY301 - as Ctrl-C itself does
                 return future.result()
             except KeyboardInterrupt:
                 if interrupted is None:
                     raise
                 loop.call_soon_threadsafe(interrupted)
-                cancellations_before = cancellations()
+                cancellations_before = count_cancellations()
                 meanwhile = None
                 interrupted = None
     except BaseException:
@@ -169,7 +169,7 @@ def run_at_once(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> 
     return run_sync(function, *args)
 
 
-def cancellations() -> int:
+def count_cancellations() -> int:
     """Return how often the task that runs in this thread was asked to end.
 
     Where this grows while a thread waits, Ctrl-C was pressed: `asyncio.run` takes the first Ctrl-C as a request to
@@ -239,9 +239,9 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
         is_late = not task.done()
         while not task.done():  # a client may swallow a cancellation
             task.cancel()
-            await asyncio.wait((task,), timeout=_CANCEL_SECONDS)
+            await asyncio.wait((task,), timeout=_SECONDS_BETWEEN_CANCELS)
     finally:
-        task.cancel()
+        task.cancel()  # the caller itself may be cancelled while it waits
     if is_late and task.cancelled():
         raise TimeoutError
     value, error = task.result()

@@ -127,7 +127,7 @@ class Breaker:
         else:
             self._was_sent = True
 
-    def unsent(self, name: str) -> RequestError | None:
+    def unsent_error(self, name: str) -> RequestError | None:
         """Return the error to raise if no request was sent and all failed with one kind of error; else None.
 
         Args:

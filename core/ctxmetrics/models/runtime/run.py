@@ -143,7 +143,7 @@ class Run:
         """
         errors: list[RequestError] = []
         for name, breaker in self.breakers.items():
-            error = breaker.unsent(name)
+            error = breaker.unsent_error(name)
             if error is None:  # a request to this model was sent
                 return
             errors.append(error)
@@ -329,7 +329,7 @@ class Run:
         breaker.note_end(problem)
         # A run checks this when it ends; until then another request may still be answered.
         if not self.ends and limiter.in_flight == 1:
-            unsent_error = breaker.unsent(name)
+            unsent_error = breaker.unsent_error(name)
             if unsent_error is not None:
                 raise unsent_error from None
 

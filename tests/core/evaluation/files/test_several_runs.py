@@ -152,7 +152,7 @@ def test_rows_and_tables_of_two_systems_are_refused() -> None:
 def test_samples_of_two_systems_are_said(caplog: pytest.LogCaptureFixture) -> None:
     samples = [Sample.from_dict(row, "auto") for row in rows_of_lists("system")]
     assert values_of(samples) == [0.5] * 3 + [1] * 3
-    assert "a mean over all is that of none" in caplog.text
+    assert "a mean over all samples describes none of them" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_the_command_offers_what_runs(tmp_path: Path) -> None:
     done = run_command("score", path, *metric, "--by", "system")
     assert "bm25   context_precision  0.5000" in done.stdout
     assert "dense  context_precision  1.0000" in done.stdout
-    assert "a mean over all is that of none" in done.stderr
+    assert "a mean over all samples describes none of them" in done.stderr
     shown = run_command("inspect", path, "--only", "system=dense").stdout
     assert "--only system=dense" in shown
     assert run_command("score", path, "--only", "system").returncode == 2

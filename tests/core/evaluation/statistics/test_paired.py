@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ctxmetrics.evaluation.statistics.corrected_means import corrected
-from ctxmetrics.evaluation.statistics.intervals import sign_p, student_p, upper_share
+from ctxmetrics.evaluation.statistics.intervals import sign_p, student_p, upper_limit_of_share
 from ctxmetrics.evaluation.statistics.paired import holm, paired_mean
 from support.cases import each_case
 from support.later import later
@@ -79,7 +79,7 @@ def test_the_sign_test_is_scipys_exact_binomial_test(better, worse):
 )
 def test_the_upper_share_is_scipys_exact_interval(hits, size):
     oracle = stats.binomtest(hits, size).proportion_ci(0.95, method="exact").high
-    assert upper_share(hits, size, 0.025) == pytest.approx(oracle, abs=1e-9)
+    assert upper_limit_of_share(hits, size, 0.025) == pytest.approx(oracle, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [99, 100])
