@@ -181,7 +181,11 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
     """
     texts_of_field = None
     if values[texts] is not None:
-        _read_field(values, texts, _check_length)
+        is_short_list = (
+            type(values[texts]) is list and len(values[texts]) <= MAX_TEXTS
+        )  # the usual case
+        if not is_short_list:
+            _read_field(values, texts, _check_length)
         texts_of_field = plain_texts(values[texts])
     if texts_of_field is not None:
         values[texts] = texts_of_field

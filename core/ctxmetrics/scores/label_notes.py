@@ -6,6 +6,7 @@ These are notes beside a number, never a part of it. Ids that name spans are not
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -184,13 +185,49 @@ def _check_circular_labels(sample: Sample) -> Iterator[tuple[str, bool]]:
 
 
 @dataclass(slots=True)
+class ReferenceIds:
+    """The reference ids of many samples. Each id is kept once; a sample keeps its number, four bytes.
+
+    Attributes:
+        numbers: The number of each id, in the order in which the ids came.
+        numbers_of_samples: The numbers of the ids of all samples, one sample after the other.
+        ends: For each sample, where its numbers end.
+    """
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    numbers_of_samples: array[int] = field(default_factory=lambda: array("I"))
+    ends: array[int] = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.ends)
+
+    def add(self, ids: Iterable[str]) -> None:
+        """Add the ids of a sample."""
+        for id_ in ids:
+            self.numbers_of_samples.append(self.numbers.setdefault(id_, len(self.numbers)))
+        self.ends.append(len(self.numbers_of_samples))
+
+    def count_samples_with(self, ids: Iterable[str]) -> int:
+        """Count the samples that have at least one of the ids."""
+        numbers = {self.numbers[id_] for id_ in ids}
+        sample_count = 0
+        begin = 0
+        for end in self.ends:
+            if not numbers.isdisjoint(self.numbers_of_samples[begin:end]):
+                sample_count += 1
+            begin = end
+        return sample_count
+
+
+@dataclass(slots=True)
 class Labels:
     """The ids and labels of a run, as far as its notes need them. Stored results hold the names of its fields.
 
     Attributes:
         samples: The number of samples.
         retrieved: The retrieved ids of all samples that have reference ids.
-        wanted: The reference ids, one tuple a sample.
+        wanted: The reference ids of the same samples.
         first_pairs: The retrieved and the reference ids of the first samples.
         unanswered: The number of samples for which nothing was retrieved.
         without_answer: Under "all", the number of questions without an answer; under "retrieved", the number of these for which
@@ -220,7 +257,7 @@ class Labels:
     marks: int = 0
     unsure: int = 0
     retrieved: set[str] = field(default_factory=set)
-    wanted: list[tuple[str, ...]] = field(default_factory=list)
+    wanted: ReferenceIds = field(default_factory=ReferenceIds)
     first_pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
     contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -232,6 +269,17 @@ class Labels:
     signs: TextSigns = field(default_factory=TextSigns)
     circles: Counter[tuple[str, bool]] = field(default_factory=Counter)
     last_never: tuple[int, list[str]] = (0, [])
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        """Take the values of a pickle. In earlier ones ``wanted`` is a list with the ids of each sample."""
+        _, values = state
+        for name, value in values.items():
+            setattr(self, name, value)
+        if isinstance(self.wanted, list):
+            ids_of_samples: list[tuple[str, ...]] = self.wanted
+            self.wanted = ReferenceIds()
+            for ids in ids_of_samples:
+                self.wanted.add(ids)
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
         """Add a sample, with what a file of results says about it beside its fields."""
@@ -315,7 +363,7 @@ class Labels:
         if retrieved and reference and not in_spans(reference):
             reference_ids = tuple(filter(None, reference))
             self.retrieved.update(retrieved)
-            self.wanted.append(reference_ids)
+            self.wanted.add(reference_ids)
             if len(self.first_pairs) < _MIN_SAMPLES:
                 self.first_pairs.append((tuple(retrieved), reference_ids))
 
@@ -393,7 +441,7 @@ class Labels:
     def _describe_cut_numbers(self) -> list[str]:
         """Describe ids that are numbers without their last digits, such as ``1.23457E+11``."""
         cut_numbers: set[str] = set()
-        for id_ in chain(self.retrieved, *self.wanted):
+        for id_ in chain(self.retrieved, self.wanted.numbers):
             if "E+" in id_ and _CUT_NUMBER_PATTERN.fullmatch(id_):
                 cut_numbers.add(id_)
         if not cut_numbers:
@@ -418,7 +466,7 @@ class Labels:
 
     def _describe_never(self) -> list[str]:
         """Describe the reference ids that were never retrieved; see `describe_never_retrieved`."""
-        reference_ids = dict.fromkeys(chain(*self.wanted))
+        reference_ids = self.wanted.numbers
         never_retrieved = [id_ for id_ in reference_ids if id_ not in self.retrieved]
         if not never_retrieved:
             return []
@@ -451,7 +499,7 @@ class Labels:
         """Say how many of the reference ids were never retrieved."""
         if len(never_retrieved) == id_count:
             return f"no reference id was ever retrieved, in {plural(len(self.wanted), 'sample')}"
-        sample_count = sum(not self.retrieved.issuperset(ids) for ids in self.wanted)
+        sample_count = self.wanted.count_samples_with(never_retrieved)
         return (
             f"{len(never_retrieved)} of {id_count} reference ids were retrieved for no sample; "
             f"{sample_count} of {len(self.wanted)} samples have such labels"

@@ -85,6 +85,8 @@ _SEPARATORS = (
     # "One. § Two.", but not "§ 5", which is a paragraph of a law.
     _Separator(" § ", "marks", "§", compile_on_use(r"(?<=[.!?。])\s§\s(?!\d)")),
 )
+# Those that may stand in a text of ASCII characters.
+_ASCII_SEPARATORS = tuple(item for item in _SEPARATORS if item.always_holds.isascii())
 # A number before a sentence: "1. One.", "(2) Two.", "3 - Three.". It numbers passages in one line, or the steps of one passage.
 _NUMBER_BEFORE_SENTENCE_PATTERN = compile_on_use(
     r"(?:^|(?<=[.!?。;]\s))\(?(\d{1,2})(?:[.):>]|\s[-–])\s"
@@ -134,7 +136,8 @@ def find_doubtful_separator(text: str) -> tuple[str, str]:
         The separator, as the option ``--split`` takes it, and its name; two empty texts if there is none.
     """
     stripped = text.strip()
-    for separator in _SEPARATORS:
+    separators = _ASCII_SEPARATORS if stripped.isascii() else _SEPARATORS
+    for separator in separators:
         if separator.always_holds not in stripped:  # as in nearly all texts
             continue
         pieces = [piece.strip() for piece in separator.pattern.split(stripped)]
@@ -304,16 +307,18 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
             values = [numbers[name] for numbers in numbers_by_text]
             is_lowest_first = _IS_LOWEST_FIRST[to_plain_name(name)]
             return name, values == sorted(values, reverse=not is_lowest_first)
-    matches = [_FIRST_NUMBER_PATTERN.match(text) for text in texts]
-    values = [float(match["number"]) for match in matches if match is not None]
-    if len(values) < len(texts):
-        return "", True
-    are_ranks = sorted(values) == [*range(1, len(texts) + 1)]
+    first_values: list[float] = []
+    for text in texts:
+        match = _FIRST_NUMBER_PATTERN.match(text)
+        if match is None:
+            return "", True
+        first_values.append(float(match["number"]))
+    are_ranks = sorted(first_values) == [*range(1, len(texts) + 1)]
     if are_ranks:
-        return "the number", values == sorted(values)
-    are_scores = all(0 < value < 1 for value in values)
+        return "the number", first_values == sorted(first_values)
+    are_scores = all(0 < value < 1 for value in first_values)
     if are_scores:
-        return "the score", values == sorted(values, reverse=True)
+        return "the score", first_values == sorted(first_values, reverse=True)
     return "", True
 
 
@@ -511,8 +516,11 @@ class TextSigns:
 
 # The numbers from 0 to 10, as people grade with them.
 _SMALL_NUMBERS = frozenset(map(str, range(11)))
-# What only addresses, files and ids have in them: "/", "_", ".pdf". Words with digits, such as GPT-4, may be answers.
-_ADDRESS_SIGN_PATTERN = compile_on_use(r"[/\\_#]|\.[a-z]{2,4}\Z", re.IGNORECASE)
+# What only addresses, files and ids have in them. Words with digits, such as GPT-4, may be answers.
+_ADDRESS_MARKS = ("/", "\\", "_", "#")
+# The ending of the name of a file, such as ".pdf", and the number of its characters.
+_FILE_ENDING_PATTERN = compile_on_use(r"\.[a-z]{2,4}\Z", re.IGNORECASE)
+_MAX_FILE_ENDING = 5
 # The page behind the name of a file: guide.pdf, p. 3.
 _PAGE_PATTERN = compile_on_use(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
 
@@ -532,6 +540,10 @@ def _is_grade(word: str, texts: Sequence[str]) -> bool:
 
 def _is_address(text: str) -> bool:
     """Return whether a text is an address, a file or an id, perhaps with a page behind it."""
-    name = _PAGE_PATTERN.sub("", text[:LONGEST_NAME])
-    has_sign = _ADDRESS_SIGN_PATTERN.search(name) is not None
-    return has_sign and ADDRESS_OR_NAME.fullmatch(name) is not None
+    name = text[:LONGEST_NAME]
+    if name[-1:].isdigit():
+        name = _PAGE_PATTERN.sub("", name)
+    has_mark = any(mark in name for mark in _ADDRESS_MARKS)
+    if not has_mark and _FILE_ENDING_PATTERN.search(name[-_MAX_FILE_ENDING:]) is None:
+        return False  # as nearly all texts: what follows takes ten times as long
+    return ADDRESS_OR_NAME.fullmatch(name) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import pytest
 
@@ -16,6 +17,7 @@ from ctxmetrics import (
     compare,
     evaluate,
 )
+from ctxmetrics.scores.label_notes import Labels
 from support.command import run_command
 
 COLOURS = ("red", "blue", "green", "grey", "white", "black", "brown", "pink")
@@ -433,3 +435,25 @@ def test_word_of_a_context_is_an_answer_and_no_placeholder() -> None:
     assert notes_of_texts(["The button starts a test."], "Test") == ()
     assert notes_of_texts([ANSWER], "Test")[0].startswith("1 reference is still to be written")
     assert "still to be written" not in " ".join(notes_of_texts([ANSWER], "N/A"))
+
+
+# --- what the notes keep ---
+
+
+def test_reference_ids_are_kept_once() -> None:
+    """A run of a million rows over few documents keeps numbers, not a text for each row."""
+    labels = Labels()
+    for number in range(3000):
+        ids = [f"a document with a long name, number {number % 7 + step}" for step in range(3)]
+        labels.add_ids(ids[:1], ids)
+    assert len(labels.wanted) == 3000
+    assert len(labels.wanted.numbers) == 9
+    assert len(pickle.dumps(labels)) < 3000 * 40
+
+
+def test_labels_of_an_earlier_pickle_are_read() -> None:
+    labels = Labels()
+    labels.__setstate__((None, {"wanted": [("a", "b"), ("b",), ()], "retrieved": {"a"}}))
+    assert list(labels.wanted.numbers) == ["a", "b"]
+    assert labels.wanted.count_samples_with(["b"]) == 2
+    assert len(labels.wanted) == 3

@@ -181,8 +181,14 @@ class MetricValues:
         """
         if self.last_summary is not None and self.last_summary.samples == len(self.values):
             return self.last_summary
-        numbers = [value for value in self.values if not math.isnan(value)]
-        groups = self._group_values(samples)
+        numbers = array("d", (value for value in self.values if not math.isnan(value)))
+        distinct_count = len(set(samples))
+        values: Sequence[float] = numbers
+        times = None
+        if distinct_count < len(samples):
+            groups = self._group_values(samples)
+            values = [math.fsum(group) / len(group) for group in groups]
+            times = [len(group) for group in groups]
         missing_by_code: Counter[str] = Counter()
         for value, code in zip(self.values, self.codes, strict=True):
             if code and math.isnan(value):
@@ -192,12 +198,8 @@ class MetricValues:
             samples=len(self.values),
             scored=len(numbers),
             mean=math.fsum(numbers) / len(numbers) if numbers else None,
-            interval=mean_interval(
-                [math.fsum(group) / len(group) for group in groups],
-                scale=self.scale,
-                times=[len(group) for group in groups],
-            ),
-            distinct=len(set(samples)),
+            interval=mean_interval(values, scale=self.scale, times=times),
+            distinct=distinct_count,
             judged=any(item.judge for item in self.provenances),
             missing=dict(missing_by_code),
             causes=dict(self.causes),

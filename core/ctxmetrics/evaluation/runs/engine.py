@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import (
     CtxMetricsError,
@@ -500,6 +500,8 @@ class Evaluation:
 
     def _finish_scores(self, job: _Job) -> list[Score]:
         """Return the scores of a sample. A score that was stopped has the reason code ``cancelled``."""
+        if not job.tasks and len(job.scores) == len(job.metrics):  # no metric waited for anything
+            return [*cast("Sequence[Score]", job.scores)]
         scores: list[Score] = []
         for index, metric in enumerate(job.metrics):
             score_or_task = job.scores[index] if index < len(job.scores) else None

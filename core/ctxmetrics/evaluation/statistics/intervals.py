@@ -64,9 +64,9 @@ def mean_interval(
     n = total**2 / max(1, sum(weight * weight for weight in weights))
     if n < 2:  # noqa: PLR2004 - one value says nothing about the spread
         return None
-    pairs = list(zip(weights, values, strict=True))
     lowest, highest = min(values), max(values)
-    mean = math.fsum(weight * value for weight, value in pairs) / total / scale
+    weighted_values = (weight * value for weight, value in zip(weights, values, strict=True))
+    mean = math.fsum(weighted_values) / total / scale
     if not (lowest >= 0 and highest <= scale * (1 + _ROUNDING_ERROR) and math.isfinite(mean)):
         raise ParameterError(f"mean_interval: values must be numbers from 0 to scale={scale:g}.")
     p = min(mean, 1.0)
@@ -74,8 +74,10 @@ def mean_interval(
     z = NormalDist().inv_cdf(tail)
     effective_size = n
     if highest - lowest > _ROUNDING_ERROR * scale:
-        spread = math.fsum(weight * (value / scale - p) ** 2 for weight, value in pairs)
-        variance = spread / (total * (n - 1) / n)
+        squares = (
+            weight * (value / scale - p) ** 2 for weight, value in zip(weights, values, strict=True)
+        )
+        variance = math.fsum(squares) / (total * (n - 1) / n)
         effective_size = max(
             effective_size, p * (1 - p) * n / variance * (z / student_quantile(tail, int(n) - 1)) ** 2
         )
