@@ -100,12 +100,17 @@ def _build_keyed_reply(
     # A field of Pydantic is a type with a default. "..." as the default makes the field required.
     parts: dict[str, Any] = {"code": (str, "")}
     if sentences:
-        verdicts: dict[str, Any] = dict.fromkeys(sentences, (S, ...))
-        parts["sentences"] = (create_model("Sentences", __base__=ReplyModel, **verdicts), ...)
+        parts["sentences"] = (_build_verdicts("Sentences", S, sentences), ...)
     if useful:
-        verdicts = dict.fromkeys(useful, (C, ...))
-        parts["useful"] = (create_model("Useful", __base__=ReplyModel, **verdicts), ...)
+        parts["useful"] = (_build_verdicts("Useful", C, useful), ...)
     return create_model(_NAMES[step], __base__=KeyedReply, __doc__="A reply keyed by ids.", **parts)
+
+
+@lru_cache(maxsize=_SCHEMAS_KEPT)
+def _build_verdicts(name: str, verdict: type[ReplyModel], ids: tuple[str, ...]) -> type[ReplyModel]:
+    """Build the schema of the verdicts of one kind. Replies with the same ids of this kind share it."""
+    verdicts: dict[str, Any] = dict.fromkeys(ids, (verdict, ...))
+    return create_model(name, __base__=ReplyModel, **verdicts)
 
 
 def reply_schema(

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -228,15 +228,20 @@ class QuotedUnit:
             common: Be stricter. In the third case, words of most contexts are topic words. In the fourth case, three
                 distinctive words are enough.
         """
-        if self._shares_plain_words(sentences) or self._shares_phrase(sentences):
-            return False
+        if self._shares_plain_words(sentences):
+            return False  # the usual case
         shared_words = self._list_shared_words(sentences)
         shares_few = (
             self._shares_one_of_many(shared_words, contexts)
             or self._shares_only_topic(shared_words, common=common)
             or self._shares_one_beside_topic(shared_words, common=common)
         )
-        return shares_few and self._is_in_language_of_answer(sentences)
+        # The phrases come last: to list those of all contexts takes longest.
+        return (
+            shares_few
+            and self._is_in_language_of_answer(sentences)
+            and not self._shares_phrase(sentences)
+        )
 
     def _shares_one_of_many(self, shared_words: frozenset[str], contexts: Sequence[str]) -> bool:
         """Whether the sentences hold at most one word of a long unit: the first two cases of `shares_little`."""
@@ -339,11 +344,8 @@ class QuotedUnit:
 
     def _find_topic_words(self, min_share: float) -> frozenset[str]:
         """Return the distinctive words of the unit that stand in at least this share of the contexts."""
-        counts: Counter[str] = Counter()
-        for context in self.contexts:
-            counts.update(self._list_shared_words([context]))
         min_contexts = max(_MIN_CONTEXTS_WITH_TOPIC, min_share * len(self.contexts))
-        return frozenset(word for word, count in counts.items() if count >= min_contexts)
+        return frozenset(word for word, count in self._context_counts.items() if count >= min_contexts)
 
     def _is_in_language_of_answer(self, texts: Sequence[str]) -> bool:
         """Whether texts are in the script and the language of the answer, so that they can share words with the answer."""
@@ -369,6 +371,14 @@ class QuotedUnit:
     @cached_property
     def _script(self) -> str | None:
         return _find_script(self.text)
+
+    @cached_property
+    def _context_counts(self) -> Mapping[str, int]:
+        """The number of contexts that hold each distinctive word of the unit."""
+        counts: Counter[str] = Counter()
+        for context in self.contexts:
+            counts.update(self._list_shared_words([context]))
+        return counts
 
     @cached_property
     def _distinctive_words(self) -> frozenset[str]:

@@ -260,9 +260,7 @@ def _decide_unit(
     """Decide about a unit, and return its quotes by the index of their context."""
     request_part = finder.part
     text = request_part.units[id_]
-    unit = QuotedUnit(
-        text, request_part.request.answer, request_part.contexts.values(), request_part.request.language
-    )
+    unit = finder.read_unit(text)
     quotes, unverified_count, skipped_count = finder.look_up(entry.quotes, elsewhere=True)
     quotes_by_context = group_by_context(unit, quotes, request_part)
     if isinstance(entry.value, str):
@@ -477,7 +475,7 @@ def _decide_context(
     )
     doubts = [quote.doubt for quote in evidence]
     if own_quotes and request_part.request.answer:  # else there is nothing to compare a quote with
-        doubt, reason = _doubt_own_quotes(own_quotes, evidence, request_part)
+        doubt, reason = _doubt_own_quotes(own_quotes, evidence, finder)
         verdict = replace(verdict, reason=reason)
         doubts.append(doubt)
     # One piece of evidence without a doubt is enough.
@@ -489,17 +487,17 @@ def _decide_context(
 
 
 def _doubt_own_quotes(
-    own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], request_part: RequestPart
+    own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], finder: QuoteFinder
 ) -> tuple[str | None, str | None]:
     """Return the doubt about the own quotes of a useful context, and the reason of a denial; None if there is no doubt or reason.
 
     Args:
         own_quotes: The quotes that the reply gives for the context itself.
         evidence: The evidence of units that stands in the context.
-        request_part: The units and contexts that the request showed.
+        finder: Has the units and contexts that the request showed.
     """
-    answer = request_part.request.answer
-    unit = QuotedUnit(answer, answer, request_part.contexts.values(), request_part.request.language)
+    request_part = finder.part
+    unit = finder.read_unit(request_part.request.answer)
     (quotes,) = group_by_context(unit, own_quotes, request_part).values()
     # Of a context that is quoted as a whole, only the sentence closest to the answer counts.
     counted_sentences = quotes.sentences[:1] if quotes.is_whole else quotes.sentences
@@ -507,7 +505,7 @@ def _doubt_own_quotes(
     reason = None
     denial = unit.find_other_year(counted_sentences, request_part.request.contexts)
     if denial is None and not evidence:
-        denial = _find_other_fact(counted_sentences, request_part)
+        denial = _find_other_fact(counted_sentences, finder)
     if denial is not None:
         doubt = DENIED
         reason = f"called useful, and its quote says otherwise: {denial}"
@@ -522,13 +520,14 @@ def _list_units(request_part: RequestPart) -> Sequence[str]:
     return [*request_part.units.values()] or split_sentences(request_part.request.answer)
 
 
-def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Contradiction | None:
+def _find_other_fact(sentences: Sequence[str], finder: QuoteFinder) -> Contradiction | None:
     """Find another year, value or name in sentences, in the place of the one that the nearest unit has; None if there is none.
 
     The nearest unit has the largest share of its words in the sentences. The share must be at least half. A quote
     about another model, or with another value, does not make a context useful. Negations are not compared: contexts that
     people called useful have them as often as useless ones.
     """
+    request_part = finder.part
     quoted_words = read_distinctive_words(" ".join(sentences), request_part.request.language)
     nearest_unit = ""
     largest_share = 0.0
@@ -540,13 +539,9 @@ def _find_other_fact(sentences: Sequence[str], request_part: RequestPart) -> Con
             largest_share = share
     if largest_share < _MIN_SHARE_OF_NEAREST:
         return None
-    quoted_unit = QuotedUnit(
-        nearest_unit,
-        request_part.request.answer,
-        request_part.contexts.values(),
-        request_part.request.language,
+    denial = finder.read_unit(nearest_unit).find_denial(
+        sentences, request_part.request.contexts, facts_only=True
     )
-    denial = quoted_unit.find_denial(sentences, request_part.request.contexts, facts_only=True)
     answer = request_part.request.answer
     if denial is not None and denial.context.casefold() in answer.casefold():
         return None  # another sentence of the answer has the same year, value or name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -50,6 +50,16 @@ class QuoteFinder:
     find: Callable[[str, str], QuoteMatch | None]
     total: int = 0
     in_place: int = 0
+    _units: dict[str, QuotedUnit] = field(default_factory=dict)
+
+    def read_unit(self, text: str) -> QuotedUnit:
+        """Return a unit, or the answer, with which quotes are compared. It is read once for a reply."""
+        unit = self._units.get(text)
+        if unit is None:
+            request = self.part.request
+            unit = QuotedUnit(text, request.answer, self.part.contexts.values(), request.language)
+            self._units[text] = unit
+        return unit
 
     def look_up(
         self, quotes: Iterable[Quote], *, elsewhere: bool
