@@ -231,10 +231,12 @@ class QuotedUnit:
         if self._shares_plain_words(sentences):
             return False  # the usual case
         shared_words = self._list_shared_words(sentences)
+        topic_words = self._find_topic_words(_SHARE_ALL)
+        words_of_most = self._find_topic_words(_SHARE_MOST) if common else topic_words
         shares_few = (
             self._shares_one_of_many(shared_words, contexts)
-            or self._shares_only_topic(shared_words, common=common)
-            or self._shares_one_beside_topic(shared_words, common=common)
+            or self._shares_only_topic(shared_words, words_of_most)
+            or self._shares_one_beside_topic(shared_words, topic_words, common=common)
         )
         # The phrases come last: to list those of all contexts takes longest.
         return (
@@ -252,17 +254,17 @@ class QuotedUnit:
         is_long = word_count >= _MIN_WORDS_FOR_SENTENCES
         return is_long or len(self._list_shared_words(contexts)) <= 1
 
-    def _shares_only_topic(self, shared_words: frozenset[str], *, common: bool) -> bool:
+    def _shares_only_topic(self, shared_words: frozenset[str], topic_words: frozenset[str]) -> bool:
         """Whether the sentences hold nothing but topic words of the unit: the third case of `shares_little`."""
         if not shared_words:
             return False
-        topic_words = self._find_topic_words(_SHARE_MOST if common else _SHARE_ALL)
         other_words = self._distinctive_words - topic_words
         return shared_words <= topic_words and len(other_words) >= _MIN_OTHER_WORDS_FOR_ONE
 
-    def _shares_one_beside_topic(self, shared_words: frozenset[str], *, common: bool) -> bool:
+    def _shares_one_beside_topic(
+        self, shared_words: frozenset[str], topic_words: frozenset[str], *, common: bool
+    ) -> bool:
         """Whether the sentences hold at most one word that is no topic word: the fourth case of `shares_little`."""
-        topic_words = self._find_topic_words(_SHARE_ALL)
         if not topic_words or len(shared_words - topic_words) > 1:
             return False
         other_words = self._distinctive_words - topic_words
@@ -377,7 +379,10 @@ class QuotedUnit:
         """The number of contexts that hold each distinctive word of the unit."""
         counts: Counter[str] = Counter()
         for context in self.contexts:
-            counts.update(self._list_shared_words([context]))
+            if len(context) > _MAX_TEXT_CHARACTERS:  # too long to read: it may hold any word
+                counts.update(self._distinctive_words)
+            else:
+                counts.update(self._distinctive_words & read_distinctive_words(context, self.language))
         return counts
 
     @cached_property

@@ -11,7 +11,6 @@ from typing import Any
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
 
 # Statuses after which a request is sent again.
@@ -55,6 +54,13 @@ class KeptConnectionError(JudgeError):
 
 class UnreadError(JudgeError):
     """An exception of a client after a request may have been sent: the reply to it could perhaps not be read."""
+
+
+def _read_words(use: str) -> tuple[str, ...]:
+    """Return the words of servers and clients for one use, when the first request has failed."""
+    from ctxmetrics.models.server_words import WORDS
+
+    return WORDS[use]
 
 
 def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> JudgeError:
@@ -268,7 +274,7 @@ def from_status(
         if overflow is not None:
             return overflow
     reason = "client_error"
-    is_quota_spent = isinstance(code, str) and code in WORDS["spent"]
+    is_quota_spent = isinstance(code, str) and code in _read_words("spent")
     # A success that raises is a reply whose body could not be read.
     is_server_fault = status in _RETRY_CODES or not 300 <= status < 500  # noqa: PLR2004 - HTTP
     if status in _OVERLOADED and not is_quota_spent:
@@ -332,7 +338,7 @@ def _lost_connection(error: BaseException) -> bool:
     """
     names = {kind.__name__ for kind in type(error).__mro__}
     is_timeout = any("Timeout" in name for name in names)
-    return not is_timeout and not names.isdisjoint(WORDS["lost_connection"])
+    return not is_timeout and not names.isdisjoint(_read_words("lost_connection"))
 
 
 def _find_code_of_class(error: BaseException) -> str | None:
@@ -340,7 +346,7 @@ def _find_code_of_class(error: BaseException) -> str | None:
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"
-    by_name = not names.isdisjoint(WORDS["connection"])
+    by_name = not names.isdisjoint(_read_words("connection"))
     if isinstance(error, (ConnectionError, EOFError)) or by_name or _names_another_loop(error):
         return "connection_error"
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
