@@ -17,8 +17,9 @@ from collections.abc import Mapping
 
 from ctxmetrics._internal import moved_modules
 from ctxmetrics._internal.public_names import load_on_first_use
-from ctxmetrics._internal.version import __version__ as __version__
 from ctxmetrics.metrics import METRIC_MODULES
+
+__version__ = "0.1.0"
 
 # Each public name with the module that defines it; `__init__.pyi` says the same to type checkers, and a test compares both.
 _HOMES: Mapping[str, str] = {

@@ -1,5 +1,4 @@
 # The public names for type checkers: `__init__.py` loads each from the same module on first use.
-from ctxmetrics._internal.version import __version__ as __version__
 from ctxmetrics.errors import CtxMetricsError as CtxMetricsError
 from ctxmetrics.evaluation.agreement.agree import agree as agree
 from ctxmetrics.evaluation.agreement.check_judge import check_judge as check_judge
@@ -54,3 +53,5 @@ from ctxmetrics.scores.score import Score as Score
 from ctxmetrics.verdicts import Evidence as Evidence
 from ctxmetrics.verdicts import Usage as Usage
 from ctxmetrics.verdicts import Verdict as Verdict
+
+__version__: str

@@ -378,7 +378,7 @@ def test_the_roots_of_the_packages_are_no_packages() -> None:
 
 def test_the_version_is_written_once() -> None:
     assert "version" in PROJECT["project"]["dynamic"]
-    assert PROJECT["tool"]["hatch"]["version"]["path"] == "core/ctxmetrics/_internal/version.py"
+    assert PROJECT["tool"]["hatch"]["version"]["path"] == "core/ctxmetrics/__init__.py"
 
 
 # --- arrows ---------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
-from ctxmetrics._internal.version import __version__
+from ctxmetrics import __version__
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 from ctxmetrics.judges.decision import DecisionJudge

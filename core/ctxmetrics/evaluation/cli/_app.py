@@ -12,7 +12,7 @@ import typer
 import typer.main
 from typer.core import TyperCommand, TyperGroup
 
-from ctxmetrics._internal.version import __version__
+from ctxmetrics import __version__
 from ctxmetrics.errors import CtxMetricsError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.cli._commands import COMMANDS, FUNCTIONS
 from ctxmetrics.evaluation.cli._meant import explain_command, explain_option

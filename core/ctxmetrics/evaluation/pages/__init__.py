@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._internal.version import __version__
+from ctxmetrics import __version__
 from ctxmetrics.evaluation.pages.phrases import say
 from ctxmetrics.scores import pages
 from ctxmetrics.scores.pages import build_environment, read_file

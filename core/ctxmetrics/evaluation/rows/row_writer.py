@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from ctxmetrics import __version__
 from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.files.text_files import get_ending
 from ctxmetrics.evaluation.rows.json_lines import json_line

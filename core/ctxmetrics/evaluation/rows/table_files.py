@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics._internal.version import __version__
+from ctxmetrics import __version__
 from ctxmetrics.errors import ParameterError, importing
 from ctxmetrics.evaluation.files.csv_rows import ESCAPED_CELL
 from ctxmetrics.evaluation.files.text_files import get_ending

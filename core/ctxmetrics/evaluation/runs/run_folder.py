@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ctxmetrics._internal.version import __version__
+from ctxmetrics import __version__
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.evaluation.comparison.pairing import ScoreOrigin, find_differences
 from ctxmetrics.evaluation.rows.baseline import shorten_question

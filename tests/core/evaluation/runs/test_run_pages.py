@@ -18,8 +18,15 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from ctxmetrics import ContextPrecision, ContextRecall, LexicalJudge, Results, Sample, evaluate
-from ctxmetrics._internal.version import __version__
+from ctxmetrics import (
+    ContextPrecision,
+    ContextRecall,
+    LexicalJudge,
+    Results,
+    Sample,
+    __version__,
+    evaluate,
+)
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.comparison.compare import compare
 from ctxmetrics.evaluation.pages.local_server import LocalServer

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ctxmetrics import __version__
 from ctxmetrics._internal.frozen import fields_to_json_data
-from ctxmetrics._internal.version import __version__
 from ctxmetrics.errors import InputFileError, MissingFieldError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.locked_files import append
