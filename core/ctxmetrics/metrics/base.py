@@ -16,7 +16,7 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.samples.documents import SPAN_MARK
-from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY
+from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, UNUSABLE
 from ctxmetrics.samples.pictures import find_placeholder, in_text, is_no_text, refusal
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import join_first
@@ -455,9 +455,10 @@ def _find_relevant_sources(verdicts: Sequence[Verdict], ids: Sequence[str]) -> l
 
 
 def _describe_file_reading(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Describe how the retrieved contexts of a sample were read from its file. The reader left this in the metadata.
+    """Describe how a sample was read from its file. The reader left this in the metadata.
 
-    Contexts may have been dropped. Their order may be that of the scores or ranks in the file, not that of the list.
+    Contexts may have been dropped. Their order may be that of the scores or ranks in the file, not that of the list. A field may
+    have had an unusable value.
     """
     if DROPPED in metadata:
         yield f"{metadata[DROPPED]} retrieved, the question itself, dropped"
@@ -467,6 +468,8 @@ def _describe_file_reading(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield f"in the order of the list, whatever {metadata[UNORDERED_BY]} may say"
     if NOT_READ in metadata:
         yield f"without {metadata[NOT_READ]}, which stands beside and is not read"
+    if UNUSABLE in metadata:
+        yield f"without {metadata[UNUSABLE]}: the record has a value there that cannot be used"
 
 
 def _describe_contexts_without_text(side: str, contexts: Sequence[str]) -> list[str]:

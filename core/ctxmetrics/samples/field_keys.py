@@ -21,6 +21,8 @@ ORDERED_BY = "ordered_by"
 UNORDERED_BY = "order_unclear"
 # a list in the record that is not read, although it may change the values.
 NOT_READ = "not_read"
+# the fields whose values in the record cannot be used, so that the sample has none.
+UNUSABLE = "unusable_fields"
 # The lists of what was retrieved.
 RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
 # The name of the option that names a field's key, by the field.

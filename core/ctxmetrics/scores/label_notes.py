@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ctxmetrics.samples.documents import in_spans
-from ctxmetrics.samples.field_keys import NOT_READ, OPTIONS, ORDERED_BY, RETRIEVED, UNORDERED_BY
+from ctxmetrics.samples.field_keys import (
+    NOT_READ,
+    OPTIONS,
+    ORDERED_BY,
+    RETRIEVED,
+    UNORDERED_BY,
+    UNUSABLE,
+)
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
 from ctxmetrics.scores.text_notes import TextSigns, count_separators, describe_separators
@@ -138,12 +145,14 @@ def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _list_order_facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List what a sample's metadata says about its order, and about a list that is not read.
+    """List what a sample's metadata says about its order, about a list that is not read, and about unusable values.
 
     Each item is a key of the metadata, such as `ORDERED_BY`, and the column or field that the metadata names under it.
     """
     return [
-        (key, str(metadata[key])) for key in (ORDERED_BY, UNORDERED_BY, NOT_READ) if key in metadata
+        (key, str(metadata[key]))
+        for key in (ORDERED_BY, UNORDERED_BY, NOT_READ, UNUSABLE)
+        if key in metadata
     ]
 
 
@@ -166,6 +175,9 @@ def _describe_order(key: str, name: str, count: int) -> str:
     """Describe what decided the order of retrieved contexts, in how many samples."""
     text = clean(name, TEXT)
     samples = plural(count, "sample")
+    if key == UNUSABLE:
+        verb = "has" if count == 1 else "have"
+        return f"the value of {text} cannot be used in {samples}, which {verb} none"
     if key == NOT_READ:
         return f"{text} stands beside the lists and is not read, in {samples}"
     if key == ORDERED_BY:

@@ -25,7 +25,7 @@ from ctxmetrics.evaluation.files.list_values import read_lists
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import check_names, check_system, list_unknown_names
 from ctxmetrics.samples.documents import as_list, is_missing
-from ctxmetrics.samples.field_keys import OPTIONS, TEXTS_OF
+from ctxmetrics.samples.field_keys import OPTIONS, TEXTS_OF, UNUSABLE
 from ctxmetrics.samples.field_names import map_options
 from ctxmetrics.samples.schema import first_value
 from ctxmetrics.samples.unanswerable import LABEL, has_mark
@@ -166,16 +166,19 @@ def _read_values(
 def drop_unusable(reading: Reading, values: dict[str, Any], id_: Any, where: str | None) -> None:
     """Move the unusable values of a row to its metadata, and log them, if other rows have usable ones.
 
-    An unusable value costs its own sample only.
+    No number comes from an unusable value, and it costs its own sample only: the sample lacks the field, and each of its scores has a
+    note. If no row has a usable value, the column is no such field: then the `Sample` refuses the value, and the rows are not read.
     """
     sample_name = (where or "Sample") if id_ is None else f"Sample {str(id_)[:80]!r}"
+    unusable_names: list[str] = []
     for name in [name for name in values if name in reading.fields_with_usable_values]:
         fault = find_fault(values[name], name)
         if fault:
             value = values.pop(name)
+            unusable_names.append(name)
             metadata = values.get("metadata") or {}
             if hasattr(metadata, "items"):  # else the `Sample` refuses the metadata
-                values["metadata"] = {name: value, **metadata}
+                values["metadata"] = {name: value, **metadata, UNUSABLE: ", ".join(unusable_names)}
             logging.getLogger("ctxmetrics").warning(
                 "%s: field '%s' %s, unlike in other rows: the sample has no %s",
                 sample_name,

@@ -392,7 +392,9 @@ def test_contexts_that_are_not_usable_are_an_answer(tmp_path: Path) -> None:
         assert "2 of 4 answered: nothing was retrieved for the others" in str(summary)
     unusable = results[3].sample
     assert unusable is not None
-    assert unusable.metadata == {"retrieved_contexts": 42}
+    assert unusable.metadata == {"retrieved_contexts": 42, "unusable_fields": "retrieved_contexts"}
+    note = "the value of retrieved_contexts cannot be used in 1 sample, which has none"
+    assert note in results.summary().notes
 
 
 def test_unanswered_sample_of_one_run_is_a_loss(tmp_path: Path) -> None:

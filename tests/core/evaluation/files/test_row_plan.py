@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import Sample, read_samples
-from ctxmetrics.errors import CtxMetricsError
+from ctxmetrics import IDBasedContextRecall, Sample, read_samples
+from ctxmetrics.errors import CtxMetricsError, SampleError
 from ctxmetrics.evaluation.files import row_plan, schema_choice
 from ctxmetrics.evaluation.files.formats import ALL_SCHEMAS
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.row_reading import read_row
-from ctxmetrics.samples.field_keys import TEXTS
+from ctxmetrics.samples.field_keys import LISTS, TEXTS, UNUSABLE
 from ctxmetrics.samples.schema import Place, Schema
 from ctxmetrics.samples.systems import SCHEMAS
 from support.cases import each_case
@@ -466,6 +466,41 @@ def test_a_row_is_read_alone_as_behind_another(name, odd):
     behind = plan.apply(row)[0]
     assert Sample.from_fields(behind, None) == Sample.from_fields(alone, None)
     assert behind["reference_facts"] == ["It is."]
+
+
+# Values that no field can use, by the kind of the field.
+UNUSABLE_TEXTS = (["a", "b"], {"n": 1})
+UNUSABLE_LISTS = (5.5, True, [{"n": 1}])
+
+
+@each_case("parses_texts", [False, True])
+@each_case("name", ["user_input", "response", "reference", *sorted(LISTS - {"references"})])
+def test_an_unusable_value_costs_its_own_sample(name, parses_texts):
+    """No number comes from it: it is refused if no row shows what is usable, else the sample lacks the field and its scores say so."""
+    usable = {
+        "id": "a",
+        "user_input": "Why is it odd?",
+        "response": "It is so.",
+        "reference": "It is so.",
+        "reference_facts": ["It is so."],
+        "retrieved_contexts": ["It is so."],
+        "reference_contexts": ["It is so."],
+        "retrieved_context_ids": ["d1"],
+        "reference_context_ids": ["d1"],
+    }
+    for value in UNUSABLE_TEXTS if name in TEXTS else UNUSABLE_LISTS:
+        row = {**usable, "id": "b", "user_input": "Why is another odd?", name: value}
+        alone = recognise([row], parses_texts=parses_texts)
+        with pytest.raises(SampleError) as refused:
+            Sample.from_fields(alone.apply(row)[0], None)
+        assert refused.value.field == name
+        for rows in ([usable, row], [row, usable]):
+            plan = recognise(rows, parses_texts=parses_texts)
+            sample = Sample.from_fields(plan.apply(row)[0], None)
+            assert getattr(sample, name) is None
+            assert sample.metadata == {name: value, UNUSABLE: name}
+            note = f"without {name}: the record has a value there that cannot be used"
+            assert note in IDBasedContextRecall().make_score(sample, None).notes
 
 
 def test_recognition_costs_the_same_for_more_systems(monkeypatch):
