@@ -74,6 +74,7 @@ import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from ctxmetrics.errors import MissingExtraError
 from ctxmetrics.models.runtime import breaker, limits, run
@@ -136,6 +137,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+_FRAMEWORK = re.compile("ragas|deepeval|langchain|langsmith|pydantic_evals|inspect|mlflow")
+
+
+class _ByFramework(LoadScopeScheduling):
+    """One process runs all tests that name a framework, since each process would import it anew; else all tests of a file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        framework = _FRAMEWORK.search(nodeid)
+        return framework[0] if framework else nodeid.partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFramework | None:
+    """Share the tests out to several processes; another `--dist` than pytest's own choice holds."""
+    return _ByFramework(config, log) if config.getoption("dist") == "load" else None
+
+
 def pytest_collection_finish() -> None:
     """Prepare this process for its tests."""
     # Milliseconds between attempts, and no minute for a server that refuses everything.
@@ -161,6 +178,19 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         pytest.skip(f"{item.name}: {error}")
 
 
+# A framework brings hundreds of modules. After so many new ones, what is in memory is frozen.
+_NEW_MODULES = 50
+_frozen_modules = 0
+
+
+def _freeze_new_modules() -> None:
+    """Keep Python's collector of garbage from walking through the frameworks that tests import: it does so in each later test."""
+    global _frozen_modules  # noqa: PLW0603 - the count is one of the process
+    if len(sys.modules) > _frozen_modules + _NEW_MODULES:
+        _frozen_modules = len(sys.modules)
+        gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def starts_like_a_new_process(request: pytest.FixtureRequest) -> Iterator[None]:
     """Start each test with nothing judged, nobody warned and no key known, and look at what it did.
@@ -174,6 +204,7 @@ def starts_like_a_new_process(request: pytest.FixtureRequest) -> Iterator[None]:
     start_anew()
     patched = hasattr(asyncio, "_nest_patched")
     yield
+    _freeze_new_modules()
     assert hasattr(asyncio, "_nest_patched") == patched, "run it in a process of its own"
     if not _departures.stat().st_size:
         return

@@ -62,6 +62,7 @@ def test_quick_kinds_are_never_wrong_without_a_flag():
     assert MEASURE.count_outcomes("core", QUICK["reply_contradictions"], 2)["silent"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_honest_forms_are_right_and_not_doubted(name):
     benchmark = load_benchmark(name)

@@ -184,34 +184,22 @@ def _slow_if(slow: bool, *values: object, name: str) -> object:
     return pytest.param(*values, id=name, marks=[pytest.mark.slow] if slow else [])
 
 
-def _alone(code: str) -> bool:
-    return bool(_FRAMEWORK.search(code) or _FOR_THE_PROCESS.search(code))
+CODE = {
+    page.stem: code
+    for page in PAGES
+    if page.stem != "README" and (code := "\n\n".join(blocks(page, "python")))
+}
+"""The Python of each page, as one text."""
+_WITH_FRAMEWORKS = [page for page, code in CODE.items() if _FRAMEWORK.search(code)]
+_RUN_PAGES = "import runpy, sys; [runpy.run_path(page, run_name='__main__') for page in sys.argv[1:]]"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("page", "code"),
-    [
-        pytest.param(page, code, id=page.stem)
-        for page in PAGES
-        if page.stem != "README" and (code := "\n\n".join(blocks(page, "python")))
-    ],
-)
-def test_the_python_of_a_page_runs_from_top_to_bottom(
-    page: Path, code: str, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "OpenAIModel" in code:
-        pytest.importorskip("openai", reason="the openai extra is not installed")
-    if "import openpyxl" in code:
-        pytest.importorskip("openpyxl", reason="the excel extra is not installed")
-    if not _alone(code):
-        module = ModuleType("page")
-        monkeypatch.setitem(sys.modules, "page", module)
-        exec(compile(code, str(page), "exec"), module.__dict__)  # noqa: S102 - our own page
-        return
-    (place / "page.py").write_text(code, encoding="utf-8")
+def _run_in_a_process(pages: list[str], place: Path) -> None:
+    """Run pages one after the other in one process: frameworks are imported once. The traceback names the page."""
+    for page in pages:
+        (place / f"{page}.py").write_text(CODE[page], encoding="utf-8")
     run = subprocess.run(
-        [sys.executable, "page.py"],
+        [sys.executable, "-c", _RUN_PAGES, *(f"{page}.py" for page in pages)],
         capture_output=True,
         text=True,
         check=False,
@@ -221,6 +209,30 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
         env={name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")},
     )
     assert run.returncode == 0, run.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in CODE if page not in _WITH_FRAMEWORKS])
+def test_the_python_of_a_page_runs_from_top_to_bottom(
+    page: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = CODE[page]
+    if "OpenAIModel" in code:
+        pytest.importorskip("openai", reason="the openai extra is not installed")
+    if "import openpyxl" in code:
+        pytest.importorskip("openpyxl", reason="the excel extra is not installed")
+    if _FOR_THE_PROCESS.search(code):
+        _run_in_a_process([page], place)
+        return
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    exec(compile(code, f"{page}.md", "exec"), module.__dict__)  # noqa: S102 - our own page
+
+
+@pytest.mark.slow
+def test_pages_with_frameworks_run_from_top_to_bottom(place: Path) -> None:
+    assert len(_WITH_FRAMEWORKS) >= 5
+    _run_in_a_process(_WITH_FRAMEWORKS, place)
 
 
 def _write_two_runs(place: Path) -> None:

@@ -240,6 +240,7 @@ def test_langchain_vector_store_and_bm25_runnable() -> None:
         assert values_of(later, name) == [[1.0, 1.0], [1.0, 1.0]]
 
 
+@pytest.mark.slow  # the import of the library
 def test_llamaindex_retriever_of_an_index_in_memory() -> None:
     core = pytest.importorskip("llama_index.core")
     schema = pytest.importorskip("llama_index.core.schema")
@@ -264,6 +265,7 @@ def test_llamaindex_retriever_of_an_index_in_memory() -> None:
     assert values_of(found, "index") == values_of(later, "index") == [[1.0, 1.0], [1.0, 1.0]]
 
 
+@pytest.mark.slow  # the import of the library
 def test_haystack_component_and_pipeline_over_a_store() -> None:
     haystack = pytest.importorskip("haystack")
     stores = pytest.importorskip("haystack.document_stores.in_memory")
