@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.files.field_locations import (
     without_paths,
 )
 from ctxmetrics.evaluation.files.formats import NAMES_OF_NOT_RETRIEVED, SEARCH_RESULT_NAMES
+from ctxmetrics.evaluation.files.graded_ids import is_graded_pair
 from ctxmetrics.evaluation.files.headers import find_plain_field, is_passage_header
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.unread_lists import (
@@ -23,7 +24,7 @@ from ctxmetrics.evaluation.files.unread_lists import (
     is_passage,
 )
 from ctxmetrics.samples.cells import list_in
-from ctxmetrics.samples.documents import ID_KEYS, are_messages, leaves, look_up
+from ctxmetrics.samples.documents import ID_KEYS, are_messages, grades_of, leaves, look_up
 from ctxmetrics.samples.field_keys import OPTIONS, TEXTS
 from ctxmetrics.samples.field_names import NAMES_OF_OTHER_ANSWERS, fields_meant, join_options
 
@@ -132,7 +133,7 @@ def _find_by_name(unread_row: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 def _find_id_paths(unread_row: Mapping[str, Any]) -> list[str]:
     """Find the paths of all ids."""
-    id_paths: list[str] = []
+    id_paths = [name for name, value in unread_row.items() if _are_grades_by_id(value)]
     for path, value in leaves(unread_row, MAX_DEPTH):
         if not _NEITHER_SIDE_NAMES.search(path) and not are_messages(list_in(value)):
             id_path = _find_id_path(path, value)
@@ -173,15 +174,25 @@ def _find_id_path(path: str, value: Any) -> str | None:
     items = list_in(value)
     if not items:
         return None
-    if all(map(_is_id, items)):
+    if all(map(_is_id, items)) or all(map(is_graded_pair, items)):
         return path
     if not all(isinstance(item, Mapping) for item in items):
         return None
     keys = [*ID_KEYS, *(str(key) for key in items[0] if _ID_KEY.search(str(key)))]
     for key in keys:
-        if all(_is_id(look_up(item, key)) for item in items):
-            return f"{path}[].{key}"
+        ids = [look_up(item, key) for item in items]
+        if all(map(_is_id, ids)):
+            # The ids alone would lose the grades, and expect what has the grade 0.
+            are_graded = not _RESULT_NAMES.search(path) and grades_of(items, ids)
+            return path if are_graded else f"{path}[].{key}"
     return None
+
+
+def _are_grades_by_id(value: Any) -> bool:
+    """Tell whether a value is an object of grades by id: ``{"d3": 2, "d9": 0}``."""
+    if not isinstance(value, dict) or not value:
+        return False
+    return all(map(_is_id, value)) and all(type(grade) is int for grade in value.values())
 
 
 def _is_id(value: Any) -> bool:
