@@ -47,7 +47,7 @@ def metric_scorer(
 ) -> Scorer:
     """Make a scorer of a metric of the core.
 
-    A score without a value is unscored, with the reason code as its reason: means leave the sample out.
+    A score without a value is unscored, and gives the reason code as its reason. A mean does not count such a sample.
 
     Args:
         metric: The metric, or its name (``"ndcg@10"``).

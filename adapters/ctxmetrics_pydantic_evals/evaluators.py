@@ -107,7 +107,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         suggestions = (*_KEY_PARAMETERS, "evaluation_name")
         adapting.check_parameters(self.core_class, metric_parameters, suggestions=suggestions)
         vars(self).update(params, judge=judge, evaluation_name=evaluation_name)
-        if not isinstance(judge, str):
+        if not isinstance(judge, str):  # a judge that is named is built when it is first needed
             self._build_wrapper(to_judge(judge))
 
     @property

@@ -30,7 +30,7 @@ from ctxmetrics.evaluation.statistics.paired import (
     PairedMean,
     mean_p,
     power_multiple,
-    reach_unseen_changes,
+    widen_for_unseen_changes,
 )
 
 Numbers = NDArray[np.float64]
@@ -66,7 +66,7 @@ def _make_paired_mean(mean: float, error: float, samples: int, better: int, wors
     p = mean_p(mean, error, samples - 1)
     interval = mean - half, mean + half
     if changed < MIN_CHANGED_SAMPLES:
-        interval, p = reach_unseen_changes(
+        interval, p = widen_for_unseen_changes(
             mean, interval, p, _make_sums(better, worse, samples), scale=1.0
         )
     return PairedMean(mean, interval, p, detectable, changed)

@@ -60,6 +60,7 @@ class FrameworkRun:
         The first record with this error may cause it itself, so the run continues. If a second record has the error, too, the
         records are not the cause, and the run ends.
         """
+        # Records of several runs without a name cannot be told apart.
         if not (self.has_name and isinstance(error, RequestError)):
             return False
         if self._first_record_with_request_error is None:

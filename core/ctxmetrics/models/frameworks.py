@@ -93,8 +93,8 @@ def describe(
     """Build an identity: class, model name, address, and a digest of the parameters.
 
     Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or change no
-    answer. The ``mode`` of a layer's client counts too: it says how the client asks (Instructor). An object that names no
-    model gets a name of its own, as long as it exists: two such objects never share a judgement, nor do two processes.
+    answer. The ``mode`` of a layer's client counts too: with Instructor, it says how the client asks for JSON. An object that names no
+    model gets a name that no other object has while it exists: two such objects never share a judgement, nor do two processes.
 
     Args:
         family: What the identity starts with.

@@ -223,18 +223,18 @@ def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
     """Read one search: a list of contexts or ids, or a mapping with its query, contexts, ids and turn."""
     query = None
     turn = None
-    lists = item.to_dict() if isinstance(item, Search) else as_list(item)
-    if isinstance(lists, Mapping):
-        check_keys(lists, _SEARCH_KEYS)
-        query = lists.get("query")
-        turn = lists.get("turn")
-        lists = {name: lists.get(name) for name in ("contexts", "ids")}
+    results = item.to_dict() if isinstance(item, Search) else as_list(item)
+    if isinstance(results, Mapping):
+        check_keys(results, _SEARCH_KEYS)
+        query = results.get("query")
+        turn = results.get("turn")
+        results = {name: results.get(name) for name in ("contexts", "ids")}
     if query is not None:
         query = _check_text(query)
     if turn is not None and (type(turn) is not int or turn < 1):
         raise SampleError("must be a whole number from 1.").inside(", turn")
-    stage = _read_stage(lists, values)
-    if not (stage.contexts or stage.ids):  # the stage brought nothing
+    stage = _read_stage(results, values)
+    if not (stage.contexts or stage.ids):  # a search that found nothing has empty lists, not None
         stage = Stage((), ())
     return Search(query, stage.contexts, stage.ids, turn)
 

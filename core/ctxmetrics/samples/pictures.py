@@ -85,8 +85,9 @@ _PLACEHOLDER_IN_BRACKETS = compile_on_use(
 )
 # A word without digits, with the marks behind it
 _WORDS_ALONE = compile_on_use(r"[^\W\d_]+[^\w.]*")
+_OPENING_BRACKETS = ("[", "<", "(", "{", "【", "（")
 # What stands between addresses or ids in a list
-_BETWEEN = compile_on_use(r"[\s,;]+")
+_SEPARATORS = compile_on_use(r"[\s,;]+")
 _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
 _NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places"]))
 # The endings of the names of documents and data.
@@ -145,7 +146,7 @@ def find_placeholder(text: str) -> str | None:
     if len(stripped) > _MAX_ADDRESS_CHARACTERS:
         return None
     placeholder = None
-    if stripped[:1] in tuple("[<({【（"):
+    if stripped.startswith(_OPENING_BRACKETS):
         placeholder = _PLACEHOLDER_IN_BRACKETS.fullmatch(stripped)
     if placeholder is not None:
         # Words behind it may describe the picture: then they are a text.
@@ -155,7 +156,7 @@ def find_placeholder(text: str) -> str | None:
     first_word = stripped.split(None, 1)[0] if stripped else ""
     if not _ADDRESS_OR_ID.match(first_word):  # the usual case
         return None
-    pieces = [piece for piece in _BETWEEN.split(stripped) if piece]
+    pieces = [piece for piece in _SEPARATORS.split(stripped) if piece]
     are_addresses = all(_ADDRESS_OR_ID.fullmatch(piece) for piece in pieces)
     return stripped[:_MAX_CHARACTERS_SHOWN] if are_addresses else None
 

@@ -105,7 +105,9 @@ class Score:
     @property
     def attribution(self) -> Attribution | None:
         """The matrix units x contexts behind the verdicts; None if the verdicts are not about units."""
-        if self.context_lengths is None:
+        if (
+            self.context_lengths is None
+        ):  # only verdicts about units come with the lengths of their contexts
             return None
         return Attribution(
             self.verdicts,

@@ -299,7 +299,7 @@ _PIECE_LENGTH = 12
 # as a whole.
 _MIN_LONG_CHUNK = 2 * _PIECE_LENGTH - 1
 # The number of characters of a source that are folded at once. Places in a small block are converted quickly.
-_FOLDED_BLOCK_LENGTH = 4096
+_BLOCK_LENGTH = 4096
 # The search for exact spans of a chunk in a source ends with this number: two show that it occurs several times.
 _MAX_EXACT_SPANS = 2
 
@@ -411,14 +411,14 @@ class _SourceText:
         self.name = name
         self.text = text
         folded_blocks = [
-            _fold_text(text[start : start + _FOLDED_BLOCK_LENGTH])
-            for start in range(0, len(text), _FOLDED_BLOCK_LENGTH)
+            _fold_text(text[start : start + _BLOCK_LENGTH])
+            for start in range(0, len(text), _BLOCK_LENGTH)
         ]
         self.folded = "".join(folded_blocks)
         # The start of each block in the folded text, and the end of the last block.
-        self._block_starts = [0]
+        self._folded_block_starts = [0]
         for block in folded_blocks:
-            self._block_starts.append(self._block_starts[-1] + len(block))
+            self._folded_block_starts.append(self._folded_block_starts[-1] + len(block))
 
     def span(self, chunk: str, begin: int, length: int) -> tuple[Span, bool]:
         """Return the span of a chunk in the text, and whether the text there is exactly the chunk.
@@ -438,12 +438,12 @@ class _SourceText:
 
     def _to_place_in_text(self, folded_place: int) -> int:
         """Return the place in the text of a character of the folded text."""
-        block = bisect_right(self._block_starts, folded_place) - 1
-        block_start = block * _FOLDED_BLOCK_LENGTH
+        block = bisect_right(self._folded_block_starts, folded_place) - 1
+        block_start = block * _BLOCK_LENGTH
         position = block_start
         # The end of the folded text of all characters so far.
-        folded_end = self._block_starts[block]
-        for character in self.text[block_start : block_start + _FOLDED_BLOCK_LENGTH]:
+        folded_end = self._folded_block_starts[block]
+        for character in self.text[block_start : block_start + _BLOCK_LENGTH]:
             folded_end += len(_fold_text(character))  # 0 for white space, 2 for some letters
             if folded_end > folded_place:
                 break
@@ -461,8 +461,9 @@ def _find_long(
 ) -> Iterator[tuple[int, int]]:
     """Yield the index of each long chunk and the places where it begins in a source's folded text.
 
-    The source is cut into pieces of equal length. A chunk may begin between two cuts, so ``indexes_by_piece`` has its pieces at each offset
-    below that length; one that is equal to a piece of the source shows where the chunk may begin.
+    The source is cut into pieces of equal length. A chunk may begin between two cuts. So ``indexes_by_piece`` holds several pieces of
+    each chunk: those that begin at its offsets 0 to ``_PIECE_LENGTH - 1``. If one of them is equal to a piece of the source, the
+    chunk may begin there, minus the offset. Folded texts are in lower case and without white space.
 
     Args:
         source: The source.

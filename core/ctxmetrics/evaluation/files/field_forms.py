@@ -107,9 +107,11 @@ def _list_ids(id_paths: Sequence[str], id_cells: Sequence[str], rows: ParsedRows
 
 
 def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:
-    """List, as texts, the cells of ids in the first rows that hold no list: a number is converted to a text."""
+    """List the cells of ids in the first rows, without cells that hold a list. A number is converted to a text."""
     cells: list[str] = []
-    for _, parsed_row in rows if paths else ():
+    if not paths:
+        return cells
+    for _, parsed_row in rows:
         for path in paths:
             value = look_up(parsed_row, path)
             if is_id_number(value):

@@ -214,7 +214,7 @@ def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
 
 
 def _check_kind(numbers: Numbers, all_numbers: Sequence[Numbers]) -> Numbers:
-    """Correct the kind of numbers that cannot be of the kind of their name. They become unclear.
+    """Correct the kind of numbers whose values do not fit the kind that their name suggests. They become unclear.
 
     A rank must be a whole number (PostgreSQL's and SQLite's ``rank`` is a score). Positions must count from 0 or 1: else they
     are places in the source. A score of 0 or 1, or a relevance in small whole numbers, may be a person's grade.

@@ -189,9 +189,10 @@ class _DocumentTable:
             read_columns.add(columns.query)
         for name, query in self._queries.items():
             numbers = query.numbers
-            if is_lowest_first and not self._expected:
+            if is_lowest_first and not self._expected:  # the highest number is the best below
                 numbers = {document: -number for document, number in numbers.items()}
-            _, fields = next(iterate_queries({name: numbers}, are_expected=self._expected))
+            rows_of_query = iterate_queries({name: numbers}, are_expected=self._expected)
+            _, fields = next(rows_of_query)  # a query has one row, with its place
             if is_text:
                 del fields["id"]
             other_cells = {

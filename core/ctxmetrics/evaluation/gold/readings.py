@@ -135,7 +135,7 @@ def _check_subject(question: Question, passages: Passages) -> Iterator[Finding]:
     if find_language(question.text) != find_language(passages.chunks[min(places)].text):
         return
     weight = sum(map(passages.weigh, content))
-    for place in passages.search(content, 1):
+    for place in passages.search(content, 1):  # the best one, if there is any
         shared_words = passages.find_words(place, content)
         has_most = sum(map(passages.weigh, shared_words)) >= _MIN_SUBJECT_SHARE * weight
         if len(shared_words) >= _MIN_SUBJECT_WORDS and has_most:

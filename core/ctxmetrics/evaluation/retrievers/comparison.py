@@ -253,7 +253,7 @@ class RetrieverFigures:
             ParameterError: ``keep`` is not above 0 and up to 1.
         """
         check_number("nothing: keep", keep, 1e-9, 1)
-        metric = self._find_counting_metric()
+        metric = self._find_metric_of_relevance()
         rows_by_setting: dict[str, ReturnedNothing] = {}
         for name, setting in self.settings.items():
             returned_nothing = measure_returned_nothing(
@@ -265,7 +265,7 @@ class RetrieverFigures:
 
     def list_questions(self) -> list[QuestionAcross]:
         """Return the questions with their units, by the first metric that counts units. Most lost units come first."""
-        metric = self._find_counting_metric()
+        metric = self._find_metric_of_relevance()
         if metric is None:
             return []
         questions = list(self._compare_questions(metric))
@@ -309,7 +309,7 @@ class RetrieverFigures:
             "notes": [*self.notes],
         }
 
-    def _find_counting_metric(self) -> str | None:
+    def _find_metric_of_relevance(self) -> str | None:
         """Find the first metric whose verdicts are about the units of a reference, else the recall of ids."""
         for metric in self.metrics:
             for setting in self.settings.values():

@@ -64,8 +64,8 @@ class RunPages:
 
     Args:
         folder: The runs.
-        link: Builds the address of a page from the kind of the page and the ids of its runs.
-        compares_all: Whether every two runs are compared. If false, a run is compared with the run before it and with the
+        build_link: Builds the address of a page from the kind of the page and the ids of its runs.
+        compares_all: Whether every two runs are compared with each other. If false, a run is compared with the run before it and with the
             newest.
         has_questions: Whether each question has a page of its own.
         most_cached: The most runs that are kept in memory.
@@ -74,14 +74,14 @@ class RunPages:
     def __init__(
         self,
         folder: RunFolder,
-        link: Callable[..., str],
+        build_link: Callable[..., str],
         *,
         compares_all: bool = True,
         has_questions: bool = True,
         most_cached: int = 0,
     ) -> None:
         self.folder = folder
-        self._link = link
+        self._build_link = build_link
         self._compares_all = compares_all
         self._has_questions = has_questions
         self._read_results = lru_cache(most_cached)(Results.from_jsonl)
@@ -118,7 +118,7 @@ class RunPages:
             names=sorted(run.name for run in runs),
             every=self._compares_all,
             asks=self._has_questions,
-            link=self._link,
+            link=self._build_link,
         )
 
     def _list_comparisons(
@@ -134,13 +134,13 @@ class RunPages:
             if other_run is not None and other_run is not run and find_obstacle(other_run, run) is None:
                 links.append((text, self.link_comparison(other_run, run)))
         if self._compares_all:
-            links.append(("with another", self._link("index", run.id)))
+            links.append(("with another", self._build_link("index", run.id)))
         return links
 
     def link_comparison(self, *runs: RunFile) -> str:
         """Build the address of a comparison. The older run comes first in it."""
         oldest_first = sorted(runs, key=lambda run: run.age)
-        return self._link("compare", *[run.id for run in oldest_first])
+        return self._build_link("compare", *[run.id for run in oldest_first])
 
     def list_questions(self) -> str:
         """Render the page of the questions of all runs, each with the number of runs that have it."""
@@ -160,7 +160,7 @@ class RunPages:
             counts=counts,
             all=len(runs),
             ids={key: make_id(key) for key in texts},
-            link=self._link,
+            link=self._build_link,
         )
 
     def read_questions(self, run: RunFile) -> Iterator[tuple[str, Row]]:
@@ -225,7 +225,9 @@ class RunPages:
         first_name = next((name for name in names if name), "")
         title = f"{clean(first_name, TEXT)}: all runs"
         table = Table.build(_QUESTION_COLUMNS, run_rows)
-        return render("question.html", title=title, table=table, parts=rendered_rows, link=self._link)
+        return render(
+            "question.html", title=title, table=table, parts=rendered_rows, link=self._build_link
+        )
 
     def report(self, run: RunFile) -> str:
         """Return the report of a run."""

@@ -119,9 +119,9 @@ class Source:
         if mappings:
             self._plan = recognise(mappings, parses_texts=False, source="samples")
         checked = [self._read_checked(sample) for sample in samples]
-        read_compared = attrgetter(*COMPARED_FIELDS)
+        read_fields = attrgetter(*COMPARED_FIELDS)  # those in which samples of one question are equal
         records = [
-            to_record(read_compared(sample))
+            to_record(read_fields(sample))
             for sample in checked[:LOOKAHEAD_ROWS]
             if sample.stages is None
         ]

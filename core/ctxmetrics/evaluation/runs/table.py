@@ -321,8 +321,13 @@ def read_types(table: Any) -> dict[str, Any]:
 
 def _find_missing(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     """Find the fields that metrics need and no column holds. The result is empty if fields may stand in JSON inside a text."""
-    absent_fields = scorer.plan.reading.absent
-    if absent_fields is None or not scorer.plan.reading.schema.heads.isdisjoint(columns):
+    reading = scorer.plan.reading
+    absent_fields = reading.absent
+    if absent_fields is None:  # no row was seen
+        return set()
+    # A column such as "inputs" may hold JSON with any field.
+    may_hold_fields = not reading.schema.heads.isdisjoint(columns)
+    if may_hold_fields:
         return set()
     required_fields = set(chain.from_iterable(metric.requires for metric in scorer.metrics))
     missing_fields = required_fields.intersection(absent_fields)

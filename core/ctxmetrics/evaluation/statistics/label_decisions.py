@@ -203,6 +203,7 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
     if labels.complete or labels.contradict(judge.mean):
         return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
     judge_detectable = judge.detectable or 0.0
+    # The judge shows this loss with the usual power. In the comparisons that labels do not overrule it must show more.
     power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
     combined_detectable = judge_detectable * (labels.quantile + power) / power_multiple(labels.degrees)
     labels_detectable = (

@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.statistics.paired import (
     number_clusters,
     paired_mean,
     power_multiple,
-    reach_unseen_changes,
+    widen_for_unseen_changes,
 )
 
 # The assumed distance of one more label from the mean, in units of the scale. A few labels may show no changed sample.
@@ -263,7 +263,7 @@ def find_intervals(
     decision_interval = interval
     p_value = mean_p(difference, error, degrees)
     if changed < MIN_CHANGED_SAMPLES:
-        decision_interval, p_value = reach_unseen_changes(
+        decision_interval, p_value = widen_for_unseen_changes(
             difference, interval, p_value, sums, scale=scale
         )
         reach = max(0.0, 1 - MIN_UNLABELLED_PART * unlabelled_share)

@@ -94,7 +94,7 @@ def paired_mean(
     interval = mean - half_width, mean + half_width
     if changed < MIN_CHANGED_SAMPLES:
         sums = np.bincount(cluster_numbers, data).astype(float)
-        interval, p_value = reach_unseen_changes(mean, interval, p_value, sums, scale=scale)
+        interval, p_value = widen_for_unseen_changes(mean, interval, p_value, sums, scale=scale)
     return PairedMean(mean, interval, p_value, detectable, changed)
 
 
@@ -109,7 +109,7 @@ def cluster_error(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], 
     return 0.0 if error < ROUNDING_ERROR * max(abs(mean), 1e-6) else error
 
 
-def reach_unseen_changes(
+def widen_for_unseen_changes(
     mean: float, interval: tuple[float, float], p: float, sums: NDArray[np.float64], *, scale: float
 ) -> tuple[tuple[float, float], float]:
     """Widen an interval, and raise its p value, where few samples changed; see `paired_mean`.
@@ -125,6 +125,8 @@ def reach_unseen_changes(
     worse = int((sums < -ROUNDING_ERROR).sum())
     lower, upper = interval
     p = max(p, sign_p(better, worse))
+    # The share of clusters that may be worse, of which the samples show few, each by the scale. A bound that shows the direction of a
+    # significant difference stays.
     if p > SIGNIFICANCE_LEVEL or mean <= 0:
         lower = min(lower, -scale * upper_limit_of_share(worse, len(sums), SIGNIFICANCE_LEVEL / 2))
     if p > SIGNIFICANCE_LEVEL or mean >= 0:

@@ -324,7 +324,7 @@ def compare_counts(
     worse = counts[:, sizes < 0].sum(axis=1)
     changed = better + worse
     is_shown = (np.abs(mean) >= half_width) & (changed > 0)
-    # As `reach_unseen_changes`, for all comparisons with the same counts at once.
+    # As `widen_for_unseen_changes`, for all comparisons with the same counts at once.
     # The comparisons by their numbers of better and worse samples.
     rows_by_counts: dict[tuple[int, int], list[int]] = {}
     for row in np.flatnonzero(changed < MIN_CHANGED_SAMPLES).tolist():

@@ -215,7 +215,8 @@ class QuotedUnit:
     ) -> bool:
         """Whether the quotes share too few distinctive words with the unit to be evidence for it.
 
-        They do in each of these cases, if sentences and answer are written in one script and language:
+        They do in each of these cases, if sentences and answer are written in one script and language, and share no phrase. Topic
+        words stand in all contexts.
 
         - The unit has at least eight distinctive words, and the sentences hold at most one of them.
         - The unit has at least six distinctive words, and the sentences and the contexts each hold at most one of them.

@@ -539,7 +539,10 @@ def _read_list(
         cell = content if isinstance(content, Mapping) else {"verdict": content}
         for opinion in list_opinions(cell, KEYS_OF_ENTRY, pack, ""):
             is_number = isinstance(opinion.value, (int, float)) and not isinstance(opinion.value, bool)
-            if not is_number and not (opinion.verdict and is_aside(opinion, "supported")):
+            is_remark = opinion.verdict and is_aside(
+                opinion, "supported"
+            )  # it does not answer the question
+            if not is_number and not is_remark:
                 yield OtherVerdict(id_, opinion.verdict, str(name) if place is None else place)
 
 

@@ -145,7 +145,7 @@ class RunCache:
             if not self._warned:
                 self._warned = True
                 _log.warning(
-                    "cache=%s: %s: %s; the run goes on, but such a judgement is asked for again",
+                    "cache=%s: %s: %s; the run goes on, but a judgement that cannot be read or kept is asked for again",
                     type(self._store).__name__,
                     type(error).__name__,
                     safe_text(error),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FIRST_WAIT = 0.25
 # .. up to this.
 LONGEST_WAIT = 8.0
+# A wait that was doubled more often is longer than any longest wait, and would overflow in the end.
+_MOST_DOUBLINGS = 99
 # Seconds of a minute.
 MINUTE = 60.0
 # Requests in flight at the start to a server on this machine or a private address: it often answers one at a time.
@@ -125,7 +127,7 @@ class Limiter:
         self._lower(sent_at, max(1.0, int(self.bound) / 2))
         if self.in_flight > 1:
             return False
-        doubled_wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._refused_alone, 99))
+        doubled_wait = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(self._refused_alone, _MOST_DOUBLINGS))
         self._refused_alone += 1
         self._open_at = max(self._open_at, now + (retry_after or doubled_wait))
         return True

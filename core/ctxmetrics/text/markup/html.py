@@ -317,8 +317,11 @@ def _breaks_line(name: str) -> bool:
 def _stands_alone(markup: FoundMarkup, tag: re.Match[str], name: str, *, is_known: bool) -> bool:
     """Whether text that looks like an opening tag of HTML without a closing tag is a tag.
 
-    It is if it is a line break, or has attributes. A tag that needs no end is one if it begins a line or follows another tag, or
-    if a tag of its name stands before it.
+    It counts as a tag in each of these cases:
+
+    - It is a line break.
+    - It has attributes, or a slash: ``<img/>``.
+    - Its element needs no end, and it begins a line, follows another tag, or ``is_known``: a tag of its name stands before it.
     """
     if name in _BREAKS:
         return True

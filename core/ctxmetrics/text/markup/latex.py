@@ -210,7 +210,9 @@ def find_formulas(markup: FoundMarkup) -> None:
         symbols = re.findall("[A-Z][a-z]?", match[0])
         if "_" in match[0] and symbols and _CHEMICAL_ELEMENTS.issuperset(symbols):
             for index in _INDEX.finditer(text, *match.span()):
-                markup.drop(*index.span(), index[1] or "")
+                start, end = index.span()
+                digits = index[1] or ""
+                markup.drop(start, end, digits)  # only the digits are seen
 
 
 def _find_mathematics(markup: FoundMarkup) -> list[tuple[int, int]]:

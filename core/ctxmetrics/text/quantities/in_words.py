@@ -78,6 +78,7 @@ _COUNTED_BY_ONE = frozenset(
 # The words for a quarter and a half of a year, and the words that say which of them it is.
 _QUARTERS_OF_YEAR = frozenset(LISTS["quarters"])
 _HALVES_OF_YEAR = frozenset(LISTS["halves_of_year"])
+_HALVES_IN_YEAR = 2
 QUARTERS = _QUARTERS_OF_YEAR | _HALVES_OF_YEAR
 _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
     name: str(number) for number, names in enumerate(LISTS["ordinals_of_quarters"], 1) for name in names
@@ -190,12 +191,12 @@ def _read_part_of_year(
         return last + 1, [_write_number(chunks, index, last, f"q{number}")]
     is_half = word in _HALVES_OF_YEAR
     if word == "half":
-        words_behind = [*map(strip_marks, chunks[last + 1 : last + 4])]
-        is_half = words_behind[:1] == ["of"] and (
-            words_behind[1:] == ["the", "year"] or _YEAR.fullmatch(words_behind[1]) is not None
-        )
-        last += is_half  # "of"
-    if not is_half or int(number) > len(("first", "second")):
+        of, *words_behind = [*map(strip_marks, chunks[last + 1 : last + 4]), "", ""]
+        names_year = words_behind[:2] == ["the", "year"] or _YEAR.fullmatch(words_behind[0]) is not None
+        is_half = of == "of" and names_year
+        if is_half:
+            last += 1  # the word "of"
+    if not is_half or int(number) > _HALVES_IN_YEAR:
         return None
     return last + 1, [_write_number(chunks, index, last, f"h{number}")]
 

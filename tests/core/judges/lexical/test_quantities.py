@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxmetrics import ContextRecall, LexicalJudge, Results, Sample
+from ctxmetrics.judges.evidence.words import tokenize
 from support.cases import each_case
 from support.command import run_command
 
@@ -32,6 +33,21 @@ def test_only_the_same_quantity_supports(language, reference, context, expected,
     (verdict,) = metric.score(sample).verdicts
     verdicts = {(True, None): "yes", (True, "uncertain"): "flag", (False, None): "no"}
     assert verdicts[verdict.value, verdict.code] == expected
+
+
+@pytest.mark.slow
+def test_a_text_may_end_after_any_word() -> None:
+    """A chunk is cut anywhere: "in the first half of" is the end of one, "the year" the beginning of the next."""
+    failed: list[tuple[str, str]] = []
+    for _, reference, context, *_ in PAIRS:
+        words = f"{reference} {context}".split()
+        for end in range(1, len(words)):
+            for piece in (" ".join(words[:end]), " ".join(words[end:])):
+                try:
+                    tokenize(piece)
+                except Exception as error:  # noqa: BLE001 - all texts that fail are listed
+                    failed.append((piece, repr(error)))
+    assert failed == []
 
 
 # A text that is cut into lines of a page, and cells and items that are none.

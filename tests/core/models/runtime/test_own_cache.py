@@ -107,7 +107,7 @@ def test_what_fails_in_a_cache_costs_requests_and_one_warning(kind, calls, told,
     results = [scored(cache) for _ in calls]
     assert [values(one) for one in results] == [[(1.0, None)] * 6] * 2
     assert [one.usage.calls for one in results] == calls
-    goes_on = "; the run goes on, but such a judgement is asked for again"
+    goes_on = "; the run goes on, but a judgement that cannot be read or kept is asked for again"
     assert caplog.messages == [text + goes_on for text in told]
 
 

@@ -242,8 +242,9 @@ class LabelsFile(PeopleAnswers):
         """
         for key in self.get_drawn():
             if key not in samples:
+                sample_id, texts_hash = key
                 raise ParameterError(
-                    f"label: {self.path} was drawn from other samples: {key[0] or key[1]!r} is not here, or its "
+                    f"label: {self.path} was drawn from other samples: {sample_id or texts_hash!r} is not here, or its "
                     "texts have changed. Give the file that it was begun with, or another one with --labels."
                 )
 
