@@ -71,6 +71,7 @@ def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
             c\s?\d{{1,4}}
             (?:[\s,;&]+(?:(?:{words})\s+)?c?\d{{1,4}}){{0,8}}
             | [\[(]\s*\d{{1,2}}                           # [1
+            | [\[(] (?:{words})                            # (source
             | [⁰¹²³⁴-⁹]+
         )
         [\s.,;\])}}>"'*_]*\Z

@@ -277,7 +277,9 @@ def _decide_unit(
     if not whole_contexts and (unverified_count or not quotes):
         reason = "called supported, but a quote is in no context"
         return _refuse_unproven(verdict, reason), quotes_by_context
-    denial = unit.find_denial(_join_sentences(quotes_by_context), request_part.request.contexts)
+    denial = None
+    for sentences in _list_proofs(quotes_by_context, whole_contexts):
+        denial = denial or unit.find_denial(sentences, request_part.request.contexts)
     doubts = _doubt_evidence(unit, quotes_by_context, whole_contexts, DENIED if denial else None)
     reasons = []
     if denial:
@@ -292,6 +294,23 @@ def _decide_unit(
         verdict = replace(verdict, reason="; ".join(reasons))
     details = {"quotes_left_out": skipped_count} if skipped_count else {}
     return Decision(with_doubts(verdict, doubts, details)), quotes_by_context
+
+
+def _list_proofs(
+    quotes_by_context: Mapping[int, ContextQuotes], whole_contexts: Collection[int]
+) -> list[Sequence[str]]:
+    """List the sentences that must not deny the unit: all together, and those of each context that is said to state it all.
+
+    A context is also read alone because a quote about X200 does not change what the quote of another context says about X210.
+
+    Args:
+        quotes_by_context: The quotes, by the index of their context.
+        whole_contexts: The indexes of the contexts that are said to state the whole unit.
+    """
+    proofs: list[Sequence[str]] = [_join_sentences(quotes_by_context)]
+    if len(quotes_by_context) > 1:
+        proofs += [quotes_by_context[index].sentences for index in sorted(whole_contexts)]
+    return proofs
 
 
 def _doubt_evidence(

@@ -6,6 +6,7 @@ said to state the whole unit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -39,6 +40,8 @@ DOUBTS = evidence.DOUBTS | CONTRADICTING | {EMPTY_FORM, ANOTHER_SENTENCE, UNDECI
 _MIN_SHARE_OF_OTHER_UNIT = 0.5
 # Words that mean that nothing is missing.
 _NOTHING = frozenset(read_data("judges.llm", "words.toml")["nothing"])
+# What stands before a remark on such words.
+_REMARK_BEGINNING = re.compile(r"\s[-–—]\s|[,;:(]")
 # Characters that may stand around such words.
 _AROUND_WORDS = " \t\n.,;:!\"'`()[]{}<>*_-–—/"
 
@@ -81,7 +84,13 @@ def read_missing(entry: ReplyEntry) -> str:
     """Return the words that an entry calls missing; empty if it says that nothing is missing."""
     missing = entry.missing or ""
     has_words = has_content(missing)  # "∅" has none
-    return missing if has_words and missing.strip(_AROUND_WORDS).casefold() not in _NOTHING else ""
+    return missing if has_words and not _says_nothing(missing) else ""
+
+
+def _says_nothing(missing: str) -> bool:
+    """Whether words in the place of the missing ones say that nothing is missing, also with a remark: "n/a - fully supported"."""
+    parts = _REMARK_BEGINNING.split(missing, maxsplit=1)
+    return all(part.strip(_AROUND_WORDS).casefold() in _NOTHING for part in (parts[0], parts[-1]))
 
 
 def is_empty_form(id_: str, entry: ReplyEntry, request_part: RequestPart) -> bool:

@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import mask_keys
-from ctxmetrics.judges.llm.other_places import count_supported, find_other_verdicts, find_verdict_on_all
+from ctxmetrics.judges.llm.other_places import (
+    count_supported,
+    find_other_verdicts,
+    find_remarks,
+    find_verdict_on_all,
+)
 from ctxmetrics.judges.llm.own_keys import (
     KEYS_OF_ENTRY,
     KEYS_OF_EVIDENCE,
@@ -41,7 +46,8 @@ _AROUND_VERDICT = " \t\n.!*`\"'"
 # A text of only these characters is a form that was not filled in.
 _PLACEHOLDER_CHARACTERS = " .…\t\n"
 
-
+# Characters that may stand around the text behind an id.
+_AROUND_TEXT = " \t\n.…\"'"
 # The keys under which a piece of evidence names its context: the first one is asked for.
 _CONTEXT_KEYS = ("context", "context_id", "contextId", "id", "source")
 # A quote in a text that names its context: "c2: a quote".
@@ -76,7 +82,7 @@ class ReplyEntry:
 
 
 def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mapping[str, Any]:
-    """Return a reply whose lists use the ids as they were shown, instead of other spellings by the model.
+    """Return a reply whose lists use the ids as they were shown, instead of other spellings by the model: "[s1]", "s1: The tower".
 
     If a list has an id in two spellings, the other spelling is kept as it is. Its entry then decides nothing.
 
@@ -85,20 +91,31 @@ def with_plain_ids(data: Mapping[str, Any], request_part: RequestPart) -> Mappin
         request_part: The units and contexts that the request showed.
     """
     corrected_lists: dict[str, Any] = {}
-    for key, letter, ids in (
+    for key, letter, texts in (
         ("sentences", "s", request_part.units),
         ("useful", "c", request_part.contexts),
     ):
         entries = data.get(key)
-        if not isinstance(entries, Mapping) or all(str(name).strip() in ids for name in entries):
+        if not isinstance(entries, Mapping) or all(str(name).strip() in texts for name in entries):
             continue  # the usual case
-        spellings = Counter(read_id(name, letter) for name in entries)
+        read_ids = {name: _read_id_with_text(str(name), letter, texts) for name in entries}
+        spellings = Counter(read_ids.values())
         corrected_lists[key] = {}
         for name, entry in entries.items():
-            id_ = read_id(name, letter)
-            is_known = id_ in ids and spellings[id_] == 1
+            id_ = read_ids[name]
+            is_known = id_ in texts and spellings[id_] == 1
             corrected_lists[key][id_ if is_known else name] = entry
     return {**data, **corrected_lists} if corrected_lists else data
+
+
+def _read_id_with_text(name: str, letter: str, texts: Mapping[str, str]) -> str:
+    """Return the id that a name means, also if the text of the id, or its beginning, stands behind it: "s1: The tower"."""
+    head, colon, text = name.partition(":")
+    id_ = read_id(head, letter)
+    beginning = text.strip(_AROUND_TEXT)
+    if colon and beginning and texts.get(id_, "").startswith(beginning):
+        return id_
+    return read_id(name, letter)
 
 
 def count_strays(data: Mapping[str, Any], request_part: RequestPart, contexts: Collection[str]) -> int:
@@ -261,6 +278,11 @@ def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry
         for id_, remark in find_reservations(cells, verdicts, key, pack):
             if replies[id_].objection is None:
                 replies[id_].objection = mask_keys(remark)
+    units = [id_ for id_ in replies if id_.startswith("s")]
+    supported = {id_ for id_ in units if verdicts.get(id_) is True}
+    for other in find_remarks(data, units, supported, pack):
+        if replies[other.id].objection is None:
+            replies[other.id].objection = mask_keys(other.place)
 
 
 @lru_cache(maxsize=256)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from ctxmetrics.judges.llm.own_keys import (
     MOST_ITEMS,
     is_aside,
     list_opinions,
+    speaks_for_yes,
 )
 from ctxmetrics.judges.llm.remarks import (
     FRACTION,
@@ -128,7 +130,7 @@ _ALL_BUT_IDS = re.compile(
 )
 # Sentences by their place: "the last four sentences", "the first 3 sentences", "everything after s3", "sentences after the third".
 _BY_PLACE = re.compile(
-    r"\b(?:the\s+)?(?P<end>first|last)\s+(?P<count>\w+)\s+(?:sentences|claims|statements)\b"
+    r"\b(?:the\s+)?(?P<end>first|last)\s+(?P<count>\w+)\s+(?:sentences|claims|statements|(?=holds?\b|are\b))"
     r"|\b(?:everything|anything|all|sentences)\s+(?:after|behind|beyond)\s+(?:s(?P<after>\d+)|the\s+(?P<ordinal>\w+))\b"
 )
 # "Only s1 and s2 are supported.", "I am only sure about s1 and s2.", "s1 and s2 hold; the rest do not."
@@ -154,6 +156,7 @@ _DENYING_ROW = re.compile(
 # How many of the sentences a text calls supported.
 _COUNT_IN_TEXT = re.compile(
     r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?!not\b)(?:\w+\s+)?supported"
+    r"|\b(?P<failed>\d+|\w+)\s+(?:of|out\s+of)\s+(?:the\s+)?(?:\d+|\w+)\s+(?:(?:sentences|claims|statements)\s+)?(?:fail(?:s|ed)?\b|(?:is|are)\s+(?:unsupported|not\s+supported))"
     r"|\b(?P<number>\d+)\s+(?:are\s+)?supported\b|(?<!un)(?<!not )\bsupported\s*:\s*(?P<named>\d+)\b(?!\s*/)|\brecall\W{1,3}(?P<share>\d+)\s*/\s*(?P<units>\d+)"
 )
 # A share of the sentences, as in "43% of the sentences are supported".
@@ -162,6 +165,8 @@ _PERCENT_IN_TEXT = re.compile(
 )
 # How much a share of the sentences may differ from a whole number of sentences because the share was rounded.
 _ROUNDING_TOLERANCE = 0.051
+# Characters that may stand around a remark.
+_AROUND_REMARK = " \t,;:&*|>-–—→=[](){}\"'"
 # Endings that are dropped from the name of a list.
 _LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "list")
 
@@ -249,9 +254,7 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
     denied_ids: list[str] = []
     # Sentences have ids such as s1, contexts such as c1.
     units = [id_ for id_ in ids if id_.startswith("s")]
-    text = _MARKDOWN.sub("", text[:LONGEST_TEXT].casefold())
-    text = _BY_PLACE.sub(partial(_write_places, units), text)
-    text = _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text))
+    text = _with_ids(text, units)
     for match in _ALL_BUT_IDS.finditer(text):
         denied_ids += _list_other_ids(ids, ID.findall(match["ids"]))
     text = _ALL_BUT_IDS.sub(" ", text)
@@ -272,6 +275,86 @@ def find_denied_ids(text: str, ids: Collection[str] = ()) -> Sequence[str]:
         if is_of_one_kind and (_DENYING_ROW.match(clause) or denies_in_other_language(statement)):
             denied_ids += ids_of_clause
     return list(dict.fromkeys(denied_ids))
+
+
+def find_remarks(
+    data: Mapping[str, Any], units: Sequence[str], positive_units: AbstractSet[str], pack: Pack
+) -> Iterator[OtherVerdict]:
+    """Find remarks beside the lists of a reply that set some of the supported units apart, in any language.
+
+    A remark is a list of ids under a name, a value under an id, or a clause of a text that names ids. It sets units apart if it
+    names some of the supported units and no other unit, and does not speak for a yes.
+
+    Args:
+        data: The reply.
+        units: The ids of all units that the model was asked about.
+        positive_units: The ids of the supported ones.
+        pack: The prompt's language.
+
+    >>> from ctxmetrics.prompts import get_pack
+    >>> reply = {"disputed": ["s2"], "log": "s1 is stated. I would not rely on s2."}
+    >>> [tuple(one) for one in find_remarks(reply, ["s1", "s2"], {"s1", "s2"}, get_pack("en"))]
+    [('s2', False, 'disputed'), ('s2', False, 'log: i would not rely on')]
+    """
+    ids_by_remark: dict[tuple[str, Any], set[str]] = {}
+    for key, value in islice(data.items(), MOST_KEYS):
+        if key != "code" and key not in _REPLY_LISTS and not ID.fullmatch(str(key)):
+            for ids, remark in _list_remarks(value, units):
+                ids_by_remark.setdefault((str(key), remark), set()).update(ids)
+    for (key, remark), ids in ids_by_remark.items():
+        sets_apart = ids < positive_units
+        if sets_apart and not speaks_for_yes(key, remark, pack):
+            place = key if remark is True else f"{key}: {remark}"[:LONGEST_SHOWN]
+            for id_ in sorted(ids):
+                yield OtherVerdict(id_, False, place)
+
+
+def _list_remarks(value: Any, units: Sequence[str]) -> Iterator[tuple[Collection[str], Any]]:
+    """List what a value beside the lists of a reply says about units: the ids, and the remark.
+
+    The remark of a list of ids is True.
+    """
+    if isinstance(value, str):
+        yield from _list_clauses(value, units)
+    elif isinstance(value, Mapping):
+        for name, content in islice(value.items(), MOST_KEYS):
+            id_ = read_id(name, "s")
+            if id_ in units and isinstance(content, (str, bool)) and content != "":
+                yield [id_], content
+    elif isinstance(value, (list, tuple)):
+        for item in value[:MOST_ITEMS]:
+            if isinstance(item, Mapping):
+                yield from _list_texts_of_id(item, units)
+            elif isinstance(item, str) and item in units:
+                yield [item], True
+            elif isinstance(item, str):
+                yield from _list_clauses(item, units)
+
+
+def _list_clauses(text: str, units: Sequence[str]) -> Iterator[tuple[Collection[str], str]]:
+    """List the clauses of a text that name units and no context: the ids of the units, and the other words of the clause."""
+    for clause in re.split(r"[.;\n]", _with_ids(text, units)):
+        ids = ID.findall(clause)
+        words = " ".join(_ALL_IDS.sub(" ", clause).split()).strip(_AROUND_REMARK)
+        if ids and words and all(id_ in units for id_ in ids):
+            yield ids, words
+
+
+def _list_texts_of_id(
+    item: Mapping[str, Any], units: Sequence[str]
+) -> Iterator[tuple[Collection[str], str]]:
+    """List the texts of an object that names the id of a unit: ``{"sentence": 4, "problem": "not stated"}``."""
+    id_ = next((read_id(item[key], "s") for key in _KEYS_OF_IDS if key in item), "")
+    texts = [text for key, text in item.items() if key not in _KEYS_OF_IDS and isinstance(text, str)]
+    if id_ in units and texts:
+        yield [id_], ", ".join(texts)
+
+
+def _with_ids(text: str, units: Sequence[str]) -> str:
+    """Return a text in small letters that names sentences by their ids, instead of by their places or in a range."""
+    text = _MARKDOWN.sub("", text[:LONGEST_TEXT].casefold())
+    text = _BY_PLACE.sub(partial(_write_places, units), text)
+    return _RANGE.sub(_write_range, _NUMBERED.sub(_write_ids, text))
 
 
 def _list_other_ids(ids: Collection[str], named_ids: Sequence[str]) -> list[str]:
@@ -380,10 +463,10 @@ def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
     for match in _COUNT_IN_TEXT.finditer(text[:LONGEST_TEXT].casefold()):
         if match["units"] not in (None, str(total)):
             continue
-        word = match["count"] or match["number"] or match["named"] or match["share"]
+        word = match["count"] or match["failed"] or match["number"] or match["named"] or match["share"]
         count = str(WORDS["counts"].get(word, word))
         if count.isdecimal():
-            yield int(count)
+            yield total - int(count) if match["failed"] else int(count)
 
 
 def _read_share(value: Any) -> float | None:
@@ -426,7 +509,7 @@ def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> 
     for ending in _LIST_ENDINGS:
         name = name.removesuffix(ending)
     items = _list_items(value)
-    if name.removesuffix("s") in get_words("verdicts"):
+    if name.removesuffix("s") in get_words("verdicts") or "verdict" in split_name(key):
         yield from _read_in_order(key, items, ids, pack)
     for id_ in _list_denied_ids(name, key, value, items, ids):
         if id_ in ids:
@@ -507,7 +590,8 @@ def _read_in_order(
     """Read a list with one verdict for each unit, in the order of the units."""
     # Sentences have ids such as s1, contexts such as c1.
     units = [id_ for id_ in ids if id_.startswith("s")]
-    verdicts = [read_value(value, pack) for value in values]
+    has_numbers_only = all(value in (0, 1) for value in values)
+    verdicts = [bool(value) if has_numbers_only else read_value(value, pack) for value in values]
     if len(units) == len(verdicts):
         for id_, verdict in zip(units, verdicts, strict=True):
             if verdict is not None:

@@ -43,6 +43,7 @@ _AFFIRMS = re.compile(
 )
 _RESERVES = re.compile(
     r"n['’]t\b|\b(?:only|partial\w*|partly|unclear|uncertain|whether|not|no|but|almost|nearly|guess\w*|assum\w*|infer\w*|beyond|different|another"
+    r"|other(?!\s+words)|wrong\w*|mistak\w*|erroneous\w*"
     r"|contradict\w*|den(?:y|ies|ied)|against|opposes?|doubt\w*)\b"
 )
 # Characters around a value that is a text, or a list of one text.
@@ -143,7 +144,7 @@ def find_reservations(
             if (
                 is_other_value
                 or is_apart_and_not_read
-                or (sets_apart and not _speaks_for_yes(name, value, pack))
+                or (sets_apart and not speaks_for_yes(name, value, pack))
             ):
                 yield id_, f"{name}: {value}"[:LONGEST_SHOWN]
 
@@ -172,7 +173,7 @@ def _list_texts(content: Mapping[str, Any], asked_keys: frozenset[str]) -> dict[
     return texts
 
 
-def _speaks_for_yes(key: str, value: Any, pack: Pack) -> bool:
+def speaks_for_yes(key: str, value: Any, pack: Pack) -> bool:
     """Whether a remark agrees with a positive verdict, is about something else, or says that there is nothing to add."""
     words = split_name(key)
     is_fault = names_fault(NO_LETTER.sub("", key.casefold()), words)

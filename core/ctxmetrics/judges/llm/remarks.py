@@ -262,7 +262,9 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
         is_low_percentage = name in get_words("percents") and 1 < number < 100 * _MIN_YES_PROBABILITY
         is_zero = number == 0 and name in get_words("grades")
         return is_low_percentage or is_zero or (is_probability and 0 <= number < _MIN_YES_PROBABILITY)
-    is_grade = is_verdict or is_probability or name in get_words("grades")
+    # "evidence_strength"
+    grades_support = not get_words("grade_words").isdisjoint(words) and "evidence" in words
+    is_grade = is_verdict or is_probability or grades_support or name in get_words("grades")
     return is_grade and isinstance(value, str) and _is_low(value)
 
 

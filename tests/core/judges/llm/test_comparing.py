@@ -219,10 +219,47 @@ def test_evidence_of_two_sentences_is_that_of_both() -> None:
     assert verdicts["s1"] == verdicts["s2"] == verdicts["c1"] == (True, None)
 
 
-@pytest.mark.parametrize("missing", ["", None, "none", "None.", "N/A", "nothing", '""', "-", [], "нет"])
+@pytest.mark.parametrize(
+    "missing",
+    ["", None, "none", "None.", "N/A", "nothing", '""', "-", [], "нет", "n/a - fully supported", "None (all stated)"],
+)  # fmt: skip
 def test_words_for_nothing_missing_deny_no_yes(missing: Any) -> None:
     verdicts, _ = judged(reply(no("X200"), yes(HUMS, missing=missing)))
     assert verdicts["s2"] == (True, None)
+
+
+@pytest.mark.parametrize("missing", ["none of the weight", "None, but X200", "nothing - the weight"])
+def test_missing_words_behind_a_word_for_nothing(missing: str) -> None:
+    verdicts, _ = judged(reply(no("X200"), yes(HUMS, missing=missing)))
+    assert verdicts["s2"] == (True, "contradicted")
+
+
+def test_a_second_quote_does_not_hide_a_denial() -> None:
+    near, beside = "The X210 pump weighs 12 kg.", "The X200 pump hums at night."
+    sample = replace(SAMPLE, retrieved_contexts=[near, beside, SAMPLE.retrieved_contexts[2]])
+    heavy = yes(
+        {"context": "c1", "quote": near, "whole": True},
+        {"context": "c2", "quote": beside, "whole": True},
+    )
+    hums = yes({"context": "c2", "quote": beside, "whole": True})
+    verdicts, _ = judged(reply(heavy, hums, useful="c1 c2 c3"), sample=sample)
+    assert (verdicts["s1"], verdicts["s2"]) == ((True, "contradicted"), (True, None))
+
+
+@pytest.mark.parametrize(
+    ("form", "is_read"),
+    [("{id}: {text}", True), ("{id}: {start}...", True), ('[{id}]: "{start}"', True), ("{id}: another text", False)],
+)  # fmt: skip
+def test_an_id_with_its_text_is_read(form: str, *, is_read: bool) -> None:
+    told = reply(no("X200"))
+    texts = [f"{text.rstrip('.')}." for text in SAMPLE.reference.split(". ")]
+    told["sentences"] = {
+        form.format(id=id_, text=text, start=text[:9]): entry
+        for (id_, entry), text in zip(told["sentences"].items(), texts, strict=True)
+    }
+    verdicts, requests = judged(told)
+    assert requests == 1 if is_read else requests > 1
+    assert verdicts["s2"] == ((True, None) if is_read else (None, "invalid_reply"))
 
 
 def test_quote_of_a_denied_sentence_does_not_clear_its_context() -> None:
@@ -324,7 +361,7 @@ def test_defaults_behind_a_cut_flag_the_contexts_too() -> None:
     [
         "{id}: {quote}", "{quote} [{id}]", '"{quote}" ({id})', "<q>{quote}</q>", "**{quote}**",
         "({id}) {quote}", "Context {id}: “{quote}”", "{quote} — {id}", "- {quote}", "{quote} [1]",
-        '{id} says: "**{quote}**"', "{quote} (source: {id})", "контекст {id}: {quote}",
+        '{id} says: "**{quote}**"', "{quote} (source: {id})", "{quote} (source)", "контекст {id}: {quote}",
     ],
 )  # fmt: skip
 def test_marks_around_a_quote_are_not_its_text(form: str) -> None:

@@ -8,6 +8,7 @@ from ctxmetrics.judges.llm.other_places import (
     count_supported,
     find_denied_ids,
     find_other_verdicts,
+    find_remarks,
     find_verdict_on_all,
 )
 from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
@@ -318,6 +319,8 @@ SAYS_NO = {"supported": False}
         ({"sentences": {"s1": SAYS_NO, "S2": SAYS_NO}}, [("s2", False)]),
         ({"sentences": {"[s1]": {"supported": True}}}, [("s1", True)]),
         ({"final": {"s1": False, "s2": "yes"}}, [("s1", False), ("s2", True)]),
+        ({"verdict_vector": [1, 0]}, [("s1", True), ("s2", False)]),
+        ({"verdict_vector": [1, 2]}, []),
         ({"final": {"sentences": {"s1": SAYS_NO}}}, [("s1", False)]),
         ({"problems": {"s1": "another year", "s2": "none"}}, [("s1", False)]),
         ({"errors": ["s2"]}, [("s2", False)]),
@@ -380,6 +383,9 @@ def test_verdicts_outside_of_their_entries(data, expected):
         ({"recall": "43%"}, [("recall", 3)]),
         ({"score": 3, "total": 7}, [("score", 3)]),
         ({"score": "3 of 7"}, [("score", 3)]),
+        ({"accuracy": "3 of 7"}, [("accuracy", 3)]),
+        ({"share_supported": 0.43}, [("share_supported", 3)]),
+        ({"note": "4 of the 7 fail."}, [("note", 3)]),
         ({"summary": "Only three sentences are supported."}, [("summary", 3)]),
         ({"summary": "3 of 7 sentences are supported."}, [("summary", 3)]),
         ({"summary": {"supported": 3, "unsupported": 4}}, [("summary", 3)]),
@@ -493,3 +499,33 @@ def test_a_verdict_on_all_units(data, verdict, expected):
 def test_ids_that_a_text_denies(text, expected):
     ids = [f"s{number}" for number in range(1, 7)]
     assert find_denied_ids(text, ids) == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        ({"disputed": ["s2"]}, ["s2"]),
+        ({"nicht_belegt": ["s1", "s2"]}, ["s1", "s2"]),
+        ({"flags": {"s2": "the value is another one"}}, ["s2"]),
+        ({"errors": ["s2: the value is another one"]}, ["s2"]),
+        ({"issues": [{"sentence": 2, "problem": "not there"}]}, ["s2"]),
+        ({"note": "I would not rely on s2."}, ["s2"]),
+        ({"note": "I marked s2 as supported by mistake."}, ["s2"]),
+        ({"note": "s1 is stated. s2 came from my own knowledge."}, ["s2"]),
+        ({"note": "s2 bağlamlarda yer almıyor."}, ["s2"]),
+        # what is about all of them, speaks for a yes, or is about a no or a context
+        ({"note": "s1, s2 and s3 were easy."}, []),
+        ({"note": "s1: ok\ns2: ok\ns3: ok"}, []),
+        ({"note": "s2 is stated in other words."}, []),
+        ({"note": "s4 is another matter; s3 and s4 look alike."}, []),
+        ({"note": "s2 rests on c3."}, []),
+        ({"confirmed": ["s2"]}, []),
+        ({"sources": {"s2": "c3"}}, []),
+        ({"unsupported": ["s4"]}, []),
+    ],
+    ids=str,
+)
+def test_remarks_that_set_supported_units_apart(data, expected):
+    """The first three units are supported, the fourth is not."""
+    units = ["s1", "s2", "s3", "s4"]
+    assert [other.id for other in find_remarks(data, units, set(units[:3]), EN)] == expected
