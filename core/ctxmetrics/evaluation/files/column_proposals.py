@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.files.unread_lists import (
     is_passage,
 )
 from ctxmetrics.samples.cells import list_in
-from ctxmetrics.samples.documents import ID_KEYS, are_messages, grades_of, leaves, look_up
+from ctxmetrics.samples.documents import ID_KEYS, are_messages, grades_of, leaves, look_up, whole_number
 from ctxmetrics.samples.field_keys import OPTIONS, TEXTS
 from ctxmetrics.samples.field_names import NAMES_OF_OTHER_ANSWERS, fields_meant, join_options
 
@@ -189,10 +189,10 @@ def _find_id_path(path: str, value: Any) -> str | None:
 
 
 def _are_grades_by_id(value: Any) -> bool:
-    """Tell whether a value is an object of grades by id: ``{"d3": 2, "d9": 0}``."""
-    if not isinstance(value, dict) or not value:
+    """Tell whether a value is an object of grades by id: ``{"d3": 2, "d9": 0}``. Scores of a run are no whole numbers."""
+    if not isinstance(value, dict) or not value or not all(map(_is_id, value)):
         return False
-    return all(map(_is_id, value)) and all(type(grade) is int for grade in value.values())
+    return all(type(whole_number(grade)) is int for grade in value.values())
 
 
 def _is_id(value: Any) -> bool:

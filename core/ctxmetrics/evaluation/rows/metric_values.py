@@ -131,7 +131,9 @@ class MetricValues:
         self.answered = self.answered or missing_count < len(values)
         self.verdicts += len(values)
         if provenance.judge:
-            self._add_answers(values)
+            positive_count = values.count(True)
+            self.answers[True] += positive_count
+            self.answers[False] += len(values) - missing_count - positive_count
             self.unnamed += sum(["unnamed" in verdict.details for verdict in verdicts])
         doubts = count_doubts(verdicts)
         if doubts:
@@ -139,11 +141,6 @@ class MetricValues:
         self.doubtful.append(sum(doubts.values()))
         if "uncertain" in doubts and len(self.contradictions) < _MAX_CONTRADICTIONS:
             self._add_contradictions(verdicts, sample_id)
-
-    def _add_answers(self, values: Sequence[bool | None]) -> None:
-        """Count the positive and the negative verdicts of a judge."""
-        for answer in (True, False):
-            self.answers[answer] += values.count(answer)
 
     def _add_causes(self, verdicts: Sequence[Verdict]) -> None:
         """Count why verdicts are missing."""
