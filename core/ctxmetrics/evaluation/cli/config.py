@@ -259,6 +259,10 @@ class _Reader:
         """
         from pydantic import TypeAdapter, ValidationError
 
+        if looks_like_key(str(value)):  # before any message shows the value
+            raise InputFileError(
+                f"{self.path}: {key} holds a key. Put it into the environment, such as OPENAI_API_KEY."
+            )
         value_type = get_args(parameter.annotation)[0]
         takes_list = any(get_origin(type_) is list for type_ in (value_type, *get_args(value_type)))
         if takes_list and isinstance(value, str):
@@ -278,10 +282,6 @@ class _Reader:
             raise InputFileError(
                 f"{self.path}: {key} = {replace_invisible(str(value))[:60]}: {reason}."
             ) from None
-        if looks_like_key(str(value)):
-            raise InputFileError(
-                f"{self.path}: {key} holds a key. Put it into the environment, such as OPENAI_API_KEY."
-            )
         return self._make_relative(converted)
 
     def _make_relative(self, value: Any) -> Any:

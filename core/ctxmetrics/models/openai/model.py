@@ -55,6 +55,8 @@ NO_KEY = "no-key"
 _PROVIDER_WITHOUT_KEY = {"OpenAIModel": "vllm", "DecisionAPI": "systemone"}
 # Parameters with these values are no part of the identity.
 _USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
+# More seeds than a judge has votes.
+_SEEDS_OF_VOTES = 1000
 # The maximum number of requests for one reply: no more parts can be left out.
 _MAX_REQUESTS_FOR_REPLY = 8
 # The counts of tokens that every server gives.
@@ -401,7 +403,8 @@ def request_body(
         most_tokens = prompt.reply_tokens or None
     seed = model.seed
     if seed is not None:
-        seed += prompt.vote + prompt.attempt
+        # Each vote and each attempt has a seed of its own: else a repeated request could bring the reply of another vote again.
+        seed += prompt.vote + _SEEDS_OF_VOTES * prompt.attempt
     parameters = {"temperature": model.temperature, "seed": seed, limit_name: most_tokens}
     body |= {
         name: value

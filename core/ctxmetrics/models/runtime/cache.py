@@ -300,7 +300,9 @@ class VerdictCache:
         """Return the open connection; open the file if it is closed."""
         if self._connection is None:
             with suppress(OSError):  # SQLite's own message is better
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                if not self.path.exists():
+                    # Only a new file: to close any other would end the locks of another cache of this process on it.
+                    os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 # The files that SQLite and earlier versions put beside the database are also for its owner alone.
                 for file in self.path.parent.glob(f"{FILE_NAME}*"):
                     if stat.S_IMODE(file.stat().st_mode) & 0o077:

@@ -61,18 +61,19 @@ def _new_process(monkeypatch):
     monkeypatch.setattr(run, "_process_run", run.Run())
 
 
-def prompt(step="joint", vote=0, data=None):
-    return render(get_pack("en"), step, DATA if data is None else data, vote=vote)
+def prompt(step="joint", vote=0, data=None, attempt=0):
+    data = DATA if data is None else data
+    return render(get_pack("en"), step, data, vote=vote, attempt=attempt)
 
 
 def schema_for(asked):
     return reply_schema(asked.step, sentences=asked.sentences, useful=asked.useful)
 
 
-def ask(server, model="judge", *, vote=0, **options):
+def ask(server, model="judge", *, vote=0, attempt=0, **options):
     """One request, without a run: no retries."""
     asked = OpenAIModel(model, base_url=server.base_url, **options)
-    return run_sync(asked.generate, prompt(vote=vote), schema_for(prompt()))
+    return run_sync(asked.generate, prompt(vote=vote, attempt=attempt), schema_for(prompt()))
 
 
 def failure(server, **options):
@@ -112,6 +113,16 @@ def values(results):
 
 
 # ---- what is sent ----
+
+
+def test_each_vote_and_each_attempt_has_a_seed_of_its_own():
+    seeds = set()
+    for vote in range(5):
+        for attempt in range(3):
+            with FakeOpenAIServer(answer_from()) as server:
+                ask(server, vote=vote, attempt=attempt)
+            seeds.add(server.requests[0].body["seed"])
+    assert len(seeds) == 15
 
 
 def test_the_request_holds_prompt_schema_and_parameters():

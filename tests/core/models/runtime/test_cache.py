@@ -79,6 +79,21 @@ def test_what_is_put_is_got_also_by_another_object(tmp_path):
     assert cache.get("k") == "second"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the locks of Linux")
+def test_another_cache_of_this_process_ends_no_lock_of_the_first(tmp_path):
+    first = VerdictCache(tmp_path)
+    first.put("key", "value")
+    # SQLite's shared lock of an open database: 510 bytes behind the pending byte.
+    tries_to_lock = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b');"
+        "fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)"
+    )
+    command = [sys.executable, "-c", tries_to_lock, str(first.path)]
+    assert b"BlockingIOError" in subprocess.run(command, check=False, capture_output=True).stderr
+    assert VerdictCache(tmp_path).get("key") == "value"
+    assert b"BlockingIOError" in subprocess.run(command, check=False, capture_output=True).stderr
+
+
 def test_half_characters_are_kept_as_json_escapes(tmp_path):
     cache = VerdictCache(tmp_path)
     cache.put("k", json.dumps({"reason": "half \ud83d here"}, ensure_ascii=False))
