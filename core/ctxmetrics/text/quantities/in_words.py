@@ -191,9 +191,12 @@ def _read_part_of_year(
         return last + 1, [_write_number(chunks, index, last, f"q{number}")]
     is_half = word in _HALVES_OF_YEAR
     if word == "half":
-        of, *words_behind = [*map(strip_marks, chunks[last + 1 : last + 4]), "", ""]
-        names_year = words_behind[:2] == ["the", "year"] or _YEAR.fullmatch(words_behind[0]) is not None
-        is_half = of == "of" and names_year
+        words_behind = [*map(strip_marks, chunks[last + 1 : last + 4]), "", ""]  # the text may end here
+        names_year = _YEAR.fullmatch(words_behind[1]) is not None or words_behind[1:3] == [
+            "the",
+            "year",
+        ]
+        is_half = words_behind[0] == "of" and names_year
         if is_half:
             last += 1  # the word "of"
     if not is_half or int(number) > _HALVES_IN_YEAR:
