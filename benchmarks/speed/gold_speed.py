@@ -4,7 +4,7 @@
 
 A passage has four to eight sentences of the retrieved contexts in DIR, with other numbers in each. A reference is one or two sentences
 of a passage, its question some of their words. The memory is that of this process, with the data.
-Bars, for 5,000 questions and 30,000 passages: 120 s of CPU and 500 MB.
+Bars, for 5,000 questions: 120 s of CPU with 30,000 passages, 300 s with 100,000, and 500 MB with either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from ctxmetrics import Sample
 from ctxmetrics.evaluation.gold.check_gold import check_gold
 
 SEED = 3
-SECONDS, MEGABYTES = 120, 500
+# The maximum seconds of CPU with each number of passages, and the maximum memory.
+SECONDS = {30_000: 120, 100_000: 300}
+MEGABYTES = 500
+QUESTIONS = 5_000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NUMBER = re.compile(r"\d+")
 
@@ -29,7 +32,7 @@ _NUMBER = re.compile(r"\d+")
 def run(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="gold_speed", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of the public data")
-    parser.add_argument("--questions", type=int, default=5_000)
+    parser.add_argument("--questions", type=int, default=QUESTIONS)
     parser.add_argument("--passages", type=int, default=30_000)
     options = parser.parse_args(argv)
     draw = random.Random(SEED)
@@ -37,6 +40,7 @@ def run(argv: list[str]) -> dict[str, object]:
     names = list(passages)
     samples = [draw_sample(f"q{number}", passages, names, draw) for number in range(options.questions)]
     corpus = {name: " ".join(sentences) for name, sentences in passages.items()}
+    del passages  # a user has the texts once
     begin = time.process_time()
     findings = check_gold(samples, corpus=corpus, progress=False).findings
     seconds = time.process_time() - begin
@@ -44,8 +48,8 @@ def run(argv: list[str]) -> dict[str, object]:
     print(f"{options.questions:,} questions, {options.passages:,} passages: ", end="")
     print(f"{seconds:.1f} s of CPU, {megabytes:.0f} MB, {len(findings):,} findings")
     over = []
-    if (options.questions, options.passages) == (5_000, 30_000):
-        over += [f"{seconds:.0f} s of CPU"] if seconds > SECONDS else []
+    if options.questions == QUESTIONS and options.passages in SECONDS:
+        over += [f"{seconds:.0f} s of CPU"] if seconds > SECONDS[options.passages] else []
         over += [f"{megabytes:.0f} MB"] if megabytes > MEGABYTES else []
     return {
         "benchmark": "gold_speed",

@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ctxmetrics.evaluation.gold.answers import is_answer
 from ctxmetrics.evaluation.gold.check_gold import check_gold
 from ctxmetrics.evaluation.gold.passages import Passages, read_words
-from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.retrievers.corpus import read_corpus
 from ctxmetrics.judges.base import Judgement, JudgeRequest
 from ctxmetrics.samples.sample import Sample

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.evaluation.gold.answers import cut_short_answer
 from ctxmetrics.evaluation.gold.passages import read_compared, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
-from ctxmetrics.evaluation.gold.question_texts import cut_short_answer
 from ctxmetrics.evaluation.gold.values import (
     MAX_NAMES,
     NUMBER_KINDS,
@@ -109,6 +109,44 @@ class _Sentence:
     def negation_count(self) -> int:
         """The number of words that deny."""
         return len(find_negations(self._compared))
+
+    @cached_property
+    def has_exception(self) -> bool:
+        """Whether the sentence makes an exception: "open daily except on Mondays"."""
+        return self._compared.exception is not None
+
+    @cached_property
+    def subject(self) -> str:
+        """The key of the first word that carries a meaning; empty if there is none."""
+        return next((word.key for word in self.words if word.key in self.content), "")
+
+    def has_other_subject(self, other: _Sentence) -> bool:
+        """Tell whether the first word of each sentence is missing in the other one: guests may not enter, and staff may."""
+        subjects = (self.subject, other.subject)
+        return all(subjects) and self.subject not in other.keys and other.subject not in self.keys
+
+    def denies_beside(self, keys: frozenset[str]) -> bool:
+        """Tell whether a part of the sentence with one of certain words has an odd number of negations."""
+        negations = find_negations(self._compared)
+        start = 0
+        for end, word in enumerate(self._compared.tokens, 1):
+            if not word.ends_clause and end < len(self._compared.tokens):
+                continue
+            part = self._compared.tokens[start:end]
+            if not keys.isdisjoint(word.key for word in part):
+                count = sum(1 for position in negations if start <= position < end)
+                return count % 2 == 1
+            start = end
+        return False
+
+    def list_keys_before_denial(self) -> frozenset[str]:
+        """List the keys of the parts of the sentence before the part that denies."""
+        negations = find_negations(self._compared)
+        start = 0
+        for end, word in enumerate(self._compared.tokens[: min(negations, default=0)], 1):
+            if word.ends_clause:
+                start = end
+        return frozenset(word.key for word in self._compared.tokens[:start])
 
     def has_phrase_with(self, keys: frozenset[str]) -> bool:
         """Tell whether a phrase that has a contrary holds certain words, all of them."""
@@ -208,6 +246,8 @@ class GoldTexts:
             if len(pairs) != 1:
                 continue
             word, contrary = pairs[0]
+            if _is_undone(sentence, word, other, contrary):
+                continue
             content = sentence.content - word.keys
             if len(content) >= _MIN_SHARED_WORDS_BESIDE_NEGATION and content <= other.keys:
                 return f"{word.spelling!r} against {contrary.spelling!r}"
@@ -233,6 +273,8 @@ class GoldTexts:
             if sentence.content.isdisjoint(other.keys):
                 continue
             for word, alternative in sentence.find_contraries(other):
+                if _is_undone(sentence, word, other, alternative):
+                    continue
                 is_known = not word.keys.isdisjoint(self._known_keys)
                 if word.excludes_others and not is_known:
                     return f"{word.spelling!r} against {alternative.spelling!r}"
@@ -380,6 +422,16 @@ class GoldTexts:
         return nearest, 1 - len(missing_keys) / max(1, len(content))
 
 
+def _is_undone(sentence: _Sentence, word: Phrase, other: _Sentence, contrary: Phrase) -> bool:
+    """Tell whether a second difference takes back that two words are contrary.
+
+    "Teachers may use the lift" agrees with "Pupils may not use the lift", and "closed on Mondays" with "open except on Mondays".
+    """
+    if sentence.has_exception != other.has_exception:
+        return True
+    return sentence.denies_beside(word.keys) != other.denies_beside(contrary.keys)
+
+
 def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: str) -> bool:
     """Tell whether a denial is about the same statement: the sentence has nearly all other words of the text.
 
@@ -396,6 +448,14 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: s
         )
         if has_other_values or is_elsewhere:
             return False
+    statement = _Sentence(text, language)
+    if denial.kind == "negation" and (
+        # Both texts deny something: "permitted, but tripods are not" repeats "tripods are not permitted".
+        statement.negation_count == sentence.negation_count > 0 or statement.has_other_subject(sentence)
+    ):
+        return False
+    if denial.kind == "reservation" and statement.content <= sentence.list_keys_before_denial():
+        return False  # "on the deck" of "allowed on the deck, but not in the cabin"
     content = find_content(text, language) - denied_keys
     held = content & sentence.keys
     return len(held) >= max(
@@ -424,13 +484,20 @@ def _have_other_name(part: str, gold_part: str, gold: str) -> bool:
     after = _count_equal_characters(part[before:][::-1], gold_part[before:][::-1])
     if before + after < _MIN_EQUAL_CHARACTERS:
         return False
-    name = part[before : len(part) - after]
-    gold_name = gold_part[before : len(gold_part) - after]
     (surnames,) = read_data("evaluation.gold", "words.json")["surnames"]
-    are_names = all(
-        len(each) in _LENGTHS_OF_CHINESE_NAMES and each[0] in surnames for each in (name, gold_name)
-    )
-    return are_names and name not in gold
+    if min(len(part), len(gold_part)) == before + after:
+        return False  # one part only has more characters
+    if part[before] not in surnames or gold_part[before] not in surnames:
+        return False
+    # The end of the given name may be equal in both.
+    for length in _LENGTHS_OF_CHINESE_NAMES:
+        shared = max(0, length - (len(part) - after - before))
+        name = part[before : len(part) - after + shared]
+        gold_name = gold_part[before : len(gold_part) - after + shared]
+        have_lengths = {len(name), len(gold_name)} <= {*_LENGTHS_OF_CHINESE_NAMES}
+        if shared <= after and have_lengths and name not in gold:
+            return True
+    return False
 
 
 def _count_equal_characters(text: str, other: str) -> int:
@@ -513,6 +580,9 @@ def _find_words_without_negation(
             # Words before the place are compared from it backwards.
             count_before = _count_equal(reversed(words_before), reversed(others[:place]))
             count_after = _count_equal(words_after, others[place:])
+            rest_before = words_before[: negation - count_before]
+            if _end_with_other_words(rest_before, others[: place - count_before], text.language):
+                continue  # "Guests may not enter": what staff may do is another statement
             if count_after > 1 and count_before + count_after >= min_equal:
                 equal_words = words[negation - count_before : negation + count_after + 1]
                 keys = [word.key for word in equal_words]
@@ -522,6 +592,21 @@ def _find_words_without_negation(
                     keys_without=[*keys[:count_before], *keys[count_before + 1 :]],
                 )
     return None
+
+
+def _end_with_other_words(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
+    """Tell whether the words before two equal stretches differ and both carry a meaning: each stretch has its own subject.
+
+    Args:
+        words: The words before the stretch in the first text.
+        others: The words before the stretch in the other text.
+        language: The language of both texts.
+    """
+    if not words or not others:
+        return False
+    stop = get_word_list("stop", language)
+    last_words = (words[-1], others[-1])
+    return not any(word.ends_clause or word.folded in stop for word in last_words)
 
 
 def _find_runs(words: Sequence[Token], keys: frozenset[str]) -> Iterator[tuple[int, int]]:

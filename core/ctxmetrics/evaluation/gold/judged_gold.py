@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.evaluation.gold.answers import cut_short_answer, is_answer
 from ctxmetrics.evaluation.gold.contradictions import GoldTexts
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.gold_runs import LikeRun
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_language
-from ctxmetrics.evaluation.gold.question_texts import cut_short_answer, is_answer
 from ctxmetrics.evaluation.gold.values import list_counts
 from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, make_key
 from ctxmetrics.evaluation.rows.people_answers import CONTEXTS

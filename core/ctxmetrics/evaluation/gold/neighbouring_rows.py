@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from ctxmetrics.evaluation.gold.answers import is_answer
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages
 from ctxmetrics.evaluation.gold.question import Question
-from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import NUMBER_KINDS, have_contraries
 from ctxmetrics.judges.evidence.chunks import Token
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ctxmetrics.evaluation.gold.answers import is_answer
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content, find_language
-from ctxmetrics.evaluation.gold.question_texts import is_answer
 from ctxmetrics.evaluation.gold.values import (
     MAX_NAMES,
     NUMBER_KINDS,

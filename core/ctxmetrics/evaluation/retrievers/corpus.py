@@ -100,9 +100,16 @@ def read_corpus(source: CorpusSource) -> Corpus:
         chunks.setdefault((id_, text), Chunk(text, id_, title))
     if not chunks:
         raise ParameterError(f"{name}: the corpus is empty.")
-    all_chunks = "\0".join(f"{id_}\0{text}" for id_, text in chunks)
-    digest = hashlib.sha256(all_chunks.encode(errors="surrogatepass")).hexdigest()[:16]
-    return Corpus(tuple(chunks.values()), digest)
+    return Corpus(tuple(chunks.values()), _compute_digest(chunks))
+
+
+def _compute_digest(chunks: Iterable[tuple[str | None, str]]) -> str:
+    """Compute the hash of some ids and texts, one after another: a text of all of them takes much memory."""
+    digest = hashlib.sha256()
+    for number, (id_, text) in enumerate(chunks):
+        separator = "\0" if number else ""
+        digest.update(f"{separator}{id_}\0{text}".encode(errors="surrogatepass"))
+    return digest.hexdigest()[:16]
 
 
 def _with_id(id_: str, value: Any) -> Any:
