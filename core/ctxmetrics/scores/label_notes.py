@@ -250,7 +250,8 @@ class Labels:
         contexts: The number of samples whose only retrieved context may be several passages. The key is the separator between
             them and its name; see `count_separators`.
         expected: The same for the expected contexts.
-        answers: The hashes of the references of one question. The key is the hash of the question and its contexts.
+        answers: The hash of the first reference of each question. The key is the hash of the question and its contexts.
+        several_answers: The hashes of the references of each question that has several; the same keys.
         orders: The number of samples by what their metadata says about the order. The key is a pair of `_list_order_facts`.
         dropped: Contexts that were dropped because they were the question itself: the number of "contexts", and of "samples" that
             had one.
@@ -273,7 +274,8 @@ class Labels:
     first_pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
     contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: Counter[tuple[str, str]] = field(default_factory=Counter)
-    answers: dict[int, set[int]] = field(default_factory=dict)
+    answers: dict[int, int] = field(default_factory=dict)
+    several_answers: dict[int, set[int]] = field(default_factory=dict)
     orders: Counter[tuple[str, str]] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     empty: Counter[str] = field(default_factory=Counter)
@@ -283,10 +285,16 @@ class Labels:
     last_never: tuple[int, list[str]] = (0, [])
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Take the values of a pickle. In earlier ones ``wanted`` is a list with the ids of each sample."""
+        """Take the values of a pickle. In earlier ones ``wanted`` lists the ids of each sample, and ``answers`` holds sets."""
         _, values = state
+        self.several_answers = {}
         for name, value in values.items():
             setattr(self, name, value)
+        for question_hash, hashes in [*self.answers.items()]:
+            if isinstance(hashes, set):
+                self.answers[question_hash] = min(hashes)
+                if len(hashes) > 1:
+                    self.several_answers[question_hash] = hashes
         if isinstance(self.wanted, list):
             ids_of_samples: list[tuple[str, ...]] = self.wanted
             self.wanted = ReferenceIds()
@@ -353,7 +361,10 @@ class Labels:
         count_separators(self.contexts, texts)
         if sample.user_input and sample.reference:
             question_hash = hash((sample.user_input, texts))
-            self.answers.setdefault(question_hash, set()).add(hash(sample.reference))
+            reference_hash = hash(sample.reference)
+            first_hash = self.answers.setdefault(question_hash, reference_hash)
+            if first_hash != reference_hash:
+                self.several_answers.setdefault(question_hash, {first_hash}).add(reference_hash)
 
     def _count_kinds(self, sample: Sample) -> None:
         """Count a sample whose reference names no fact, or may name none."""
@@ -413,7 +424,7 @@ class Labels:
         notes += describe_separators(self.contexts, "context", "precision says nothing")
         notes += describe_separators(self.expected, "expected context", "string metrics say nothing")
         # Samples that repeat the question and the contexts of another sample, with another reference.
-        repeat_count = sum(len(hashes) for hashes in self.answers.values() if len(hashes) > 1)
+        repeat_count = sum(map(len, self.several_answers.values()))
         if repeat_count * 2 > self.samples:
             notes.append(
                 f"{repeat_count} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "

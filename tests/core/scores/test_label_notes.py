@@ -453,7 +453,9 @@ def test_reference_ids_are_kept_once() -> None:
 
 def test_labels_of_an_earlier_pickle_are_read() -> None:
     labels = Labels()
-    labels.__setstate__((None, {"wanted": [("a", "b"), ("b",), ()], "retrieved": {"a"}}))
+    wanted = [("a", "b"), ("b",), ()]
+    labels.__setstate__((None, {"wanted": wanted, "retrieved": {"a"}, "answers": {1: {2}, 3: {4, 5}}}))
+    assert (labels.answers, labels.several_answers) == ({1: 2, 3: 4}, {3: {4, 5}})
     assert list(labels.wanted.numbers) == ["a", "b"]
     assert labels.wanted.count_samples_with(["b"]) == 2
     assert len(labels.wanted) == 3
