@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from faults import content_faults as base
 from faults import reply_contradictions as kinds
 from faults import reply_slips as slips
-from faults.content_faults import Ask, Entry, fault, of_sample, rated_of, units_of
+from faults.content_faults import Ask, Entry, best, fault, of_sample, rated_of, sentences, units_of
+from faults.reply_contradictions import supported
 from faults.reply_remarks import agreed, remarked, remarked_useful
 from faults.reply_slips import (
     TRUE,
@@ -486,6 +487,93 @@ LATER: dict[str, kinds.Fault] = {
 }
 KINDS |= LATER
 
+# Written after both rounds, from the page alone.
+FRESH_LABELS: dict[str, Any] = {
+    "evidence_strength": "none",
+    "votes_against": 3,
+    "found_in_context": False,
+    "audit": {"ok": False},
+    "verdict_de": "nicht belegt",
+    "revised_verdict": "unsupported",
+    "on_second_thought": "no",
+    "my_confidence": "1 out of 10",
+    "gap": "The value is not given.",
+    "justification": "Same topic, other item.",
+    "why_supported": "It is plausible.",
+    "note_ja": "文脈には書かれていません",
+}
+FRESH_TEXTS: dict[str, str] = {
+    "by mistake": "I marked {ids} as supported by mistake.",
+    "own knowledge": "{ids} came from my own knowledge, not from the contexts.",
+    "from s4 on": "From s4 on, nothing is backed by the texts.",
+    "the first 3 hold": "Only the first 3 hold up.",
+    "4 of the 7": "4 of the 7 fail.",
+    "not rely": "I would not rely on {ids}.",
+    "Italian": "{ids} non sono supportate dai contesti.",
+    "Polish": "{ids} nie mają potwierdzenia w kontekstach.",
+    "Korean": "{ids}는 문맥에 없습니다.",
+    "Turkish": "{ids} bağlamlarda yer almıyor.",
+}
+FRESH_REMARKS: dict[str, Callable[[list[str], list[str]], Entry]] = {
+    "errors by id": lambda _, wrong: {"errors": [f"{id_}: another value" for id_ in wrong]},
+    "an accuracy": lambda *_: {"accuracy": "3 of 7"},
+    "a vector of verdicts": lambda right, wrong: {
+        "verdict_vector": [1] * len(right) + [0] * len(wrong)
+    },
+    "flags by id": lambda _, wrong: {"flags": dict.fromkeys(wrong, "value differs")},
+    "issues by number": lambda _, wrong: {
+        "issues": [{"sentence": int(id_[1:]), "problem": "not stated"} for id_ in wrong]
+    },
+    "a German list": lambda _, wrong: {"nicht_belegt": wrong},
+    "the disputed": lambda _, wrong: {"disputed": wrong},
+    "a comment on ids": lambda _, wrong: {"comment": f"I was too generous with {', '.join(wrong)}."},
+    "a share": lambda right, _: {"share_supported": round(len(right) / 7, 2)},
+}
+
+
+@fault
+def padded_with(reply: Entry, ask: Ask, place: int) -> Any:
+    """False sentences by the closest sentence, and by the evidence of a true sentence beside it."""
+    supported(change=lambda pieces, _: [*pieces, *best(sentences(ask.number)[place], ask)])(reply, ask)
+    return reply
+
+
+def equal_lines_dropped(text: str) -> str:
+    return "\n".join(dict.fromkeys(text.splitlines()))
+
+
+def lines_lost(text: str, share: float, count: int) -> str:
+    lines = text.splitlines()
+    first = int(len(lines) * share)
+    return "\n".join([*lines[:first], *lines[first + count :]])
+
+
+FRESH: dict[str, kinds.Fault] = {
+    **{
+        f"supported, and {key}: {json.dumps(value, ensure_ascii=False)[:40]}": extra({key: value})
+        for key, value in FRESH_LABELS.items()
+    },
+    **{f"a text behind: {name}": with_text(text) for name, text in FRESH_TEXTS.items()},
+    **{
+        f"the reply has {name}": remarked(
+            lambda reply, right, wrong, form=form: reply.update(form(right, wrong))
+        )
+        for name, form in FRESH_REMARKS.items()
+    },
+    "false sentences, evidence of sentence 1 beside": padded_with(0),
+    "equal lines dropped": wrapped(lambda reply, _: equal_lines_dropped(json.dumps(reply, indent=1))),
+    **{
+        f"{count} lines lost at {share:.0%}": wrapped(
+            lambda reply, _, share=share, count=count: lines_lost(
+                json.dumps(reply, indent=1), share, count
+            )
+        )
+        for share in (0.12, 0.3, 0.45, 0.8)
+        for count in (1, 7)
+    },
+}
+KINDS |= FRESH
+
 LEFT: dict[str, str] = {
     "the reply has letters": "a text of letters names no sentence",
     "a text behind: the other four": "it does not say which four",
@@ -504,7 +592,11 @@ LEFT: dict[str, str] = {
         ("a text behind: score", "a text before: score"), "a score may be of anything, on any scale"
     ),
     **dict.fromkeys(
-        ("false sentences by the whole context", "false sentences by two sentences"),
+        (
+            "false sentences by the whole context",
+            "false sentences by two sentences",
+            "false sentences, evidence of sentence 1 beside",
+        ),
         "random words: a quote with two of the five words of a sentence",
     ),
 }
@@ -818,7 +910,78 @@ LATER_HONEST: dict[str, kinds.Fault] = {
         }
     ),
 }
-HONEST |= LATER_HONEST
+FRESH_REASONS: dict[str, tuple[str, str]] = {
+    "not a single word": ("Not a single word is missing.", "Not a single word of it is there."),
+    "the others silent": ("c2 states it; the others are silent.", "All contexts are silent."),
+    "no need": ("No need to combine contexts.", "Even combined, no context has it."),
+    "isn't paraphrased": ("It isn't paraphrased: word for word.", "It isn't there."),
+    "nothing inferred": ("Directly stated; nothing was inferred.", "It could only be inferred."),
+    "only difference": ("Yes - the only wording difference is the article.", "No - another number."),
+    "not contradicted": (
+        "Verified twice. Not contradicted by any context.",
+        "Not stated by any context.",
+    ),
+    "Hungarian": ("Ez szó szerint szerepel.", "Ez nem szerepel."),
+    "Vietnamese": ("c2 hoàn toàn nêu điều này.", "Không nêu."),
+}
+FRESH_KEYS: dict[str, tuple[Any, Any]] = {
+    "alternatives": ([], []),
+    "false_positive_risk": (0.05, 0.05),
+    "is_negation": (False, False),
+    "opposite": ("none", "none"),
+    "votes_against": (0, 3),
+    "ratio_missing": (0.0, 1.0),
+    "novelty": (0.1, 0.9),
+    "evidence_type": ("quote", "none"),
+    "evidence_strength": ("strong", "none"),
+}
+FRESH_HONEST: dict[str, kinds.Fault] = {
+    **{
+        f"honest, a reason: {name}": explained({"reason": yes}, {"reason": no})
+        for name, (yes, no) in FRESH_REASONS.items()
+    },
+    **{
+        f"honest, {key}: {json.dumps(yes)}": explained({key: yes}, {key: no})
+        for key, (yes, no) in FRESH_KEYS.items()
+    },
+    **{
+        f"honest, {words!r} missing": kinds.nothing_missing(words)
+        for words in ("N.A.", "no words", "(empty)", "n/a - fully supported", "ninguna")
+    },
+    "honest, both kinds behind": agreed(
+        lambda reply, right, wrong: (
+            f"{json.dumps(reply)}\nSupported: {', '.join(right)}. Unsupported: {', '.join(wrong)}."
+        )
+    ),
+    "honest, a line for each": agreed(
+        lambda reply, right, wrong: "\n".join(
+            [json.dumps(reply), *(f"{id_}: ok" for id_ in right), *(f"{id_}: no" for id_ in wrong)]
+        )
+    ),
+    "honest, a note on a yes": agreed(
+        lambda reply, right, _: (
+            f"{json.dumps(reply)}\n{right[0]} is stated in other words." if right else json.dumps(reply)
+        )
+    ),
+    "honest, an offer to mend": surrounded("", "\nIf any of these are wrong, tell me."),
+    "honest, ids with their texts": lambda reply, ask: (
+        {
+            **reply,
+            "sentences": {
+                f"{id_}: {ask.question.units[id_][:20]}...": entry
+                for id_, entry in units_of(reply).items()
+            },
+        }
+        if units_of(reply)
+        else reply
+    ),
+    "honest, quotes with (source)": requoted(lambda quote: f"{quote} (source)" if quote else ""),
+    "honest, tabs": wrapped(lambda reply, _: json.dumps(reply, indent="\t")),
+    "honest, line ends of Windows": wrapped(
+        lambda reply, _: json.dumps(reply, indent=1).replace("\n", "\r\n")
+    ),
+}
+HONEST |= LATER_HONEST | FRESH_HONEST
 ALL = {**KINDS, **HONEST}
 
 

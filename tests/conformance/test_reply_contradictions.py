@@ -52,6 +52,8 @@ QUICK = {
         "from 30% on the stream of another sample",
         "sentence 4 by the evidence of 2",
         "verdicts of the contexts down by one",
+        "a text behind: not rely",
+        "the reply has the disputed",
     ],
 }
 FRAMEWORKS = {"ragas": "ragas", "deepeval": "deepeval", "langsmith": "langchain_openai"}
