@@ -22,6 +22,10 @@ def any_of(purpose: str) -> str:
 MONTH = re.compile(rf"(?:{any_of('months')})\b")
 # The letter is looked for first: trying all words takes long.
 ITEM_WORD = rf"(?=[^\W\d_])(?i:{any_of('item_words')})"
+# A number in words behind the word for an item: "Step one."
+ITEM_NUMBER = rf"(?i:{any_of('item_numbers')})"
+# The letters that mark the items of a Korean list.
+KOREAN_LETTERS = "가나다라마바사아자차카타파하"
 _NUMBER = r"\d{1,3}(?:\.\d{1,3})*"
 _HAN_NUMBER = "[0-9０-９一二三四五六七八九十百]{1,4}"
 # A bullet, the sign of a heading, bold type.
@@ -31,31 +35,40 @@ _MARK = re.compile(
     {_BEFORE_MARK}
     (?:
       (?:                                          # behind these stands white space
-        \(?{ITEM_WORD}\s*(?:{_NUMBER}[a-z]?|[IVXL]{{1,5}}|[A-Z])\s?[.:)–—-]
+        \(?{ITEM_WORD}\.?\s*(?:(?:N[or]\.\s*)?{_NUMBER}(?:[a-z]|\([a-z]\))?|[IVXL]{{1,5}}|[A-Z]|{ITEM_NUMBER})\s?[.:)–—-]
+        |(?i:no|nr)\.\s*{_NUMBER}[.:)]              # No. 3:
         |\(?{_NUMBER}[.)．）]\)?                    # 1. 1) (1) 1.1.
+        |\(?\d{{1,3}}\.?[a-f][.)]                  # 1a. 1.a) (1a); "40m." has a unit
+        |[A-Z]\.\d{{1,3}}(?:\.\d{{1,3}})*\.?(?=\s+[^\W\d_]{{2}})   # A.1
+        |[A-Z]\d{{1,2}}\.                          # A1.
+        |\d{{1,3}}(?:[/\]]|\s\|)(?=\s+[^\W\d_])   # 1/ 1] 1 |
+        |\#\d{{1,3}}[.:)]                          # #1:
         |\d{{1,3}}(?::|\s[–—-])(?=\s+[^\W\d_])     # 1: 1 -
         |\(?(?:[^\W\d_]|[ivx]{{2,5}}|[IVXL]{{2,5}})\)  # a) (a) iv) (IV)
         |(?:[IVXL]{{2,5}}|[ivx]{{2,5}}|[a-z])\.  # II. ii. a.; "B." is an initial
-        |§{{1,2}}\s*\d{{1,4}}[a-z]?[.:]
-        |\[\d{{1,3}}\]                              # [1]
+        |§{{1,2}}\s*\d{{1,4}}[a-z]?(?:\s+(?:Abs|Absatz|Nr)\.?\s*\d{{1,3}})*[.:]
+        |\[\d{{1,3}}\]|\{{\d{{1,3}}\}}|<\d{{1,3}}>      # [1] {{1}} <1>
+        |[{KOREAN_LETTERS}][.)]                      # 가.
         |제\s*\d{{1,4}}\s*[조장절항][.:]?|\d{{1,3}}\s*단계[.:]
       )[*_]{{0,3}}(?:\s+|$)
       |{ITEM_WORD}\s*{_HAN_NUMBER}[：、．]          # 步骤1：
       |[①-⑳]\s*
+      |\d{{1,2}}\ufe0f?\u20e3\s*                   # a digit on a key
       |第\s*{_HAN_NUMBER}\s*[步歩条條章节節项項款](?:[：:、，,.．。]|\s)\s*
       |(?:[一二三四五六七八九十]{{1,3}}|\d{{1,2}})、(?![\d一二三四五六七八九十])|[（(][一二三四五六七八九十]{{1,3}}[）)]
+      |（\d{{1,3}}）
     )
     """,
     re.VERBOSE,
 )
 # The beginning of every text with a mark, and of few others. It is a quick check: the pattern of the marks takes ten times as
-# long. Most texts begin with two words of which the second is in small letters, and no mark does.
+# long. Most texts begin with two words of which the second is in small letters; a mark ends behind such a word.
 _MAY_BE_MARK = re.compile(
     r"""
-    (?![A-Za-z]+[ ][a-z])
+    (?![A-Za-z]+[ ][a-z](?![a-z]{0,4}[.:)]))
     (?:
     .{0,24}?[\d§①-⑳]
-    |[\W_]*(?:\w{1,5}[.)]|[一二三四五六七八九十]|[^\W\d_]{2,}\s+[A-Z]{1,5}\s?[.:)–—-])
+    |[\W_]*(?:\w{1,5}[.)]|[一二三四五六七八九十]|[^\W\d_]{2,}\s+[^\W\d_]{1,5}\s?[.:)–—-])
     |\w{1,8}[一二三四五六七八九十]
     )
     """,

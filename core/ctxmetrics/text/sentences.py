@@ -17,7 +17,7 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.languages import detect_language
-from ctxmetrics.text.list_marks import ITEM_WORD, LISTS, MONTH, any_of
+from ctxmetrics.text.list_marks import ITEM_NUMBER, ITEM_WORD, KOREAN_LETTERS, LISTS, MONTH, any_of
 from ctxmetrics.text.visible import see
 
 # A line that begins with a mark of a list; "3. Mai" has none.
@@ -30,12 +30,18 @@ _LIST_MARK = compile_on_use(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # A list mark, alone or behind the word for an item ("Step 2.").
 _MARK_ALONE = compile_on_use(
     rf"""
-    (?:{ITEM_WORD}\s*)?
+    (?:[->#*]+\s+)?
+    (?:{ITEM_WORD}\.?\s*)?
     \(?(?:
         \d{{1,3}}(?:\.\d{{1,3}})*[.)．）]   # 2. or 2.1) or (2)
         |(?:[IVXL]{{1,5}}|[ivx]{{2,5}})\.   # IV.
         |[a-zа-я]\)                         # a)
+        |\d{{1,3}}\([a-z]\)\.               # 2(b).
+        |\d{{1,3}}\.?[a-f][.)]              # 1a. or 1.a)
+        |[A-Z]\.?\d{{1,3}}(?:\.\d{{1,3}})*\.  # A1. or A.1.
+        |[{KOREAN_LETTERS}]\.
     )
+    |{ITEM_WORD}\s+(?:{ITEM_NUMBER}|[A-Z])\.  # Step one. or Appendix B.
     |§{{1,2}}\s*\d{{1,4}}[a-z]?\.           # § 12a.
     """,
     re.VERBOSE,
@@ -56,6 +62,8 @@ _ORDINAL = compile_on_use(
 _TITLE = compile_on_use(
     rf"(?<![.\w])(?:{any_of('titles')}|(?-i:{any_of('exact_titles')}))\.$", re.IGNORECASE
 )
+_ROMAN_DIGITS = frozenset("IVXL")
+_ITEM_NUMBERS = frozenset(LISTS["item_numbers"])
 _TITLES = frozenset(word.lower() for word in LISTS["titles"] + LISTS["exact_titles"])
 _DAY = compile_on_use(r"\b\d{1,2}\.$")
 # An abbreviation in any language. It ends no sentence if a word in small letters follows.
@@ -305,7 +313,12 @@ def _ends_plainly(text: str, start: int, end: int) -> bool:
         return mark not in ")．）"
     blank = text.rfind(" ", max(start, end - _HEAD_CHARACTERS), end)
     last_word = text[blank + 1 : end - 1] if blank > 0 else ""
-    return last_word.isalpha() and last_word.lower() not in _TITLES
+    if not last_word.isalpha() or last_word.lower() in _TITLES:
+        return False
+    # Appendix B. Chapter IV. Step one.
+    is_numeral = last_word.isupper() and _ROMAN_DIGITS.issuperset(last_word)
+    may_end_mark = is_numeral or len(last_word) == 1 or last_word in _ITEM_NUMBERS
+    return not may_end_mark
 
 
 def _skip_mark(text: str, start: int, last: int) -> int:

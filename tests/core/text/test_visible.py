@@ -241,6 +241,9 @@ SEEN = [
     ("H_2SO_4 and CO_2", "H2SO4 and CO2"),
     ("CO₂ and H₂O", "CO2 and H2O"),
     ("the ``old'' mill", 'the "old" mill'),
+    ("at $\\pm 5\\%$", "at ±5%"),
+    ("20~\\texteuro{} in all", "20~€ in all"),
+    ("seen \\citep[see][p. 3]{smith} before", "seen  before"),
     # breaks of pages and lines
     ("The ferry leaves at\n\n- 12 -\n\nnine.", "The ferry leaves at nine."),
     ("The ferry leaves at\nPage 12 of 30\nnine.", "The ferry leaves at nine."),
@@ -413,6 +416,19 @@ def test_every_place_of_a_visible_text_grows():
     assert [view.to_visible(place) for place in places[1:]] == sorted(
         view.to_visible(place) for place in places[1:]
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("\\SI{40}{\\kilo\\metre\\per\\hour}", "40 km/h"),
+        ("\\qty[x=1]{5}{\\milli\\gram}", "5 mg"),
+        ("\\SI{40}{\\foo}", "40 \\foo"),
+        ("\\SI{40}{km}", "40 km"),
+    ],
+)
+def test_units_of_tex_are_seen_as_signs(text, seen):
+    assert see(text).text == seen
 
 
 @pytest.mark.parametrize(

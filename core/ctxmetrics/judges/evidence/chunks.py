@@ -550,7 +550,7 @@ _GROUPED_DIGITS = re.compile(
 _POINT_BEFORE_THOUSANDS = re.compile(r"[1-9]\d{1,2}\.\d{3}|[1-9]\.000")
 # Decades of German and Russian: 1980er, 80-х
 _DECADE = re.compile(r"(1\d|20)?([3-9]0|(?<=\d\d)[012]0)(?:er|-(?:х|е|ые|ых|ті|их))")
-_ORDINAL = re.compile(r"(?:st|nd|rd|th)\Z")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|\.?[ºª])\Z")
 
 
 def read_phrase(phrase: str) -> list[Token]:

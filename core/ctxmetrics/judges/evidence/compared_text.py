@@ -69,6 +69,8 @@ _HARD_CONSONANTS = str.maketrans("dgb", "tkp")
 _HARMLESS_FOLLOWERS = frozenset(
     fold(word) for words in LISTS["no_negation_before"].values() for word in words
 )
+# Words that deny only the verb behind "to": failed to win.
+_NEGATIONS_BEFORE_TO = frozenset(LISTS["negations_before_to"])
 # The share of words without content up to which a text that is taken for English may have another language.
 _MAX_STOP_WORD_SHARE = 0.2
 # Faster than by name.
@@ -182,6 +184,10 @@ class ComparedText:
                     continue  # a name, such as the language Hindi: "hindi" denies in Tagalog
                 harmless = _HARMLESS_FOLLOWERS
             next_words = self.tokens[position + 1 : position + 2]
+            if token.folded in _NEGATIONS_BEFORE_TO and not (
+                next_words and next_words[0].folded == "to"
+            ):
+                continue
             if not next_words or next_words[0].folded not in harmless:
                 positions.append(position)
         return positions

@@ -9,7 +9,7 @@ The check finds reasons to doubt a yes, and never turns a no into a yes.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -48,17 +48,23 @@ _MIN_SHARE_FOR_NUMBER = 0.5
 _NUMBER_KINDS = frozenset(("number", "count"))
 # The share that a sentence must hold to make an exception to the unit.
 _MIN_SHARE_FOR_EXCEPTION = 0.65
+# The share of the unit's other content words that a quoted sentence must hold, to contradict it without a negation.
+_MIN_SHARE_OF_QUOTED = 0.7
 # The number of words of the longest unit whose words may all stand in the evidence, two of them exchanged.
 MAX_WORDS_OF_SWAP = 12
 
 
-def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
+def find_contradiction(
+    unit: str, evidence: Sequence[str], language: str, *, is_quoted: bool = False
+) -> Contradiction | None:
     """Look for words of the evidence that contradict the unit.
 
     Args:
         unit: The unit.
         evidence: The sentences that hold its evidence.
         language: ISO 639 code; it chooses the lists.
+        is_quoted: Whether a judge quoted the evidence. People quote sentences about a part of a true unit, and without a word such
+            as "only". So such a word does not count, and besides negations only a sentence with most of the unit contradicts it.
 
     Returns:
         The first contradiction found, or None.
@@ -70,17 +76,11 @@ def find_contradiction(unit: str, evidence: Sequence[str], language: str) -> Con
     """
     claim = read_unit(unit, language)
     sentences = [ComparedText(text, language, claim) for text in evidence]
-    checks = (
-        *DENIAL_CHECKS,
-        _find_other_numbers,
-        _find_opposite_bounds,
-        _find_contrary_values,
-        _find_exceptions,
-        _find_lost_limits,
-        _find_exchanged_words,
-        _find_other_initials,
-        _find_exchanged_values,
-    )
+    checks = _ALL_CHECKS
+    if is_quoted:
+        least_shared = _MIN_SHARE_OF_QUOTED * (len(claim.content_keys) - 1)
+        is_close = any(text.shared_count >= least_shared for text in sentences)
+        checks = _CHECKS_WITHOUT_LIMITS if is_close else DENIAL_CHECKS
     for check in checks:
         for match in check(claim, sentences):
             return match
@@ -242,6 +242,7 @@ def _find_forms(quantity: Token) -> frozenset[str]:
 
 
 _ANY_DIGIT = re.compile(r"\d")
+_HALF_DAY = 12  # hours
 # The measure of "twice" is "times", the measure of "half" is "fraction". Both say how many times.
 _MULTIPLE_KINDS = frozenset(("times", "fraction"))
 
@@ -255,9 +256,24 @@ def _is_rival(token: Token, quantity: Token) -> bool:
         return token.measures == opposite
     if token.measures != quantity.measures:
         return token.measures in _MULTIPLE_KINDS and quantity.measures in _MULTIPLE_KINDS
-    if (".." in token.key) != (".." in quantity.key):  # one token is a range, the other is not
+    is_range = ".." in token.key or token.measures == "range"
+    is_range_in_unit = ".." in quantity.key or quantity.measures == "range"
+    if is_range != is_range_in_unit:
         return False
+    if quantity.measures == "time":
+        return not _may_be_same_time(token, quantity)
     return quantity.measures != "date" or _is_rival_date(token, quantity)
+
+
+def _may_be_same_time(token: Token, time: Token) -> bool:
+    """Whether one of two times is in words, which may mean either half of the day, and the other one is 12 hours away."""
+    if _ANY_DIGIT.search(token.spelling) and _ANY_DIGIT.search(time.spelling):
+        return False
+    hours = (token.key[:2], time.key[:2])
+    if not all(hour.isdecimal() for hour in hours) or token.key[2:] != time.key[2:]:
+        return False
+    hour, other_hour = sorted(map(int, hours))
+    return hour > 0 and other_hour == hour + _HALF_DAY  # noon is not midnight
 
 
 def _is_rival_date(token: Token, date: Token) -> bool:
@@ -297,7 +313,7 @@ def _find_other_counts(
                 continue  # no word stands before it
             number = text.tokens[noun_position - 1]
             is_other = number.kind == "number" or number.measures == "several"
-            if is_other and not number.ends_clause:
+            if is_other and not number.ends_clause and number.key not in unit.keys:
                 number_and_noun = text.spell(noun_position - 1, noun_position)
                 yield Contradiction("number", unit.spell(position, position + 1), number_and_noun)
 
@@ -350,8 +366,9 @@ def _find_other_labels(
     for text in evidence:
         if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
             continue
-        for text_position in text.numbers_behind.get(noun.key, {}).values():
-            if text.is_uncounted_whole(text_position):
+        for number, text_position in text.numbers_behind.get(noun.key, {}).items():
+            is_in_unit = number in unit.numbers_behind.get(noun.key, {})
+            if text.is_uncounted_whole(text_position) and not is_in_unit:
                 noun_and_number = text.spell(text_position - 1, text_position)
                 yield Contradiction("number", unit.spell(position - 1, position), noun_and_number)
 
@@ -643,3 +660,18 @@ def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[st
         if is_between_in_unit and is_between_in_text:
             return True
     return False
+
+
+_Check = Callable[[ComparedText, Sequence[ComparedText]], Iterator[Contradiction]]
+# The checks of `find_contradiction`, in their order: the first contradiction found is the one that is shown.
+_CHECKS_WITHOUT_LIMITS: Sequence[_Check] = (
+    *DENIAL_CHECKS,
+    _find_other_numbers,
+    _find_opposite_bounds,
+    _find_contrary_values,
+    _find_exceptions,
+    _find_exchanged_words,
+    _find_other_initials,
+    _find_exchanged_values,
+)
+_ALL_CHECKS: Sequence[_Check] = (*_CHECKS_WITHOUT_LIMITS, _find_lost_limits)

@@ -33,12 +33,23 @@ _MAX_SKIPPED_WORDS = 3
 BOTH = "both and a number"
 _LETTER_GROUP = "letter behind a number"
 _LABEL_GROUP = "letter behind a word"
+_FIRST_INITIAL_GROUP = "initial before a name"
 _LABEL_BEFORE_GROUP = "letter before a word"
 _FREQUENCY_GROUP = "frequency"
 _DURATION_KINDS = frozenset(("s", "day", "month"))
 _EVERY = frozenset(
     ("every", "each", "alle", "les", "cada", "ogni", "elke", "co", "каждые", "кожні", "kazde", "varje")
 )
+_CHANGE_GROUP = "by or to"
+_CHANGE_WORDS: Mapping[str, str] = {
+    "by": "by",
+    "um": "by",
+    "на": "by",
+    "to": "to",
+    "auf": "to",
+    "до": "to",
+}
+_MEASURES_OF_CHANGE = frozenset(("%", "money"))
 _RESULT_GROUP = "result with a word between"
 # Words between the two numbers of a result: 7 votes to 3.
 _RESULT_JOINTS = frozenset(
@@ -289,6 +300,8 @@ def _find_values_outside_phrases(words: Sequence[Token], is_content: Sequence[bo
         values += _find_characters(words)
     if holds_capital:
         values += _find_labels(words, is_content)
+    if not _CHANGE_WORDS.keys().isdisjoint(folded):
+        values += _find_changes(words)
     if not _EVERY.isdisjoint(folded):
         values += _find_frequencies(words)
     if not _NUMERALS.keys().isdisjoint(map(_get_spelling, words)):
@@ -379,6 +392,9 @@ def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator
         is_initial = bool(next_words) and next_words[0].spelling[:1].isupper()
         if is_initial and _is_capital(next_words[0]):
             is_initial = False
+        if is_initial and position == 0:
+            beside = frozenset((next_words[0].key,))
+            yield Value(_FIRST_INITIAL_GROUP, word.folded, beside, word.spelling)
         if word.spelling == "I" or is_initial:
             continue
         if name:
@@ -413,6 +429,14 @@ def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
     for every, duration in pairwise(words):
         if duration.measures in _DURATION_KINDS and every.folded in _EVERY:
             yield Value(_FREQUENCY_GROUP, duration.key, frozenset(), duration.spelling)
+
+
+def _find_changes(words: Sequence[Token]) -> Iterator[Value]:
+    """Yield the words that say whether a number is a change or its end: fell by 12 %, fell to 12 %."""
+    for word, number in pairwise(words):
+        value = _CHANGE_WORDS.get(word.folded)
+        if value is not None and number.kind == "number" and number.measures in _MEASURES_OF_CHANGE:
+            yield Value(_CHANGE_GROUP, value, frozenset((number.key,)), word.spelling)
 
 
 def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:

@@ -6,17 +6,18 @@ the other side does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
+from ctxmetrics.judges.evidence.chunks import read_phrase
 from ctxmetrics.judges.evidence.compared_text import (
     WORDS_AROUND,
     ComparedText,
     denies_by_characters,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.word_forms import base_language
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import get_word_list
 
 # Words before a word of the unit within which something may deny it.
@@ -31,6 +32,17 @@ _NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
 _INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
 # Languages in which a denial is looked for on one side only, beside those without spaces.
 _DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
+# The keys of words that only look as if a prefix denied another word: display, play.
+_WORDS_WITH_PREFIX: frozenset[str] = frozenset(
+    token.key for word in LISTS["words_with_prefix"] for token in read_phrase(word)
+)
+# For the keys of each form of an irregular verb: the keys of its other forms.
+_IRREGULAR_FORMS: Mapping[str, Sequence[str]] = {
+    form: forms
+    for verb, others in LISTS["irregular_verbs"].items()
+    for forms in [[token.key for word in (verb, *others) for token in read_phrase(word)]]
+    for form in forms
+}
 # The fewest characters of a word that a prefix denies: "able" in "unable".
 _MIN_CHARACTERS_BEHIND_PREFIX = 4
 
@@ -49,6 +61,7 @@ def _find_denials_of_unit(
             if key in checked_keys:
                 continue
             checked_keys.add(key)
+            key = _find_verb_form(key, evidence)
             texts_with_word = [text for text in evidence if text.find_key(key)]
             most_shared = max((text.shared_count for text in texts_with_word), default=0)
             if most_shared < _MIN_SHARE_TO_DENY * len(unit.content_keys):
@@ -57,12 +70,24 @@ def _find_denials_of_unit(
                 yield Contradiction("negation", unit.spell(position, denied_position), "")
 
 
+def _find_verb_form(key: str, texts: Sequence[ComparedText]) -> str:
+    """Return the key of another form of an irregular English verb, if only that form stands in some texts: pay, paid."""
+    forms = _IRREGULAR_FORMS.get(key)
+    if forms is None or any(key in text.keys for text in texts):
+        return key  # the usual case
+    return next((form for form in forms if any(form in text.keys for text in texts)), key)
+
+
 def _find_denied(unit: ComparedText, negation: int) -> Iterator[int]:
     """Yield the positions of the words that a negation of the unit may deny: the next word, in some languages also the one before."""
     if unit.denies_comparative(negation):
         yield negation + 1
         return
-    yield from islice(unit.words_in_scope(negation), 1)
+    skipped_words = get_word_list("skipped_after_negation", unit.language)
+    for position in unit.words_in_scope(negation):
+        if unit.tokens[position].folded not in skipped_words:
+            yield position
+            break
     if base_language(unit.language) in _NEGATION_FOLLOWS_VERB:
         yield from islice(unit.words_in_scope(negation, -1), 1)
 
@@ -83,7 +108,7 @@ def _find_denials_of_evidence(
             denied_position = _find_denied_in_evidence(text, position)
             if denied_position is None:
                 continue
-            key = text.tokens[denied_position].key
+            key = _find_verb_form(text.tokens[denied_position].key, (unit,))
             if key not in unit.content_keys or key in checked_keys:
                 continue
             checked_keys.add(key)
@@ -251,13 +276,15 @@ def list_all_prefixed_contraries(keys: frozenset[str], language: str) -> frozens
 def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
     """Return the keys of the words that a prefix makes the contrary of a word: "impassabl" for "passabl", and the reverse."""
     contraries: set[str] = set()
+    if key in _WORDS_WITH_PREFIX:
+        return frozenset()
     for prefix in get_word_list("denying_prefixes", language):
         if len(key) >= _MIN_CHARACTERS_BEHIND_PREFIX:
             contraries.add(prefix + key)
         stem = key.removeprefix(prefix)
         if _MIN_CHARACTERS_BEHIND_PREFIX <= len(stem) < len(key):
             contraries.add(stem)
-    return frozenset(contraries)
+    return frozenset(contraries - _WORDS_WITH_PREFIX)
 
 
 # The checks, in the order in which they are made: the first contradiction found is the one that is shown.

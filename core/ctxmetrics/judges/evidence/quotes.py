@@ -163,10 +163,12 @@ class QuotedUnit:
         - They have another value of what a quantity of the unit measures, and not the unit's value.
         - They have another product name, such as X210 for X200.
         - They have another name or number between the same words (`find_replaced_word`).
-        - Either they or the unit have a negation, but not both.
+        - They contradict it in another way that `find_contradiction` knows: a negation, another number before the same word, exchanged
+          names or values.
         - They take back what they say (`find_reservation`).
 
-        Other plain numbers are not compared: people quoted other numbers as often for true claims as for false ones.
+        Other plain numbers are compared only before or behind the same word: else people quoted other numbers as often for true
+        claims as for false ones.
 
         Args:
             sentences: The sentences that hold the quotes.
@@ -185,11 +187,9 @@ class QuotedUnit:
             return contradiction
         if len(sentences) == 1 and _has_same_words(sentences[0], self.text):
             return None
-        if any(_has_negation(text, self.language) for text in (self.text, *sentences)):
-            contradiction = find_contradiction(self.text, sentences, self.language)
-            if contradiction is not None and contradiction.kind == "negation":
-                return contradiction
-        return find_reservation(self.text, sentences, self.language)
+        return find_contradiction(
+            self.text, sentences, self.language, is_quoted=True
+        ) or find_reservation(self.text, sentences, self.language)
 
     def find_other_year(
         self, sentences: Sequence[str], contexts: Sequence[str]
@@ -620,12 +620,6 @@ def _has_same_words(text: str, other: str) -> bool:
     return text == other or [word.key for word in tokenize(text)] == [
         word.key for word in tokenize(other)
     ]
-
-
-def _has_negation(text: str, language: str) -> bool:
-    """Whether a text has a negation, such as "not", of a language."""
-    negations = get_word_list("negations", language)
-    return any(word.folded in negations for word in tokenize(text))
 
 
 def _count_negations(text: str, language: str) -> Counter[str]:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_word_list, tokenize
+from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, list_keys, tokenize
 
 # Faster than by name.
 _get_spelling = itemgetter(Token._fields.index("spelling"))
@@ -39,6 +39,10 @@ _WORDS_OF_SWAP = 2
 _FINAL_VOWELS = "aeo"
 # What a distance is measured in: metres and inches, and their multiples.
 _DISTANCES = frozenset(("m", "in"))
+# What a number may be that is no amount.
+_KINDS_WITHOUT_AMOUNT = frozenset(("time", "date", "weekday", "month", "zone"))
+# What a number without a unit measures: nothing, a number in words or with a scale, a fraction.
+_MEASURES_WITHOUT_UNIT = frozenset(("", "number", "fraction"))
 # Longer texts have names in many roles.
 _MAX_WORDS_OF_STATEMENT = 40
 
@@ -66,7 +70,7 @@ def find_replaced_word(
     sentences = [tokenize(text) for text in evidence]
     evidence_keys: set[str] = set()
     for words in sentences:
-        evidence_keys.update(word.key for word in words)
+        evidence_keys.update(list_keys(words))
     for position in _find_facts(unit_words, evidence_keys, language):
         fact = unit_words[position]
         other_keys = content_keys - {fact.key}
@@ -90,40 +94,67 @@ def _stands_in_any(word: Token, texts: Iterable[str]) -> bool:
 
 
 def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) -> Iterator[int]:
-    """Yield the positions of the names and plain numbers that the evidence lacks.
+    """Yield the positions of the names and amounts that the evidence lacks.
 
-    The first word is skipped, because any first word has a capital letter.
+    A first word is no name, because any first word has a capital letter.
     """
     has_capital_nouns = base_language(language) in _CAPITAL_NOUNS
-    for position, word in enumerate(words[1:], 1):
+    for position, word in enumerate(words):
         if word.key in evidence_keys:
             continue
-        if _is_plain_number(word) or (_is_name(word) and not has_capital_nouns):
+        may_be_name = position > 0 and not has_capital_nouns
+        if _is_amount(word) or (may_be_name and _is_name(word)):
             yield position
 
 
 def _find_in_place(unit: Sequence[Token], position: int, words: Sequence[Token]) -> Token | None:
     """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none."""
     fact = unit[position]
-    key_before = unit[position - 1].key
+    # The keys of the word before; none before the first word.
+    keys_before = [word.key for word in unit[max(0, position - 1) : position]]
     # The keys of the next word; none behind the last word.
     next_keys = [word.key for word in unit[position + 1 : position + 2]]
-    for index in range(1, len(words)):
-        if words[index - 1].key != key_before:
+    for index in range(len(words)):
+        if [word.key for word in words[max(0, index - 1) : index]] != keys_before:
             continue
         if [word.key for word in words[index + 1 : index + 2]] != next_keys:
             continue
         candidate = words[index]
-        are_numbers = _is_plain_number(fact) and _is_plain_number(candidate)
+        are_numbers = _are_other_amounts(fact, candidate)
         are_names = _is_name(fact) and _is_name(candidate)
         if are_numbers or are_names:
             return candidate
     return None
 
 
-def _is_plain_number(word: Token) -> bool:
-    """Whether a word is a number that measures nothing."""
-    return word.kind == "number" and not word.measures
+def _is_amount(word: Token) -> bool:
+    """Whether a word is a number, with a unit or letters or without, but no time and no date."""
+    return word.kind == "number" and word.measures not in _KINDS_WITHOUT_AMOUNT
+
+
+def _are_other_amounts(amount: Token, other: Token) -> bool:
+    """Whether two words are amounts that certainly differ.
+
+    Miles are not converted to metres. So two units count only behind the same number: 212 °F, 212 °C. A number without a unit may
+    be an amount with it: 40, 40 litres.
+    """
+    if not (_is_amount(amount) and _is_amount(other)) or find_equal_key(amount.key) == other.key:
+        return False
+    has_same_number = not _list_written_numbers(amount).isdisjoint(_list_written_numbers(other))
+    if _is_without_unit(amount) or _is_without_unit(other):
+        return not has_same_number
+    are_codes = amount.measures.startswith("code") and other.measures.startswith("code")
+    return has_same_number or are_codes or amount.measures == other.measures
+
+
+def _is_without_unit(amount: Token) -> bool:
+    """Whether an amount is a plain number, also in words or with a scale: 24, two dozen, 1.5 million."""
+    return amount.measures in _MEASURES_WITHOUT_UNIT
+
+
+def _list_written_numbers(amount: Token) -> frozenset[str]:
+    """Return the numbers of an amount without their units, as its parts have them."""
+    return frozenset(part for part in (*amount.parts, f"{amount.key}~") if part.endswith("~"))
 
 
 def _is_name(word: Token) -> bool:

@@ -455,7 +455,7 @@ def split_date(key: str) -> tuple[str, Sequence[str], str]:
 def find_equal_key(key: str) -> str:
     """Return another key of the same value; an empty text if there is none.
 
-    Of "3 times" it is the number, of "75 %" the fraction, of whole days in seconds the days. Of gigabytes (2000 MB) it is what
+    Of "3 times" it is the number, of "75 %" the fraction, of "3/4" the decimal number, of whole days in seconds the days. Of gigabytes (2000 MB) it is what
     others call as many: 2048 MB.
     """
     if key.endswith(_TIMES_SUFFIX):
@@ -472,10 +472,23 @@ def find_equal_key(key: str) -> str:
         if duration[2] == "day":
             return f"{number * _SECONDS_OF_DAY} s"
         return "" if number % _SECONDS_OF_DAY else f"{number // _SECONDS_OF_DAY} day"
-    return SHARES.get(key, "")
+    return SHARES.get(key, "") or DECIMALS.get(key, "")
 
 
 _TIMES_SUFFIX = " times"
+_FRACTIONS_OF_DECIMALS: Mapping[str, str] = {
+    "0.5": "1/2",
+    "0.25": "1/4",
+    "0.75": "3/4",
+    "0.2": "1/5",
+    "0.125": "1/8",
+    "0.1": "1/10",
+}
+# The decimal numbers of fractions, and the reverse.
+DECIMALS: Mapping[str, str] = {
+    **_FRACTIONS_OF_DECIMALS,
+    **{fraction: decimal for decimal, fraction in _FRACTIONS_OF_DECIMALS.items()},
+}
 _DURATION = re.compile(r"(\d{1,9}) (s|day)")
 _MEGABYTES = re.compile(r"([1-9]\d{3,8}) mb")
 _SECONDS_OF_DAY = 86_400

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from ctxmetrics._internal.forks import make_lock
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import (
+    DECIMALS,
     find_equal_key,
     list_keys,
     read_plain_keys,
@@ -132,7 +133,7 @@ class WordIndex:
         exact_sentences = self._find_sentences(key)
         may_be_date = key[4:5] == "-"  # such as "2024-05-01"
         if not may_be_date:
-            number = find_equal_key(key) if " " in key else ""
+            number = find_equal_key(key) if " " in key else DECIMALS.get(key)
             if not number:
                 return exact_sentences  # the usual case
             sentences_with_number = self._find_sentences(number)

@@ -24,7 +24,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 # What every score of this judge carries: one line.
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/embedded-judge.md#what-it-is-worth"
 # Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again.
-VERSION = "lexical-a57d40ab851d"
+VERSION = "lexical-3121be37eb51"
 # Characters of the contexts up to which a request is answered at once, in the event loop.
 _MAX_CHARACTERS_AT_ONCE = 200_000
 

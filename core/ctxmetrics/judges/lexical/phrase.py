@@ -102,7 +102,10 @@ class ParsedText:
                     continue
                 keys: Sequence[str] = (token.key,)
                 if token.parts:  # a quantity holds others: "12 May 2024" holds 2024
-                    keys = _find_keys(token, is_last=position + 1 == len(tokens))
+                    # "Die 3. Auflage": within a sentence a full stop belongs to an ordinal.
+                    ends_clause = token.ends_clause and f"{token.spelling}. " not in sentence
+                    is_last = position + 1 == len(tokens)
+                    keys = _find_keys(token, no_noun_follows=is_last or ends_clause)
                 for key in keys:
                     content_positions.setdefault(key, position)
                     content_sequence.append(key)
@@ -202,8 +205,8 @@ def _count_words(quantity: Token, key: str) -> int:
     return quantity.size
 
 
-def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
-    """Return the keys of a content word. ``is_last``: the word is the last of the text.
+def _find_keys(token: Token, *, no_noun_follows: bool) -> tuple[str, ...]:
+    """Return the keys of a content word. ``no_noun_follows``: it ends its clause or the text.
 
     A date has a second key, its year. "2 out of 3" has the keys 2 and 3, because a context may have other words between them.
     A number that counts no noun has the keys of its parts, which any amount with this number shares.
@@ -215,7 +218,6 @@ def _find_keys(token: Token, *, is_last: bool) -> tuple[str, ...]:
     if token.measures:
         year, _, _ = split_date(token.key)
         return (token.key, year) if year else (token.key,)
-    no_noun_follows = is_last or token.ends_clause
     if token.kind == "number" and no_noun_follows and token.parts:
         return token.parts
     return (token.key,)

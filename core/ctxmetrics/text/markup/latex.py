@@ -106,6 +106,8 @@ def find_characters(markup: FoundMarkup) -> None:
 _CHEMICAL_ELEMENTS = frozenset(LISTS["elements"])
 _TEX_COMMANDS_WITH_VISIBLE_GROUP = frozenset(LISTS["tex_wrappers"])
 _TEX_COMMANDS_WITH_HIDDEN_GROUP = frozenset(LISTS["tex_dropped"])
+# The signs of units, and of what stands before them: kilo, per.
+_TEX_UNITS: Mapping[str, str] = LISTS["tex_units"]
 _TEX_CHARACTERS: Mapping[str, str] = LISTS["tex_characters"]
 # A formula between dollar signs. The third form begins with a command or a sign, so that prices are no formulas.
 _DOLLARS = compile_on_use(
@@ -124,8 +126,8 @@ _SYMBOL = compile_on_use(
 )
 # A command of TeX, an escaped character, or a sign with a meaning: \frac, \%, {
 _TEX = compile_on_use(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
-# The option of a command: [12pt]
-_TEX_OPTION = compile_on_use(r"\s?(?:\[[^\[\]{}\n]{0,80}+\])?")
+# The options of a command: [12pt], [see][p. 3]
+_TEX_OPTION = compile_on_use(r"(?:\s?\[[^\[\]{}\n]{0,80}+\]){1,2}|\s?")
 # A group without groups in it: {text}
 _TEX_GROUP = compile_on_use(r"\{[^{}]{0,300}+\}")
 # A power: ^{10}, ^2
@@ -139,6 +141,10 @@ _TABLE = compile_on_use(
     r"\\begin\{(tabular[x*]?|longtable|array|(?:align|equation|gather|multline|eqnarray)\*?)\}(?:\[\w{0,3}\])?(?:\{(?:[^{}]|\{[^{}]{0,40}\}){0,200}+\}){0,2}+"
 )
 _SEPARATORS = {"frac": "/", "dfrac": "/", "tfrac": "/", "SI": " "}
+# An amount whose unit has a command for each part: \SI{40}{\kilo\metre}
+_TEX_AMOUNT = compile_on_use(
+    r"\\(?:SI|qty)(?:\[[^\[\]{}\n]{0,80}+\])?\{([^{}\\]{1,40}+)\}\{((?:\\[A-Za-z]{1,20}+\s?){1,8}+)\}"
+)
 # A quotation of TeX: ``free''
 _TEX_QUOTES = compile_on_use(r"``(?=[^`\s])([^`']{1,300}+)''")
 # The formula of a substance: H_2O, C_{12}H_{22}O_{11}
@@ -146,6 +152,9 @@ _FORMULA = compile_on_use(r"(?<![\w\\.])(?:[A-Z][a-z]?|\d|[()]|_(?:\d|\{\d{1,3}\
 # An index in such a formula: _2, _{12}
 _INDEX = compile_on_use(r"_(?:\{(\d{1,3})\}|(?=\d))")
 _MIN_COMMAND_LETTERS = 3
+# Signs of a number, and the blank that may stand behind one: \pm 5
+_SIGNS = frozenset(("pm", "mp"))
+_BLANK_BEFORE_DIGIT = compile_on_use(r"[ ](?=\d)")
 _MAX_FORMULA_CHARACTERS = 800
 
 
@@ -160,7 +169,18 @@ def find_tex(markup: FoundMarkup) -> None:
             markup.drop(match.end() - 2, match.end(), '"')
     if not regions and "\\" not in text:
         return
+    _find_amounts(markup)
     _read_commands(markup, regions)
+
+
+def _find_amounts(markup: FoundMarkup) -> None:
+    r"""Find amounts whose unit has a command for each part: ``\SI{40}{\kilo\metre}`` is 40 km."""
+    for match in match_marks(_TEX_AMOUNT, markup.text, "\\"):
+        commands = match[2].replace("\\", " ").split()
+        if markup.is_free(*match.span()) and all(command in _TEX_UNITS for command in commands):
+            unit = "".join(_TEX_UNITS[command] for command in commands)
+            markup.drop(match.start(), match.start(1))
+            markup.drop(match.end(1), match.end(), f" {unit}")
 
 
 class _Group(NamedTuple):
@@ -367,6 +387,10 @@ def _read_command(
     if command in _TEX_CHARACTERS:
         is_long = len(command) >= _MIN_COMMAND_LETTERS and not text.startswith("\\", end)
         if in_mathematics or (is_long and _stands_alone(markup.character_before(start))):
+            if text.startswith("{}", end) or (
+                command in _SIGNS and _BLANK_BEFORE_DIGIT.match(text, end)
+            ):
+                end += 2 if text.startswith("{}", end) else 1
             markup.drop(start, end, _TEX_CHARACTERS[command])
     return end
 

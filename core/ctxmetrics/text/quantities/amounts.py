@@ -67,10 +67,18 @@ _MIXED = re.compile(
     rf"[ ]?(?P<vulgar>[{FRACTIONS}])|[ ](?P<top>\d{{1,2}})/(?P<bottom>[1-9]\d?)(?![/\d])"
 )
 # Characters behind the first digits of a number that may continue it.
-_MAY_GO_ON = re.compile(rf"[,.'/]\d|[,.]-|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]")
+_MAY_GO_ON = re.compile(
+    rf"[,.'/]\d|[,.]-|[ ]?[{FRACTIONS}]|[ ]\d|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]|[eE][-+]?\d|[ ]?[×x·][ ]?10[⁰¹²³⁴⁵⁶⁷⁸⁹⁻^]"
+)
 _MAX_DIGITS = 20
 # A power: ², ^-3
 _POWER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]{1,9}|\^-?\d{1,9}")
+# The power of ten of a number: 6.0e24, 6.0 × 10^24
+_POWER_OF_TEN = re.compile(
+    r"(?:[eE](?P<e>[-+]?\d{1,3})(?!\w|\.\d)|[ ]?[×x·][ ]?10(?:\^(?P<power>-?\d{1,3})(?!\d)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})))"
+)
+# Numbers up to this power of ten are written in full.
+_MAX_POWER_IN_FULL = 15
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 # A number in which the point may separate thousands or a fraction: 1.200.
 _UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
@@ -109,7 +117,7 @@ def read_number(text: str, start: int) -> Value | None:
     currency = None
     currency_and_end = None
     if not text[place : place + 1].isdecimal():
-        currency_and_end = name_at(text, place, MONEY)
+        currency_and_end = name_at(text, place, MONEY) or _find_attached_currency(text, place)
     if currency_and_end is not None:
         currency, place = currency_and_end
         place = skip_mark(text, place, ".")  # Rs. 500
@@ -131,6 +139,18 @@ def read_number(text: str, start: int) -> Value | None:
     names = SCALES_AND_MEASURES if currency is None else _SCALES_BEHIND_CURRENCY
     unit_and_end = _find_attached_unit(text, place, number, currency) or name_at(text, place, names)
     return _read_unit(text, place, number, currency, unit_and_end)
+
+
+# The letters of a currency right before a number: EUR50, Rp2.500
+_ATTACHED_CURRENCY = re.compile(r"[A-Z][A-Za-z]{1,2}(?=\d)")
+
+
+def _find_attached_currency(text: str, place: int) -> tuple[Any, int] | None:
+    """Return the currency whose letters stand right before a number, and where they end."""
+    letters = _ATTACHED_CURRENCY.match(text, place)
+    if letters is None or letters[0] not in MONEY:
+        return None
+    return MONEY[letters[0]], letters.end()
 
 
 def _read_sign(text: str, start: int) -> tuple[str, int]:
@@ -163,7 +183,7 @@ def _read_unit(
     if unit_and_end is not None and isinstance(unit_and_end[0], Decimal):
         is_scaled = True
         factor, place = unit_and_end
-        number = _write_as_decimal(number)
+        number = _write_scaled(number)
         place = skip_mark(text, place, ". ")  # 5 Mio. Euro
         joint = _OF_MONEY.match(text, place)
         if joint is not None and name_at(text, joint.end(), MONEY) is not None:
@@ -308,6 +328,13 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
     return Value(end, unit.kind, f"{amount} {unit.base}", parts, number, unit)
 
 
+def _write_scaled(number: str) -> str:
+    """Write the number before a scale as a decimal number: 3/4, and 3.200 Mio., which is in thousands."""
+    if _THOUSANDS_OF_AMOUNT.fullmatch(number):
+        return number.replace(".", "")
+    return _write_as_decimal(number)
+
+
 def _write_as_decimal(number: str) -> str:
     """Write a fraction as a decimal number if it has few decimals; return any other number unchanged."""
     top, _, bottom = number.partition("/")
@@ -376,7 +403,7 @@ _PART = re.compile(
 
 
 def _read_east_asian(text: str, start: int) -> tuple[str, int] | None:
-    """Return a number of several parts, such as 1亿2千3百万, and where it ends; None if there are not several parts.
+    """Return a number of several parts, such as 1亿2千3百万, and where it ends; None for one part with one scale.
 
     Each part must have a smaller scale than the part before it.
     """
@@ -398,7 +425,7 @@ def _read_east_asian(text: str, start: int) -> tuple[str, int] | None:
             group = 0
             last_group_scale = group_scale
             last_part_scale = _ABOVE_ALL_SCALES
-        part_count += 1
+        part_count += 2 if part_scale > 1 and group_scale > 1 else 1  # 5千万 has two scales
         place = match.end()
     return (str(number + group), place) if part_count > 1 else None
 
@@ -429,13 +456,20 @@ def read_number_word(match: re.Match[str]) -> tuple[str, int] | None:
 
 def _read_end(text: str, digits: str, end: int) -> tuple[str, int]:
     """Read the fraction or the power behind a number."""
+    power_of_ten = _POWER_OF_TEN.match(text, end) if digits.count(".") <= 1 else None
+    if power_of_ten is not None:
+        raised = (power_of_ten["raised"] or "").translate(_RAISED)
+        power = int(power_of_ten["e"] or power_of_ten["power"] or raised)
+        number = Decimal(digits).scaleb(power)
+        in_full = abs(power) <= _MAX_POWER_IN_FULL
+        return write_number(number) if in_full else f"{number.normalize():e}", power_of_ten.end()
     mixed = _MIXED.match(text, end) if digits.isdecimal() else None
     if mixed is not None:
         top, bottom = _terms(mixed)
         return write_number(Decimal(digits) + Decimal(top) / Decimal(bottom)), mixed.end()
-    power = _POWER.match(text, end)
-    if power is not None:
-        return f"{digits}^{power[0].lstrip('^').translate(_RAISED)}", power.end()
+    exponent = _POWER.match(text, end)
+    if exponent is not None:
+        return f"{digits}^{exponent[0].lstrip('^').translate(_RAISED)}", exponent.end()
     return digits, end
 
 

@@ -42,7 +42,7 @@ _YEAR_LAST = re.compile(
 )
 _DAY_FIRST = re.compile(
     rf"""
-    (\d{{1,2}})(?:st|nd|rd|th|er|º|ª|\.)?[ -]?      # 12, 12th, 1er, 12.
+    (\d{{1,2}})(?:st|nd|rd|th|er|[ºª°]|\.)?[ -]?      # 12, 12th, 1er, 1°, 12.
     (?:(?:day\ of|of|de|del)[ ])?                 # 12 de mayo
     ({_NAME})\.?                                  # the month
     (?:(?:,?[ ](?:de[ ]|del[ ]|of[ ])?|-)(\d{{4}})(?!\d|[-:.,]\d))?  # the year, if there is one

@@ -85,6 +85,7 @@ _HAN_NUMBER = re.compile(
     rf"""
     百分之(?P<percent>[{_HAN_SIGNS}]+)                         # 百分之五
     |(?P<bottom>[二三四五六七八九十])分之(?P<top>[一二三四五六七八九])   # 三分之一
+    |第(?P<ordinal>[一二三四五六七八九十]{{1,3}})(?=[层層階楼樓章节節条條页頁届屆期])   # 第三层
     |(?<=[点點时時])(?P<minutes>[{_HAN_SIGNS}]+)(?=分)          # 六点十分
     # 歩いて五分で; 十分 alone is "enough"
     |(?<![几幾数數好第初{_HAN_SIGNS}])(?P<japanese>[二三四五六七八九]十?[一二三四五六七八九]?|十[一二三四五六七八九])
@@ -107,6 +108,8 @@ def _write_han(match: re.Match[str]) -> str:
     """Write a number in Chinese numerals in digits. 一 stays as it is if it may mean "a"."""
     if match["bottom"] is not None:
         return f"{_HAN.read(match['top'])}/{_HAN.read(match['bottom'])}"
+    if match["ordinal"] is not None:
+        return f"第{_HAN.read(match['ordinal'])}"
     numerals = match["percent"] or match["minutes"] or match["japanese"] or match["number"]
     if match["percent"] is None and numerals == _HAN_ONE:
         next_character = match.string[match.end() : match.end() + 1]

@@ -66,6 +66,7 @@ _WORDS_BEFORE_NUMBER = frozenset(
         "de",
         "of",
         "del",
+        "±",
     ]
 )
 
@@ -301,6 +302,8 @@ def _find_begin(text: str, earliest: int, start: int) -> tuple[int, str]:
         return begin - 4, ""
     if begin > earliest and _is_sign(text, earliest, begin - 1):
         begin -= 1
+    elif begin - 1 > earliest and text.startswith("± ", begin - 2):
+        begin -= 2
     return _take_words_before(text, earliest, begin)
 
 

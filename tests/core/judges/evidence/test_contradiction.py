@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -88,6 +89,65 @@ def test_another_number_between_the_same_words_is_flagged():
     assert (unit.value, unit.code, unit.details["weak"]) == (True, "contradicted", ("denied",))
     assert "number: '40' against '30'" in unit.reason
     assert (useful.value, useful.code) == (True, "contradicted")
+
+
+# A sentence, and a quote that a model gives for it although it says otherwise.
+OTHERWISE = [
+    ("The match ended 4–3.", "The match ended 3–4."),
+    ("Water boils at 212 °F.", "Water boils at 212 °C."),
+    ("The field covers 3 hectares.", "The field covers 3 acres."),
+    ("Seat 14C is free.", "Seat 14D is free."),
+    ("There are 1.5 million users.", "There are 150,000 users."),
+    ("12 windows face north.", "14 windows face north."),
+    ("Adults pay 12 euros and children pay 6 euros.", "Adults pay 6 euros and children pay 12 euros."),
+    ("He married in 1950 and died in 1990.", "He married in 1990 and died in 1950."),
+    ("Alice sold the boat to Bob.", "Bob sold the boat to Alice."),
+    ("The firm did not pay the fine.", "The firm paid the fine."),
+    ("He failed to reach the top.", "He reached the top."),
+    ("It costs 20 euros per person.", "It costs 20 euros per group."),
+]
+
+
+@pytest.mark.parametrize(("reference", "quote"), OTHERWISE)
+def test_yes_whose_quote_has_another_value_is_flagged(reference, quote):
+    unit, _ = judged(reference, quote, quote)
+    assert (unit.value, unit.code) == (True, "contradicted")
+
+
+@pytest.mark.parametrize(
+    ("reference", "quote"),
+    [
+        (
+            "The interactive museum tells what horses played.",
+            "The interactive museum and its horses display.",
+        ),
+        (
+            "Only members may vote in May.",
+            "Members may vote in May.",
+        ),  # people's evidence often lacks "only"
+        ("It opens at half past five.", "It opens at 17:30."),  # words name either half of the day
+        ("It weighs 5 miles of rope.", "It weighs 8 km of rope."),  # units that are not converted
+        ("Add ¾ cup of milk.", "Add 0.75 cup of milk."),
+    ],
+)
+def test_yes_whose_quote_may_say_the_same_is_not_contradicted(reference, quote):
+    assert judged(reference, quote, quote)[0].code != "contradicted"
+
+
+@pytest.mark.slow
+def test_quotes_deny_most_other_values_and_no_equal_one():
+    table = Path(__file__).parents[2].joinpath("text", "quantities.json")
+    rows = json.loads(table.read_text(encoding="utf-8"))["pairs"]
+    silent_count = 0
+    other_count = 0
+    for language, reference, quote, verdict, _ in rows:
+        denial = QuotedUnit(reference, reference, [quote], language).find_denial([quote], [quote])
+        if verdict == "yes":
+            assert denial is None, (reference, quote)
+        else:
+            other_count += 1
+            silent_count += denial is None
+    assert silent_count <= 0.06 * other_count
 
 
 def test_another_sentence_that_states_it_is_evidence_too():

@@ -134,7 +134,7 @@ def test_words_in_a_row_are_no_chance(quote, weak):
         ("The V60 costs 310 euros.", "The V65 costs 310 euros.", True),
         ("It reads v2.3 files.", "It reads v2.3 and v2.4 files.", False),
         ("The COVID-19 ward closed.", "The ward for COVID-19 closed.", False),
-        ("The A380 lands.", "The B380 lands.", False),  # may be anything
+        ("The A380 lands.", "The B380 lands.", True),
     ],
 )  # fmt: skip
 def test_what_denies_a_unit(unit, sentence, denies):
@@ -184,7 +184,7 @@ BURNED = "The mill burned down in 1803."
         (BURNED, "Another mill burned down.", MILL, None),  # no year
         (BURNED, "It burned down in the 1650s.", MILL, None),  # a decade
         ("The mill burned down.", "Another mill burned down in 1650.", MILL, None),
-        ("It holds 1803 wells of 12,000.", "It holds 12,000 wells.", MILL, None),  # no year
+        ("It holds 1803 wells of 12,000.", "It holds 12,000 wells.", MILL, None),  # the unit has both
         ("It holds 1803 tonnes.", "It holds 12,000 tonnes.", MILL, "12,000 tonnes"),
     ],
 )

@@ -17,6 +17,7 @@ HALL = "The hall has 12 windows."
         (DESIGN, "In 1901 it was designed in Turin by two brothers from Lyon.", "en"),
         ("The bridge was built by Maud.", "The bridge was built by Anna.", "en"),
         (HALL, "The hall has 14 windows.", "en"),
+        ("12 windows face north.", "14 windows face north.", "en"),
         (HALL, "The hall has fourteen windows and a stage.", "en"),
         ("The house stands at number 12.", "The house stands at number 14.", "en"),
         ("Мост построил мастер Иван в городе.", "Мост построил мастер Пётр в городе.", "ru"),
@@ -42,7 +43,6 @@ def test_another_name_or_number_in_its_place(unit, sentence, language):
         (HALL, ["The kitchen has 14 doors."], [], "en"),
         (HALL, ["The hall of the other house has 14 doors."], [], "en"),
         ("Es wurde mit Erfolg gebaut.", ["Es wurde mit Gewinn gebaut."], [], "de"),
-        ("12 windows face north.", ["14 windows face north."], [], "en"),  # the first word may be any
         (HALL, [], [], "en"),
         ("", [""], [], "en"),
     ],

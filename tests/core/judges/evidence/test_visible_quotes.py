@@ -106,6 +106,8 @@ READ = [
     ("about 90\\% of guests", "about 90% of guests", "about 90\\% of guests"),
     ("where $x^2$ grows fast", "where x^2 grows fast", "where $x^2$ grows fast"),
     ("where $x^2$ grows fast", "where x² grows fast", "where $x^2$ grows fast"),
+    ("It is \\SI{40}{\\metre} long", "It is 40 m long", "It is \\SI{40}{\\metre} long"),
+    ("It opens \\citep[see][p. 3]{smith} at nine", "It opens at nine", "It opens \\citep[see][p. 3]{smith} at nine"),
     # wiki, boards, search engines
     ("The [[Old ferry|ferry]] leaves", "The ferry leaves", "The [[Old ferry|ferry]] leaves"),
     ("The [[ferry]] leaves at nine", "The ferry leaves at nine", "The [[ferry]] leaves at nine"),

@@ -17,7 +17,7 @@ WITHOUT = {
     "number words": ("It has 21 pumps.", "There are twenty-one pumps."),
     "stop words": ("There are some pumps which were blue.", "Blue pumps."),
     "lead-ins": ("According to the retrieved text, the pump is blue.", "A blue pump."),
-    "words that may deny": ("The pump does not pass the test.", "The pump failed to pass the test."),
+    "words that may deny": ("The pump does not pass the test.", "The pump hardly passes the test."),
     "words before which a negation denies nothing": (
         "There is doubt about the blue pump.",
         "No doubt about the blue pump.",
