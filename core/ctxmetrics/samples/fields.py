@@ -141,7 +141,7 @@ def _read_lists(values: dict[str, Any]) -> None:
 
     for ids, texts in TEXTS_OF.items():
         if values[ids] is not None or values[texts] is not None:
-            _read_documents(values, texts, ids, spans=are_spans)
+            _read_documents(values, texts, ids, are_spans=are_spans)
     if values["references"] is None and values["reference_facts"] is None:
         return  # the usual case
     if values["references"] is not None and values["reference"] is not None:
@@ -168,22 +168,23 @@ def _check_length(items: Any) -> Any:
     return items
 
 
-def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Callable[[], bool]) -> None:
+def _read_documents(
+    values: dict[str, Any], texts: str, ids: str, *, are_spans: Callable[[], bool]
+) -> None:
     """Turn a list of documents into their texts, and the list of their ids into strings.
 
     Without a list of ids, the ids are those in the documents.
 
     Args:
         values: The fields.
-        texts: The field of the documents.
-        ids: The field of their ids.
-        spans: Returns whether the ids of documents are their spans.
+        texts: The name of the field of the documents.
+        ids: The name of the field of their ids.
+        are_spans: Returns whether the ids of documents are their spans.
     """
     texts_of_field = None
     if values[texts] is not None:
-        is_short_list = (
-            type(values[texts]) is list and len(values[texts]) <= MAX_TEXTS
-        )  # the usual case
+        # The usual case.
+        is_short_list = type(values[texts]) is list and len(values[texts]) <= MAX_TEXTS
         if not is_short_list:
             _read_field(values, texts, _check_length)
         texts_of_field = plain_texts(values[texts])
@@ -194,7 +195,7 @@ def _read_documents(values: dict[str, Any], texts: str, ids: str, *, spans: Call
         documents = values[texts]  # kept for their ids: the next line replaces them by their texts
         _read_field(values, texts, lambda items: _read_each(items, _read_passage))
         if values[ids] is None:
-            values[ids] = ids_of(documents, spans=spans())
+            values[ids] = ids_of(documents, spans=are_spans())
     plain_ids = plain_texts(values[ids], numbers=True)
     if plain_ids is not None and all(map(str.strip, plain_ids)):  # no id is blank
         values[ids] = plain_ids
@@ -340,7 +341,7 @@ def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
     ids_of_sample = values["retrieved_context_ids"]
     if ids_of_sample is None:
         ids_of_sample = values["reference_context_ids"]
-    _read_documents(stage, "contexts", "ids", spans=lambda: labels_are_spans(ids_of_sample, None))
+    _read_documents(stage, "contexts", "ids", are_spans=lambda: labels_are_spans(ids_of_sample, None))
     if stage["contexts"] is None and stage["ids"] is None:
         raise SampleError("holds neither contexts nor ids.", "Write a list of texts or of ids.")
     return Stage(**stage)

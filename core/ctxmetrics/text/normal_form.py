@@ -28,7 +28,8 @@ def normalise(text: str) -> str:
     """Return a text without differences that carry no meaning for a quote.
 
     Compatibility forms are decomposed (NFKD), case folded, quotes and dashes made alike, invisible characters
-    dropped, white space collapsed. A power is written one way: ``m^2`` and ``m²`` are ``m2``, ``10⁶`` is ``10^6``.
+    dropped, white space collapsed. A power has no mark behind a letter, and ``^`` behind a digit: ``m^2`` and ``m²`` are
+    ``m2``, ``10⁶`` is ``10^6``.
 
     >>> normalise("Cafe\u0301 – “OPEN”") == normalise('Café  -  "open"')
     True

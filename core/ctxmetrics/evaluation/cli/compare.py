@@ -131,7 +131,8 @@ def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]
             overruled = describe_overruled(item, margin)
             if overruled:
                 print_message(f"note: {outcome.gate}: {overruled}")
-            # This gate fails if the interval ends below the margin.
+            # This gate fails if the interval ends below the margin: a drop is found that is larger than the margin by what can be
+            # detected.
             if item.detectable:
                 power = describe_power(format_number(margin + item.detectable, item))
                 print_message(

@@ -263,7 +263,7 @@ class _Reader:
             raise InputFileError(
                 f"{self.path}: {key} holds a key. Put it into the environment, such as OPENAI_API_KEY."
             )
-        value_type = get_args(parameter.annotation)[0]
+        value_type = get_args(parameter.annotation)[0]  # of Annotated[type, ..]
         takes_list = any(get_origin(type_) is list for type_ in (value_type, *get_args(value_type)))
         if takes_list and isinstance(value, str):
             value = [value]
@@ -273,7 +273,7 @@ class _Reader:
                 value = [f"{name}={entry}" for name, entry in value.items()]
         reason = "no text, number or list of them"
         try:
-            # As JSON, a text may be a path but no number, and true is no number.
+            # Strict JSON takes a text for a path, but not for a number, and it does not take true for a number.
             text = json.dumps(value, allow_nan=False)
             converted = TypeAdapter(value_type).validate_json(text, strict=True)
         except (TypeError, ValueError) as error:

@@ -68,10 +68,10 @@ def _read_rows(book: Any, file: Path, header: Header, name: str | None) -> Itera
     is_header = header is None or header is True
     samples = rows if is_header else chain([first_row], rows)
     for number, cells in samples:
-        if cells == names:
+        if cells == names:  # the header, repeated
             continue
         width = max(len(names), len(cells))
-        filled = [*cells, *[""] * len(names)][:width]
+        filled = [*cells] + [""] * (width - len(cells))
         where = f"row {number}"
         yield where, read_gaps(make_row(names, filled, file, where))
 

@@ -38,7 +38,7 @@ def check_names(
         if key in known_keys or key.partition(".")[0] in reading.schema.heads:
             continue
         if key == "page_content" or (key == "context" and is_ambiguous(parsed_row[key], absent_fields)):
-            check_keys([key], (), reading.original)
+            check_keys([key], (), reading.original)  # it raises
         match = find_misspelt(str(key), reading.schema, absent_fields)
         if match:
             field_name, close_key = match

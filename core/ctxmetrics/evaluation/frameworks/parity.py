@@ -117,7 +117,7 @@ class Parity:
     def numbers(self) -> str:
         """Return every value of the core as a table, and how many runners have another value."""
         counts = Counter((difference.metric, difference.sample) for difference in self.differences)
-        runners = plural(len(self.runners) - 1, "runner")
+        runners = plural(len(self.runners) - 1, "runner")  # the core is one of them
 
         def count_others(core: CoreValue) -> str:
             """Say how many runners have another value than the core."""

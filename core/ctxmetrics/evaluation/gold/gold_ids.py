@@ -277,11 +277,9 @@ def _check_missing(
     """Find what the passages have in place of an unknown gold id: another form of the id, other parts, or nothing."""
     if not passages.places_by_id:
         return
+    where = "in the corpus" if passages.is_corpus else "among what was retrieved"
     other_forms = forms.find_spelling(id_)
-    where = "in the corpus"
-    if not passages.is_corpus:
-        where = "among what was retrieved"
-    elif not other_forms:
+    if not other_forms and passages.is_corpus:
         other_forms = forms.find_named(id_) or forms.find_numbered(id_)
     if other_forms:
         evidence = f"{id_!r} is not {where}, which has {_list_names(other_forms)}"
@@ -290,7 +288,7 @@ def _check_missing(
     if not passages.is_corpus:
         return
     parts = forms.find_parts(id_)
-    if SPAN_MARK in id_:
+    if SPAN_MARK in id_:  # characters of a source: any passage of the source may hold them
         if not parts:
             evidence = f"the corpus has no passage of the source of {id_!r}"
             yield question.make_finding("unknown_id", evidence, (id_,))

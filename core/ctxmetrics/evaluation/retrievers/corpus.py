@@ -130,8 +130,8 @@ def _open_rows(path: Path) -> Iterator[tuple[str, Any]]:
         rows, _ = rows_in(read_json(path), path)
         return ((f"item {number}", row) for number, row in enumerate(rows, 1))
     readers = {
-        ".csv": partial(cell_rows, path, None),
-        ".tsv": partial(cell_rows, path, None),
+        ".csv": partial(cell_rows, path, header=None),
+        ".tsv": partial(cell_rows, path, header=None),
         ".parquet": partial(arrow_rows, path),
     }
     if ending in readers:

@@ -71,7 +71,7 @@ class BM25:
             import bm25s
         self._chunks = corpus.chunks
         self._k = k
-        self._stem, stemmer = _build_stemmer(corpus.chunks)
+        self._stem, stemmer_name = _build_stemmer(corpus.chunks)
         tokens = [self._tokenize(f"{chunk.title} {chunk.text}") for chunk in corpus.chunks]
         self._corpus_tokens = frozenset(token for text in tokens for token in text)
         self._index = bm25s.BM25(k1=BM25_K1, b=BM25_B, method="lucene", dtype="float64")
@@ -79,7 +79,7 @@ class BM25:
             self._index.index(tokens, show_progress=False)
         self.about: str = (
             f"bm25s {bm25s.__version__}, lucene, k1 {BM25_K1:g}, b {BM25_B:g}, words, pairs of characters without spaces, "
-            f"{stemmer}, no stop words, {len(corpus.chunks)} chunks, corpus {corpus.digest}"
+            f"{stemmer_name}, no stop words, {len(corpus.chunks)} chunks, corpus {corpus.digest}"
         )
 
     def __call__(self, question: str) -> list[dict[str, Any]]:

@@ -226,7 +226,7 @@ def _read_file(path: Path, name: str, stamp: str) -> RunFile:
     try:
         if name.endswith(LABELS_ENDING):
             with path.open("rb") as file:
-                line_count = len([*file])
+                line_count = sum(1 for _ in file)
             note = plural(line_count, "line")
             return RunFile(id=id_, name=name, stamp=stamp, kind="labels", note=note)
         return RunFile(id=id_, name=name, stamp=stamp, **_describe_run(path))

@@ -252,7 +252,7 @@ def _is_capital(word: Token) -> bool:
 def find_values(
     words: Sequence[Token], is_content: Sequence[bool], negations: Sequence[int] = ()
 ) -> list[Value]:
-    """Find the phrases of a text that have a contrary.
+    """Find the phrases of a text that have a contrary, such as "up", each with the content words beside it.
 
     Args:
         words: The words of the text.

@@ -197,7 +197,9 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
     begins a subject does not count behind the gap.
     """
     lists = _GAP_WORDS.get(base_language(language))
-    if lists is None or base_language(language) == "values":
+    if (
+        lists is None or base_language(language) == "values"
+    ):  # "values" is no language: it is a list of other words
         return False
     pieces = [piece.casefold() for piece in _PIECE.findall(gap)]
     joint_positions = [position for position, piece in enumerate(pieces) if piece in lists["joints"]]
@@ -215,7 +217,9 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
 def _holds_subject(gap: str, after: str, language: str) -> bool:
     """Whether a gap ends with the subject of the text behind it: a word that joins clauses, and a few words."""
     lists = _GAP_WORDS.get(base_language(language))
-    if lists is None or base_language(language) == "values":
+    if (
+        lists is None or base_language(language) == "values"
+    ):  # "values" is no language: it is a list of other words
         return False
     pieces = _PIECE.findall(gap)
     if not pieces or gap[-1:] in (",", ":") or pieces[-1].casefold() in lists["joints"]:

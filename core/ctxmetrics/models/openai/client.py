@@ -158,12 +158,13 @@ def build_blocking_client(base_url: str, key: str, timeout: float) -> Any:
 
 
 def _http_client() -> Any:
-    """Return the HTTP client of the transport to be used, without limits of its own: the run has them."""
+    """Return the HTTP client of the transport to be used. Its own limits are too high to be reached: the run has limits."""
     import openai
 
-    limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
-        max_connections=_MAX_CONNECTIONS, max_keepalive_connections=_MAX_CONNECTIONS
-    )
+    limits_class = type(
+        openai.DEFAULT_CONNECTION_LIMITS
+    )  # httpx.Limits: httpx itself may not be installed
+    limits = limits_class(max_connections=_MAX_CONNECTIONS, max_keepalive_connections=_MAX_CONNECTIONS)
     # aiohttp knows no SOCKS proxies.
     if not any(proxy.startswith("socks") for proxy in getproxies().values()):
         with suppress(AttributeError, RuntimeError):  # an older package; a package without aiohttp

@@ -208,6 +208,7 @@ class VerdictCache:
             raise self._unusable("it cannot be written")
         with _lock:
             _caches.add(self)
+        # Open it now: a file that is broken is set aside before the run.
         self._run(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
 
     def get(self, key: str) -> str | None:
@@ -321,7 +322,7 @@ class VerdictCache:
         return self._connection
 
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Run one action on the database; None if the database fails, so that a request may be paid again."""
+        """Run one action on the database; None if the database fails: then a request may have to be paid again."""
         with _lock:
             if time.monotonic() < self._rests_until:
                 return None
@@ -329,7 +330,8 @@ class VerdictCache:
                 try:
                     return action(self._open())
                 except sqlite3.Error as error:
-                    if not (_is_broken(error) and self._set_aside(error)):
+                    can_try_again = _is_broken(error) and self._set_aside(error)
+                    if not can_try_again:
                         raise
                     return action(self._open())
             except sqlite3.Error as error:

@@ -120,7 +120,9 @@ def choose_samples(
         earlier: The keys of samples that are already chosen.
     """
     chosen_keys = list(dict.fromkeys(earlier))  # each once
+    # A later draw does not repeat the order of the draw before it.
     random_source = random.Random(f"{seed}/{len(chosen_keys)}")  # noqa: S311 - a draw that can be repeated
+    # By the id of the sample and the digest of its texts: an id may be missing.
     ordered_keys = sorted(strata, key=lambda key: (key[0] or "", key[1]))
     already_chosen = set(chosen_keys)
     candidates = [key for key in ordered_keys if key not in already_chosen]
