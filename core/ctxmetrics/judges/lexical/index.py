@@ -99,7 +99,8 @@ class WordIndex:
                     word_count += len(keys)
                 if wanted is not None:
                     keys = [key for key in keys if key in wanted]
-                self._keys.append(keys)
+                # The garbage collector passes over a tuple of texts, but not over a list.
+                self._keys.append(tuple(keys))
                 self.starts.append(start)
                 self.ends.append(end)
                 self.owners.append(number)
