@@ -6,12 +6,14 @@ import os
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ctxmetrics.evaluation.batching.journal import Intent
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.scores.wording import plural
 from ctxmetrics.verdicts import Usage
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.batching.journal import Intent
 
 BATCH_MODES = ("submit", "wait")
 # The requests that a sample waits for in this run. Each missing reply is added to the list.
