@@ -13,9 +13,6 @@ golden cases there are faults that no recorded text can hold: of the server's an
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import threading
 from collections import Counter, defaultdict
@@ -30,9 +27,11 @@ from _shared import arguments, docs, judging
 from ctxmetrics import LLMJudge, OpenAIModel
 from ctxmetrics.adapting.runners import isolated_process
 from ctxmetrics.evaluation.frameworks.parity import CORE
+from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.testing.golden import Case, load_cases, make_metric, make_sample
 from support import FakeOpenAIServer, Fault
 from support.answers import read_question
+from support.command import run_command
 from support.rows import read_rows
 
 if TYPE_CHECKING:
@@ -190,15 +189,12 @@ def _cli(metric: Metric, samples: Sequence[Sample], url: str) -> list[Outcome]:
         given, out = Path(folder) / "samples.jsonl", Path(folder) / "out.jsonl"
         rows = [{**sample.to_dict(), "id": str(number)} for number, sample in enumerate(samples)]
         given.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        command = [sys.executable, "-m", "ctxmetrics", "score", str(given), "--base-url", url]
-        command += ["--out", str(out), "--judge", f"openai/{NAME}"]
-        done = subprocess.run(
-            [*command, "--metric", metric.name, "--convention", metric.convention],
-            env={**os.environ, "OPENAI_API_KEY": KEY},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        forget()
+        done = run_command(
+            "score", given, "--base-url", url, "--out", out, "--judge", f"openai/{NAME}",
+            "--metric", metric.name, "--convention", metric.convention,
+            OPENAI_API_KEY=KEY,
+        )  # fmt: skip
         if not out.exists():
             raise RuntimeError(done.stderr)
         lines = read_rows(out)
