@@ -343,7 +343,9 @@ class Labels:
 
     def _count_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Count a sample by what its metadata says about the order, and about dropped contexts."""
-        self.orders.update(_list_order_facts(metadata))
+        facts = _list_order_facts(metadata)
+        if facts:
+            self.orders.update(facts)
         dropped_count = metadata.get(DROPPED)
         if type(dropped_count) is int and dropped_count > 0:
             self.dropped["samples"] += 1
