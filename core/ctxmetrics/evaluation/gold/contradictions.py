@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
 from ctxmetrics.judges.evidence.contradiction import find_contradiction
 from ctxmetrics.judges.evidence.contrasts import Contradiction
+from ctxmetrics.judges.evidence.word_forms import LISTS
 from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.lexical.index import sentences
 
@@ -63,8 +65,6 @@ _MIN_EQUAL_CHARACTERS = 4
 _LENGTHS_OF_CHINESE_NAMES = (2, 3)
 # A part of a sentence of Chinese, with the numbers in it.
 _UNSPACED_PART = re.compile(r"[\u3400-\u9fff\d]+")
-# A character that denies, before a verb: not where it is a part of another word (不仅, 不同).
-_DENYING_CHARACTER = re.compile("[不没沒未](?![仅僅但过過同久少断斷错錯足])|[无無]需")
 # A name has at most this number of words.
 _MAX_NAME_WORDS = 3
 
@@ -466,9 +466,17 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: s
 # --- characters of scripts without blanks ---
 
 
+@cache
+def _read_denying_pattern() -> re.Pattern[str]:
+    """Read the pattern of a Chinese character that denies. It is no part of another word (不仅, 不同)."""
+    characters = LISTS["denying_characters"]["zh"]
+    other_words = [pair for pair in LISTS["harmless_pairs"] if pair[0] in characters]
+    return re.compile(f"(?!{'|'.join(other_words)})[{''.join(characters)}]")
+
+
 def _denies(part: str, other: str) -> bool:
     """Tell whether a part of a Chinese sentence has another one without one denying character."""
-    undenied, count = _DENYING_CHARACTER.subn("", part, count=1)
+    undenied, count = _read_denying_pattern().subn("", part, count=1)
     return count == 1 and other in undenied and other not in part
 
 
