@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -352,6 +353,8 @@ def _describe_json_fault(text: bytes) -> str:
         return f"it is not UTF-8 at byte {error.start + 1}"
     except RecursionError:
         pass  # it is nested deeper than any line of results
+    except ValueError:
+        return f"it has a number of more than {sys.get_int_max_str_digits()} digits"
     return "it is no JSON"
 
 

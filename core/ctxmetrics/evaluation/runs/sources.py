@@ -56,6 +56,8 @@ _MAX_REPEATED_SAMPLES = 1000
 _SAMPLES_PER_GROUP = 256
 # The maximum number of seconds that a sample waits for the next samples, to be passed on with them.
 _MAX_REST_SECONDS = 0.02
+# What an iterator returns behind its last sample. None is no sample: it is refused.
+_END = object()
 
 
 class Source:
@@ -152,14 +154,14 @@ class Source:
             MissingFieldError: At the end: no sample had a field that a metric needs.
         """
         try:
-            sample = next(self._samples, None)
+            sample = next(self._samples, _END)
         except Exception as error:
             # The options that our own errors name stay whole.
             text = str(error) if isinstance(error, CtxMetricsError) else safe_text(error)
             raise SampleError(
                 f"The samples broke off after {self._read_count}: {type(error).__name__}: {text}"
             ) from error
-        if sample is not None:
+        if sample is not _END:
             return self._read_checked(sample)
         if self._missing_fields and self._read_count:
             self._check_present()

@@ -268,13 +268,6 @@ _ITALIAN_LEADS = frozenset(("alle", "dalle"))
 _BEHIND_ITALIAN_HOUR = re.compile(r"[.,;:!?)]|[ ](?:e|di|del|della|in|alle|a|per)\b")
 
 
-def _is_hour(text: str, end: int, word_before: str) -> bool:
-    """Whether the word before a number says that the number is an hour."""
-    if word_before in _ITALIAN_LEADS:
-        return _BEHIND_ITALIAN_HOUR.match(text, end) is not None
-    return word_before in _SURE_CLOCK_LEADS
-
-
 def _build_time(match: re.Match[str], end: int, hour: int, minute: int, word_before: str) -> Value:
     """Build a time or a duration: 1h30 is a duration, unless it is long or a word such as "at" stands before it. It holds both keys."""
     seconds = f":{match['second']}" if match["second"] not in {None, "00"} else ""
@@ -328,8 +321,10 @@ def _read_minute(match: re.Match[str]) -> int:
 def _is_clock(text: str, match: re.Match[str], word_before: str) -> bool:
     """Whether the form of a time, or the word before it, says that it is one."""
     is_hour_alone = match.lastgroup == "hour"
+    if is_hour_alone and word_before in _ITALIAN_LEADS:
+        return _BEHIND_ITALIAN_HOUR.match(text, match.end()) is not None
     if is_hour_alone:
-        return _is_hour(text, match.end(), word_before)
+        return word_before in _SURE_CLOCK_LEADS
     if match["mark"] == ".":
         is_turkish = text.startswith(("'d", "'t"), match.end())  # 9.30'da
         is_led = word_before in _DOTTED_LEADS or is_turkish

@@ -399,10 +399,11 @@ def test_malformed_sample_in_a_list_raises_before_judging():
     assert caught.value.results is None
 
 
-def test_malformed_sample_in_a_stream_leaves_earlier_results():
-    given = iter([*samples(100), 7, sample(8)])
+@pytest.mark.parametrize(("malformed", "kind"), [(7, "int"), (None, "NoneType")])
+def test_malformed_sample_in_a_stream_leaves_earlier_results(malformed, kind):
+    given = iter([*samples(100), malformed, sample(8)])
     with pytest.raises(
-        SampleError, match=r"Sample 101 must be a Sample or a mapping .*, not int"
+        SampleError, match=rf"Sample 101 must be a Sample or a mapping .*, not {kind}"
     ) as caught:
         evaluate(given, [ContextRecall(judge=OwnJudge())])
     assert values(caught.value.results) == [expected(number) for number in range(100)]
