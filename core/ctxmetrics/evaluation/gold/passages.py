@@ -5,6 +5,9 @@ Words lead to passages by an inverted index: what a search reads does not grow w
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from math import log
@@ -13,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ctxmetrics._internal.forks import cached_property
-from ctxmetrics.evaluation.gold.word_index import WordIndex
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
@@ -24,6 +26,8 @@ from ctxmetrics.text.visible import see
 
 # The maximum number of entries of the index that one search reads. It begins with rare words.
 _MAX_INDEX_ENTRIES = 6_000
+# A word counts at most so often in a passage: an entry has two bytes.
+_MAX_COUNT = 65_535
 # The parameters of BM25.
 _BM25_K1 = 1.5
 _BM25_B = 0.75
@@ -37,6 +41,21 @@ def read_words(text: str) -> Sequence[Token]:
 def read_compared(text: str, language: str) -> ComparedText:
     """Read the visible words of a text for a comparison: their negations, and words that have a contrary."""
     return ComparedText(see(text).text, language)
+
+
+class _Postings:
+    """The passages that contain a word, in order, and how often each contains it."""
+
+    __slots__ = ("counts", "places")
+
+    def __init__(self) -> None:
+        self.places: array[int] = array("I")
+        self.counts: array[int] = array("H")
+
+    def has(self, place: int) -> bool:
+        """Tell whether a passage contains the word."""
+        number = bisect_left(self.places, place)
+        return number < len(self.places) and self.places[number] == place
 
 
 class Passages:
@@ -87,14 +106,25 @@ class Passages:
         return shorten(chunk.text) if chunk.id is None else chunk.id
 
     @cached_property
-    def _index(self) -> WordIndex:
-        """The words of the passages."""
-        return WordIndex([token.key for token in read_words(chunk.text)] for chunk in self.chunks)
+    def _index(self) -> tuple[dict[str, _Postings], array[int]]:
+        """The inverted index, and the number of words of each passage."""
+        index: dict[str, _Postings] = {}
+        lengths = array("I")
+        for place, chunk in enumerate(self.chunks):
+            keys = [token.key for token in read_words(chunk.text)]
+            lengths.append(len(keys))
+            for key, count in Counter(keys).items():
+                postings = index.get(key)
+                if postings is None:
+                    postings = index[key] = _Postings()
+                postings.places.append(place)
+                postings.counts.append(min(_MAX_COUNT, count))
+        return index, lengths
 
     @cached_property
     def _length_terms(self) -> NDArray[np.float64]:
         """The part of BM25's denominator that grows with the length of a passage, for each passage."""
-        lengths = self._index.lengths
+        _, lengths = self._index
         mean = max(1.0, sum(lengths) / max(1, len(lengths)))
         shares = np.frombuffer(lengths, np.uint32).astype(np.float64) / mean
         return _BM25_K1 * (1 - _BM25_B + _BM25_B * shares)
@@ -108,17 +138,22 @@ class Passages:
             place: The index of the passage.
             keys: The keys of the words.
         """
+        index, _ = self._index
         title = self.chunks[place].title
         title_keys = {word.key for word in read_words(title)} if title else frozenset[str]()
-        return frozenset(key for key in keys if key in title_keys or self._index.has(place, key))
+        return frozenset(
+            key for key in keys if key in title_keys or (key in index and index[key].has(place))
+        )
 
     def find_known(self, keys: Iterable[str]) -> frozenset[str]:
         """Find the words that at least one passage has, among some words."""
-        return frozenset(key for key in keys if key in self._index)
+        index, _ = self._index
+        return frozenset(key for key in keys if key in index)
 
     def count_words(self, place: int) -> int:
         """Return the number of words of a passage."""
-        return self._index.lengths[place]
+        _, lengths = self._index
+        return lengths[place]
 
     def search(
         self,
@@ -136,7 +171,9 @@ class Passages:
             without: Passages that are not returned.
             most_words: The maximum number of words to look for, the rarest first; None: all words.
         """
-        found_words = [self._index.find(key) for key in set(keys) if key in self._index]
+        index, _ = self._index
+        length_terms = self._length_terms
+        found_words = [index[key] for key in set(keys) if key in index]
         rare_first = sorted(found_words, key=lambda postings: len(postings.places))[:most_words]
         if not rare_first:
             return []
@@ -149,10 +186,11 @@ class Passages:
             if entries_read and entries_read + passage_count > _MAX_INDEX_ENTRIES:
                 break
             entries_read += passage_count
-            places_by_word.append(postings.places)
+            places = np.frombuffer(postings.places, np.uint32)
+            counts = np.frombuffer(postings.counts, np.uint16)
+            places_by_word.append(places)
             word_weight = self._weigh_count(passage_count)
-            length_terms = self._length_terms[postings.places]
-            scores_by_word.append(word_weight * postings.counts / (postings.counts + length_terms))
+            scores_by_word.append(word_weight * counts / (counts + length_terms[places]))
         matches, numbers = np.unique(np.concatenate(places_by_word), return_inverse=True)
         scores = np.bincount(numbers, np.concatenate(scores_by_word))
         order = np.argsort(-scores, kind="stable")  # equal scores stay in the order of the passages
@@ -162,7 +200,8 @@ class Passages:
 
     def weigh(self, key: str) -> float:
         """Weigh a word by how rare it is among the passages: its inverse document frequency, as BM25 has it."""
-        return self._weigh_count(len(self._index.find(key).places))
+        index, _ = self._index
+        return self._weigh_count(len(index[key].places) if key in index else 0)
 
     def _weigh_count(self, count: int) -> float:
         """Return the inverse document frequency of a word."""
