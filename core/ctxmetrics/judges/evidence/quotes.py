@@ -154,6 +154,10 @@ class QuotedUnit:
             return "heading"
         return None
 
+    def has_all_words(self, sentences: Sequence[str]) -> bool:
+        """Whether sentences hold all distinctive words of the unit."""
+        return read_distinctive_words(" ".join(sentences), self.language) >= self._distinctive_words
+
     def find_denial(
         self, sentences: Sequence[str], contexts: Sequence[str], *, facts_only: bool = False
     ) -> Contradiction | None:

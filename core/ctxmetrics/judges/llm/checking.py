@@ -278,7 +278,7 @@ def _decide_unit(
         reason = "called supported, but a quote is in no context"
         return _refuse_unproven(verdict, reason), quotes_by_context
     denial = None
-    for sentences in _list_proofs(quotes_by_context, whole_contexts):
+    for sentences in _list_proofs(unit, quotes_by_context, whole_contexts):
         denial = denial or unit.find_denial(sentences, request_part.request.contexts)
     doubts = _doubt_evidence(unit, quotes_by_context, whole_contexts, DENIED if denial else None)
     reasons = []
@@ -297,19 +297,23 @@ def _decide_unit(
 
 
 def _list_proofs(
-    quotes_by_context: Mapping[int, ContextQuotes], whole_contexts: Collection[int]
+    unit: QuotedUnit, quotes_by_context: Mapping[int, ContextQuotes], whole_contexts: Collection[int]
 ) -> list[Sequence[str]]:
     """List the sentences that must not deny the unit: all together, and those of each context that is said to state it all.
 
-    A context is also read alone because a quote about X200 does not change what the quote of another context says about X210.
+    A context is also read alone because a quote about X200 does not change what the quote of another context says about X210. If
+    the sentences of one such context have all words of the unit, they state it, and the others may say something else.
 
     Args:
+        unit: The unit.
         quotes_by_context: The quotes, by the index of their context.
         whole_contexts: The indexes of the contexts that are said to state the whole unit.
     """
     proofs: list[Sequence[str]] = [_join_sentences(quotes_by_context)]
     if len(quotes_by_context) > 1:
-        proofs += [quotes_by_context[index].sentences for index in sorted(whole_contexts)]
+        sentences_by_context = [quotes_by_context[index].sentences for index in sorted(whole_contexts)]
+        if not any(map(unit.has_all_words, sentences_by_context)):
+            proofs += sentences_by_context
     return proofs
 
 
