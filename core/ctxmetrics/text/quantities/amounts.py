@@ -80,8 +80,8 @@ _POWER_OF_TEN = re.compile(
 # Numbers up to this power of ten are written in full.
 _MAX_POWER_IN_FULL = 15
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-# A number in which the point may separate thousands or a fraction: 1.200.
-_UNCERTAIN = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+# A number with one value. In 1.200 the point may separate thousands or a fraction; 3.11.2 is a version.
+_CERTAIN = re.compile(r"(?![1-9]\d{0,2}\.\d{3}\Z)-?\d{1,20}(?:\.\d{1,20})?")
 # An amount of money in which the point separates thousands, because money has no thousandths.
 _THOUSANDS_OF_MONEY = re.compile(r"-?(?:[1-9]\d{1,2}\.\d{3}|[1-9]\.\d00)")
 # An amount in which the point separates thousands, since a decimal part does not end in two zeros: 1.200 km.
@@ -89,7 +89,6 @@ _THOUSANDS_OF_AMOUNT = re.compile(r"-?[1-9]\d{0,2}\.\d00")
 _BASES_WITHOUT_THOUSANDTHS = frozenset(
     ("m", "m2", "m3", "g", "w", "wh", "km/h", "acre", "day", "month")
 )
-_DECIMAL = re.compile(r"-?\d{1,20}(?:\.\d{1,20})?")
 # An age: "old" behind 12 months
 _OLD = re.compile(r"[ -]old(?![^\W_])")
 _WORD = re.compile(r"([^\W\d_]{1,24})[ ]?")
@@ -188,10 +187,10 @@ def _read_unit(
         joint = _OF_MONEY.match(text, place)
         if joint is not None and name_at(text, joint.end(), MONEY) is not None:
             place = joint.end()
-        if _is_certain(number):
+        if _CERTAIN.fullmatch(number):
             number = write_number(Decimal(number) * factor)
         unit_and_end = name_at(text, place, MEASURES)
-    elif unit_and_end is None and _is_certain(number) and _THOUSANDS.match(text, place):
+    elif unit_and_end is None and _CERTAIN.fullmatch(number) and _THOUSANDS.match(text, place):
         is_scaled = True
         number = write_number(Decimal(number) * _FACTORS_OF_LETTERS[text[place]])
         place, unit_and_end = _find_money_behind(text, place + 1)
@@ -286,13 +285,6 @@ def _is_occasion(text: str, start: int, end: int) -> bool:
     return _NEXT_FACTOR.match(text, end) is None and "Times" not in text[start:end]
 
 
-def _is_certain(number: str) -> bool:
-    """Whether a number has one value: ``1.200`` may be in thousands, ``3.11.2`` is a version."""
-    if number.isdecimal() and len(number) <= _MAX_DIGITS:
-        return True  # the usual case
-    return _DECIMAL.fullmatch(number) is not None and _UNCERTAIN.fullmatch(number) is None
-
-
 # The keys of percentages that are also written as fractions, with the fractions.
 SHARES: Mapping[str, str] = {
     f"{100 * top // bottom} %": f"{top}/{bottom}"
@@ -318,7 +310,7 @@ def build_amount(end: int, number: str, unit: Unit | None) -> Value:
     if unit.base in _BASES_WITHOUT_THOUSANDTHS and _THOUSANDS_OF_AMOUNT.fullmatch(number):
         number = number.replace(".", "")
     amount = f"{number} {unit.factor}"
-    if _is_certain(number):
+    if _CERTAIN.fullmatch(number):
         amount = write_number(Decimal(number) * unit.factor)
     parts: tuple[str, ...] = (f"{number}~",)
     if unit.kind == _TIMES_KIND:
