@@ -110,10 +110,10 @@ def check(
         if _may_be_shifted(id_, entries, request_part):
             decisions[id_] = Decision(None, "invalid_reply")
             continue
-        decisions[id_] = _doubt_unsupported(id_, entry, decisions[id_], request_part)
-        sentences = _join_sentences(quotes_by_context)
-        if decisions[id_].is_yes and comparing.is_evidence_of_another(id_, sentences, request_part):
-            decisions[id_] = _doubt_other_sentence(decisions[id_], quotes_by_context)
+        decisions[id_] = _doubt_restated(decisions[id_], request_part)
+        if _is_plain_no(decisions[id_]) and comparing.is_empty_form(id_, entry, request_part):
+            decisions[id_] = _doubt_empty_form(decisions[id_])
+        decisions[id_] = _doubt_other_sentence(id_, decisions[id_], quotes_by_context, request_part)
         is_decided = decisions[id_].verdict is not None
         _add_evidence(evidence, quotes_by_context, is_decided=is_decided)
     for id_ in contexts:
@@ -221,11 +221,17 @@ def _doubt_empty_form(decision: Decision) -> Decision:
 
 
 def _doubt_other_sentence(
-    decision: Decision, quotes_by_context: Mapping[int, ContextQuotes]
+    id_: str,
+    decision: Decision,
+    quotes_by_context: Mapping[int, ContextQuotes],
+    request_part: RequestPart,
 ) -> Decision:
     """Flag a yes whose evidence belongs to another sentence, and flag its quotes that have no doubt yet."""
     verdict = decision.verdict
-    if verdict is None:
+    if verdict is None or not decision.is_yes:
+        return decision
+    sentences = _join_sentences(quotes_by_context)
+    if not comparing.is_evidence_of_another(id_, sentences, request_part):
         return decision
     for quotes in quotes_by_context.values():
         quotes.doubt = quotes.doubt or comparing.ANOTHER_SENTENCE
@@ -400,12 +406,16 @@ def _decide_unsupported(
     return Decision(verdict)
 
 
-def _doubt_unsupported(
-    id_: str, entry: ReplyEntry, decision: Decision, request_part: RequestPart
-) -> Decision:
-    """Flag a no about a unit that a context states in the same or nearly the same words, or that may be a schema default."""
+def _is_plain_no(decision: Decision) -> bool:
+    """Whether a decision is a no without a flag."""
     verdict = decision.verdict
-    if verdict is None or verdict.value is not False or verdict.code is not None:
+    return verdict is not None and verdict.value is False and verdict.code is None
+
+
+def _doubt_restated(decision: Decision, request_part: RequestPart) -> Decision:
+    """Flag a no about a unit that a context states in the same or nearly the same words."""
+    verdict = decision.verdict
+    if verdict is None or not _is_plain_no(decision):
         return decision
     for context in request_part.contexts.values():
         sentence = find_restatement(verdict.text, context, request_part.request.language)
@@ -413,8 +423,6 @@ def _doubt_unsupported(
         if statement is not None:
             reason = f"called unsupported, and {statement}"
             return Decision(comparing.contradicted(verdict, reason))
-    if comparing.is_empty_form(id_, entry, request_part):
-        return _doubt_empty_form(decision)
     return decision
 
 
