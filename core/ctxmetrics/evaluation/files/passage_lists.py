@@ -436,12 +436,13 @@ def group_rows(
     groups: defaultdict[str, list[tuple[dict[str, Any], str]]] = defaultdict(list)
     fields = {column: field for field, column in columns.items()}
     field = fields.get(key, key)
+    group_name: str | None = None  # of the row above
     for values, where in rows:
         value = look_up(values, field)
         if value is None:
             value = look_up(values.get("metadata"), key)
-        if value is None and groups and _continues_question(values):
-            value = next(reversed(groups))  # as in merged cells, the row above has it
+        if value is None and group_name is not None and _continues_question(values):
+            value = group_name  # as in merged cells, the row above has it
         if value is None:
             raise ParameterError(
                 f"{where}: --group-by {key}: the row has no value there. Name a field or a column."

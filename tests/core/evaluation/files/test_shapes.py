@@ -55,7 +55,8 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-MAPPED = {"passage": "retrieved_contexts", "answer_gold": "reference"}
+MAPPED_PASSAGE = {"passage": "retrieved_contexts"}
+MAPPED = {**MAPPED_PASSAGE, "answer_gold": "reference"}
 
 
 def means(samples: Any) -> list[float | None]:
@@ -143,6 +144,26 @@ def test_rows_of_one_question_with_two_references_are_refused(tmp_path: Path) ->
     ]
     with pytest.raises(SampleError, match=r"line 2: .*'reference' differs.*reference_facts"):
         list(read_samples(write_csv(tmp_path / "rows.csv", rows), group_by="question"))
+
+
+def test_a_merged_cell_continues_the_row_above(tmp_path: Path) -> None:
+    """The row above is the last one, not the first row of the newest question."""
+    rows = [
+        {"question": question, "passage": passage}
+        for question, passage in (
+            ("Who?", "First."),
+            ("Where?", "Second."),
+            ("Who?", "Third."),
+            ("", "Fourth."),
+        )
+    ]
+    samples = read_samples(
+        write_csv(tmp_path / "rows.csv", rows), columns=MAPPED_PASSAGE, group_by="question"
+    )
+    assert [sample.retrieved_contexts for sample in samples] == [
+        ("First.", "Third.", "Fourth."),
+        ("Second.",),
+    ]
 
 
 def test_a_question_that_two_systems_answer_is_no_row_a_passage(tmp_path: Path) -> None:
