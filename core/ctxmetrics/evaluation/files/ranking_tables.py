@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -63,7 +64,7 @@ class _TableColumns(NamedTuple):
 
     def read_number(self, row: Mapping[str, Any]) -> float | None:
         """Read the grade, rank or score of the document of a row."""
-        return 1.0 if self.number is None else _read_number(row[self.number])
+        return 1.0 if self.number is None else _read_number(row.get(self.number))
 
 
 class _Query:
@@ -130,16 +131,25 @@ class _DocumentTable:
         """Add the document of a row.
 
         Raises:
-            InputFileError: The row has no number, or its document has another number in an earlier row, or ranks begin again.
+            InputFileError: The row has no query, document or number, or its document has another number in an earlier row, or
+                ranks begin again.
         """
         columns = self._columns
+        where = f"{self._file}, {place}"
+        for column in (columns.query, columns.document):
+            if _is_gap(row.get(column)):
+                raise InputFileError(
+                    f"{where}: {column!r} holds no value. Write one, or leave the row out."
+                )
         name = str(whole_number(row[columns.query]))
         document = str(whole_number(row[columns.document]))
         number = columns.read_number(row)
-        where = f"{self._file}, {place}"
         if number is None:
-            text = row[str(columns.number)]
-            raise InputFileError(f"{where}: {columns.number!r} holds no number: {text!r}.")
+            cell = row.get(str(columns.number))
+            text = "" if _is_gap(cell) else f": {cell!r}"
+            raise InputFileError(
+                f"{where}: {columns.number!r} holds no number{text}. Write one, or leave the row out."
+            )
         query = self._queries.setdefault(name, _Query(place, row))
         advice = "" if self._expected else _ADVICE_TO_NAME_RUNS
         number_before = query.numbers.get(document)
@@ -229,9 +239,10 @@ def join_documents_of_queries(
     if columns is not None and columns.number is None:
         for name in columns.others:
             if _LABEL_NAME.search(name):
+                labels = [row[name] for row in first_rows if not _is_gap(row.get(name))]
                 raise InputFileError(
                     f"{file}: {name!r} may say how relevant each {columns.document!r} is, and holds no number, such as "
-                    f"{str(first_rows[0][name])[:40]!r}. Write grades in a column 'relevance' (0: not relevant), or leave it out."
+                    f"{str(labels[0])[:40]!r}. Write grades in a column 'relevance' (0: not relevant), or leave it out."
                 )
     all_rows = chain(placed_rows, stream)
     if columns is None:
@@ -247,26 +258,42 @@ def _find_table_columns(rows: Sequence[Any], *, are_expected: bool) -> _TableCol
     """Find the columns of a table with one document in each row. Return None if the rows are no such table."""
     if not rows or not all(isinstance(row, dict) for row in rows):
         return None
-    names: list[str] = []
-    for name in rows[0]:
-        has_every_cell = all(not is_missing(row.get(name)) for row in rows)
-        if has_every_cell:
-            names.append(str(name))
-    queries = [name for name in names if normalized_key(name) in _QUERY_NAMES]
-    documents = [name for name in names if normalized_key(name) in _DOCUMENT_NAMES]
-    numbers = _find_number_columns(names, are_expected=are_expected)
+    cell_counts: Counter[str] = Counter()
+    for row in rows:
+        cell_counts.update(str(name) for name, cell in row.items() if not _is_gap(cell))
+    complete_names = [name for name, count in cell_counts.items() if count == len(rows)]
+    names = list(cell_counts)
+    # A column with a gap counts if no other has its meaning. Then the row with the gap is an error.
+    queries = _prefer_complete(
+        [name for name in names if normalized_key(name) in _QUERY_NAMES], complete_names
+    )
+    documents = _prefer_complete(
+        [name for name in names if normalized_key(name) in _DOCUMENT_NAMES], complete_names
+    )
+    numbers = _prefer_complete(_find_number_columns(names, are_expected=are_expected), complete_names)
     has_numbers = bool(numbers) or are_expected
     if not queries or not documents or not has_numbers:
         return None
     known_names = {*queries, *documents, *numbers}
+    other_names = names if are_expected else complete_names
     columns = _TableColumns(
         query=_prefer(queries, QUERY_IDS),
         # PyTerrier has a number of the document (docid) beside its id (docno).
         document=_prefer(documents, {_TREC_DOCUMENT_NAME}),
         number=numbers[0] if numbers else None,
-        others=tuple(name for name in names if name not in known_names),
+        others=tuple(name for name in other_names if name not in known_names),
     )
     return columns if _may_be_table(columns, rows, are_expected=are_expected) else None
+
+
+def _prefer_complete(columns: list[str], complete_names: Collection[str]) -> list[str]:
+    """Return the columns that have a value in every row. If there are none, return all of them."""
+    return [name for name in columns if name in complete_names] or columns
+
+
+def _is_gap(cell: Any) -> bool:
+    """Tell whether a cell holds no value."""
+    return is_missing(cell) or (isinstance(cell, str) and not cell.strip())
 
 
 def _find_number_columns(names: Sequence[str], *, are_expected: bool) -> list[str]:
@@ -288,21 +315,24 @@ def _prefer(names: Sequence[str], preferred_keys: Collection[str]) -> str:
 
 def _may_be_table(columns: _TableColumns, rows: Sequence[Any], *, are_expected: bool) -> bool:
     """Tell whether the cells of the columns are ids and numbers, as of a table with one document in each row."""
-    if not all(is_single_id(row[columns.document]) for row in rows):
+    ids = [row.get(columns.document) for row in rows]
+    if not all(is_single_id(id_) for id_ in ids if not _is_gap(id_)):
         return False
-    values: list[float] = []
-    for row in rows:
-        value = columns.read_number(row)
-        if value is None:
-            return False
-        values.append(value)
+    cells = [row.get(name) for row in rows for name in (columns.query, columns.document)]
+    if columns.number is None and any(map(_is_gap, cells)):
+        return False  # there may be questions for which no document is expected
+    # One number is enough: then a row without one is an error.
+    numbers = [columns.read_number(row) for row in rows]
+    values = [number for number in numbers if number is not None]
+    if not values:
+        return False
     if not are_expected:
         return True
     if not all(value.is_integer() and value <= _MAX_GRADE for value in values):
         return False
     # A rating or a label in single rows may be about the question, not about the document.
     is_about_documents = normalized_key(str(columns.number)) not in _GENERAL_GRADE_NAMES
-    has_repeated_query = len({str(row[columns.query]) for row in rows}) < len(rows)
+    has_repeated_query = len({str(row.get(columns.query)) for row in rows}) < len(rows)
     return is_about_documents or has_repeated_query
 
 

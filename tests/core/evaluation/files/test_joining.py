@@ -170,6 +170,71 @@ def test_a_run_that_is_none(text: str, message: str, tmp_path: Path) -> None:
         list(read_samples(tmp_path / "run.trec"))
 
 
+GRADES = [("q1", "d2", 1), ("q1", "d1", 0), ("q2", "d3", 2), ("q2", "d4", 0)]
+SCORES = [("q1", "d1", 0.9), ("q1", "d2", 0.5), ("q2", "d3", 0.4), ("q2", "d4", 0.1)]
+
+
+def table(path: Path, names: list[str], rows: list[tuple[Any, ...]], gap: Any = None) -> Path:
+    """Write a table as its ending says. None stands for a gap; ``gap`` is what JSON Lines have there."""
+    if path.suffix == ".jsonl":
+        cells = [[gap if cell is None else cell for cell in row] for row in rows]
+        return lines(path, *(dict(zip(names, row, strict=True)) for row in cells))
+    if path.suffix == ".csv":
+        texts = ["" if cell is None else str(cell) for row in rows for cell in row]
+        width = len(names)
+        parts = [",".join(texts[at : at + width]) for at in range(0, len(texts), width)]
+        path.write_text("\n".join([",".join(names), *parts]) + "\n", encoding="utf-8")
+        return path
+    arrow = pytest.importorskip("pyarrow")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    pytest.importorskip("pyarrow.parquet").write_table(arrow.table(columns), path)
+    return path
+
+
+@each_case("ending", ["csv", "jsonl", "parquet"])
+@each_case("later", [False, True])
+@each_case("column", range(3))
+@each_case("side", ["run", "gold"])
+def test_gap_in_a_ranking_table_is_an_error(
+    side: str, column: int, later: bool, ending: str, tmp_path: Path
+) -> None:
+    """A row without a grade made every document an expected one; one without an id had the id 'None'."""
+    names = ["qid", "docno", "score" if side == "run" else "relevance"]
+    rows = list(SCORES if side == "run" else GRADES)
+    if later:  # after the rows from which the columns are found
+        rows = [(f"p{n}", "d1", 1) for n in range(150)] + rows
+    rows[-1] = tuple(None if at == column else cell for at, cell in enumerate(rows[-1]))
+    table_with_gap = table(tmp_path / f"{side}.{ending}", names, rows)
+    if side == "run":
+        gold = table(tmp_path / "g.csv", ["qid", "docno", "relevance"], GRADES)
+        files = (table_with_gap, gold)
+    else:
+        run = table(tmp_path / "r.csv", ["qid", "docno", "score"], SCORES)
+        files = (run, table_with_gap)
+    place = rf"{'line' if ending != 'parquet' else 'row'} {len(rows) + (ending == 'csv')}"
+    with pytest.raises(
+        InputFileError, match=rf"{ending}, {place}: '{names[column]}' holds no (number|value)\."
+    ):
+        list(read_samples(files[0], references=files[1]))
+
+
+@each_case("gap", ["", float("nan"), float("inf"), "n/a"])
+def test_gap_of_a_grade_in_json_lines_is_an_error(gap: Any, tmp_path: Path) -> None:
+    run = table(tmp_path / "r.csv", ["qid", "docno", "score"], SCORES)
+    rows = [*GRADES[:3], ("q2", "d4", None)]
+    gold = table(tmp_path / "g.jsonl", ["qid", "docno", "relevance"], rows, gap)
+    done = run_command("score", run, "--references", gold, "-m", "id_based_recall_at_k")
+    assert (done.returncode, "line 4: 'relevance' holds no number" in done.stderr) == (2, True)
+
+
+def test_a_label_with_a_gap_is_no_gold_for_all(tmp_path: Path) -> None:
+    run = table(tmp_path / "r.csv", ["qid", "docno", "score"], SCORES)
+    labels = [("q1", "d2", "E"), ("q1", "d1", None), ("q2", "d3", "E")]
+    gold = table(tmp_path / "g.csv", ["qid", "docno", "esci_label"], labels)
+    with pytest.raises(InputFileError, match=r"'esci_label' may say how relevant .* such as 'E'"):
+        list(read_samples(run, references=gold))
+
+
 # --- rows ---
 
 RUN = {"question": QUESTION, "answer": ANSWER, "contexts": CONTEXTS}
