@@ -160,7 +160,7 @@ def checked_answer(answer: object, answer_class: type[Answer]) -> Answer:
     """
     if not isinstance(answer, answer_class):
         raise _wrong_type_error("it", f"a ctxmetrics.{answer_class.__name__}", answer)
-    for answer_field in fields(answer):
+    for answer_field in fields(answer_class):
         expected_words, field_types, item_type = _FIELDS[answer_field.name]
         value = getattr(answer, answer_field.name)
         if not isinstance(value, field_types):

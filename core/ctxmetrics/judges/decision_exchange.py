@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -186,6 +187,12 @@ class _DecisionCall:
         if not isinstance(self.reply, Decisions):
             kind = type(self.reply).__name__
             raise TypeError(f"decide must return a ctxmetrics.Decisions, not {kind}")
+        if not isinstance(self.reply.probabilities, Mapping):
+            kind = type(self.reply.probabilities).__name__
+            raise TypeError(f"the probabilities of Decisions must be a mapping, not {kind}")
+        if not isinstance(self.reply.refused, (AbstractSet, list, tuple)):
+            kind = type(self.reply.refused).__name__
+            raise TypeError(f"what Decisions calls refused must be a set of ids, not {kind}")
         return Reply(content="", usage=self.reply.usage, served_model=self.reply.served_model)
 
 

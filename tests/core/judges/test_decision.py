@@ -21,7 +21,7 @@ from ctxmetrics import (
     evaluate,
     forget,
 )
-from ctxmetrics.errors import JudgeError, ParameterError
+from ctxmetrics.errors import JudgeError, ParameterError, RequestError
 from support.decision_model import LAYOUTS, METRICS, SAMPLE, Model, by_id, score
 
 if TYPE_CHECKING:
@@ -248,3 +248,22 @@ class TestFailures:
             return [item.value for item in await asyncio.gather(*scores)] + [len(judge.model.asked)]
 
         assert asyncio.run(main()) == [1.0, pytest.approx(5 / 6), 1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"probabilities": None}, "the probabilities of Decisions must be a mapping, not NoneType"),
+        ({"probabilities": [0.9]}, "the probabilities of Decisions must be a mapping, not list"),
+        ({"probabilities": {}, "refused": None}, "must be a set of ids, not NoneType"),
+        ({"probabilities": {}, "refused": "s1"}, "must be a set of ids, not str"),
+    ],
+    ids=str,
+)
+def test_decisions_of_a_wrong_type_name_what_is_wrong(answer: Any, message: str) -> None:
+    class Wrong(Model):
+        async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
+            return Decisions(**answer)
+
+    with pytest.raises(RequestError, match=message):
+        score(ContextRecall(), DecisionJudge(Wrong()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pytest
 
@@ -105,6 +106,22 @@ def test_what_are_no_claims_is_a_judge_error(answer):
     score = ContextRecall(judge=OwnJudge(answer), unit="claim").score(SAMPLE)
     assert (score.value, score.reason_code) == (None, "not_judged")
     assert [item.code for item in score.verdicts] == ["judge_error"]
+
+
+def test_an_answer_may_have_further_fields():
+    @dataclass(frozen=True, kw_only=True)
+    class OwnJudgement(Judgement):
+        seconds: float = 0.1
+
+    @dataclass(frozen=True, kw_only=True)
+    class OwnClaims(Claims):
+        seconds: float = 0.1
+
+    score = ContextRecall(judge=OwnJudge(OwnJudgement(verdicts=tuple(YES.values())))).score(SAMPLE)
+    assert (score.value, score.message) == (1.0, None)
+    claims = OwnClaims(claims=(), code="refused")
+    score = ContextRecall(judge=OwnJudge(claims), unit="claim").score(SAMPLE)
+    assert [item.code for item in score.verdicts] == ["refused"]
 
 
 def test_nonsense_about_one_sample_costs_no_other_one():

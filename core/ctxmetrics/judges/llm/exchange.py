@@ -68,6 +68,16 @@ class Failure(NamedTuple):
 
 
 _UNREADABLE = Failure("invalid_reply")
+# The errors of a reply that cannot be read. A reply may hold anything: the errors of Python are for what no check expected.
+_ERRORS_OF_READING = (
+    parsing.UnreadableReplyError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,7 +132,7 @@ class Exchange:
                 claims = parsing.parse_claims(
                     reply, self.question.prompt.data_code, text=text, examples=self.pack.examples
                 )
-            except parsing.UnreadableReplyError as problem:
+            except _ERRORS_OF_READING as problem:
                 self._note_unreadable(problem)
         code = None if claims else self._last_failure.code
         return self._build_outcome(claims=claims or (), code=code)
@@ -165,7 +175,7 @@ class Exchange:
                     self._stray_ids += count_strays(content, request_part, contexts)
                     self._accept(decisions, note)
                     is_readable = True
-                except parsing.UnreadableReplyError as problem:
+                except _ERRORS_OF_READING as problem:
                     self._note_unreadable(problem)
             if not is_readable and self._last_failure.code == "truncated":
                 ids_per_request = max(1, len(ids) // 2)
@@ -287,8 +297,10 @@ class Exchange:
         self._failures += 1
         return None
 
-    def _note_unreadable(self, problem: parsing.UnreadableReplyError) -> None:
-        """Note why a reply decides nothing."""
+    def _note_unreadable(self, problem: Exception) -> None:
+        """Note why a reply decides nothing. The verdicts of earlier replies stay."""
+        if not isinstance(problem, parsing.UnreadableReplyError):
+            problem = parsing.UnreadableReplyError(parsing.NOT_JSON)
         self._failures += 1
         self._note = problem.note
         self._last_failure = Failure(problem.reason_code)

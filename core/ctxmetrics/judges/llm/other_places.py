@@ -33,6 +33,7 @@ from ctxmetrics.judges.llm.remarks import (
     denies_in_other_language,
     get_words,
     is_nothing,
+    is_number,
     read_opinion,
     read_value,
     says_something,
@@ -451,11 +452,11 @@ def _count_by_label(counts: Mapping[str, Any], total: int, pack: Pack) -> Iterat
 def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
     """Read the number of supported units from a grade ("3/7") or a text ("only three sentences are supported")."""
     fraction = FRACTION.fullmatch(text.strip())
-    if name in get_words("grades") and fraction is not None and fraction[2] == str(total):
-        yield round(float(fraction[1]))
-    is_share = name in get_words("shares")
-    if is_share and fraction is not None and fraction[2] == str(total):
-        yield round(float(fraction[1]))
+    is_grade = name in get_words("grades") or name in get_words("shares")
+    if is_grade and fraction is not None and fraction[2] == str(total):
+        count_in_fraction = float(fraction[1])
+        if count_in_fraction <= total:
+            yield round(count_in_fraction)
     for match in _PERCENT_IN_TEXT.finditer(text[:LONGEST_TEXT].casefold()):
         share = float(match["percent"]) / 100
         if abs(share * total - round(share * total)) <= _ROUNDING_TOLERANCE * total:
@@ -471,11 +472,11 @@ def _count_in_text(name: str, text: str, total: int) -> Iterator[int]:
 
 def _read_share(value: Any) -> float | None:
     """Read a share: .43, or 43 %."""
+    share = value
     if isinstance(value, str):
         percent = PERCENT.fullmatch(value.strip())
-        return None if percent is None else float(percent[1]) / 100
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= 1 else None
+        share = None if percent is None else float(percent[1]) / 100
+    return share if is_number(share) and 0 <= share <= 1 else None
 
 
 def find_verdict_on_all(data: Mapping[str, Any], verdict: bool, pack: Pack) -> str | None:

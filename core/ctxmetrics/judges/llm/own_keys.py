@@ -23,6 +23,7 @@ from ctxmetrics.judges.llm.remarks import (
     get_words,
     has_fault,
     is_nothing,
+    is_number,
     names_fault,
     read_opinion,
     read_value,
@@ -261,8 +262,7 @@ def _read_probabilities(value: Mapping[str, Any], pack: Pack) -> bool | None:
     labels = set()
     for name, number in value.items():
         label = read_value(str(name), pack)
-        is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
-        if label is None or not is_number:
+        if label is None or not is_number(number):
             return None
         labels.add(label)
         sums[label] += number

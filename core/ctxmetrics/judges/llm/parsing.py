@@ -103,13 +103,27 @@ def parse(reply: Reply, keys: Sequence[str], *, code: str = "") -> Mapping[str, 
             data = _after_request(data, code)
         data = _read_text(_without_quotes(data[:_MAX_REPLY_CHARACTERS]), keys, code)
     else:
-        data = _lift_useful(data.model_dump() if hasattr(data, "model_dump") else data)
+        data = _lift_useful(_dump(data))
     if not _count_valid_keys(data, keys):
         raise UnreadableReplyError(NOT_JSON)
     for key in keys:
         if data.get(key) is not None and not isinstance(data[key], _TYPES_BY_KEY[key]):
             raise UnreadableReplyError(NOT_JSON)
+    # A list that was not asked for need not be one.
+    for key in ("sentences", "useful"):
+        if key in data and not isinstance(data[key], Mapping):
+            data = {name: value for name, value in data.items() if name != key}
     return data  # type: ignore[no-any-return]  # a mapping: it has valid keys
+
+
+def _dump(content: Any) -> Any:
+    """Return the data of a reply that is a Pydantic model; return any other reply unchanged."""
+    if not hasattr(content, "model_dump"):
+        return content
+    try:
+        return content.model_dump()
+    except Exception:  # noqa: BLE001 - the code of another library
+        raise UnreadableReplyError(NOT_JSON) from None
 
 
 def parse_claims(

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+from typing_extensions import TypeIs
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.word_forms import fold
@@ -27,7 +30,7 @@ _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+)")
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
-# A probability, or a grade as a share of the best grade, below this number means no.
+# A probability below this number means no.
 _MIN_YES_PROBABILITY = 0.5
 # The words before the conclusion of a reason: ", but the context ..". A conclusion must name its subject.
 _BUT = re.compile(
@@ -131,13 +134,18 @@ def find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
     grades: list[tuple[str, str, float]] = []
     for id_, cell in yeses.items():
         for name, value in islice(cell.items(), MOST_KEYS):
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if is_number and not get_words("grade_words").isdisjoint(split_name(str(name))):
+            if is_number(value) and not get_words("grade_words").isdisjoint(split_name(str(name))):
                 grades.append((id_, str(name), value))
                 best[str(name)] = max(value, best.get(str(name), value))
     for id_, name, value in grades:
-        if 0 <= value < _MIN_YES_PROBABILITY * best[name]:
+        if 0 <= 2 * value < best[name]:
             yield id_, f"{name}: {value}"
+
+
+def is_number(value: Any) -> TypeIs[int | float]:
+    """Whether a value is a finite number that a float can hold. A truth value is none."""
+    is_int_or_float = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_int_or_float and abs(value) <= sys.float_info.max
 
 
 def read_opinion(key: str, value: Any, pack: Pack, unit: str = "") -> bool | None:
@@ -250,7 +258,7 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
     number = value
     if is_probability and isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         number = float(value.strip().replace(",", "."))
-    if isinstance(number, (int, float)) and not isinstance(number, bool):
+    if is_number(number):
         if (
             "logprob" in words
             and not has_no_word

@@ -20,7 +20,10 @@ from ctxmetrics import (
     evaluate,
 )
 from ctxmetrics.errors import CannotDecomposeError, JudgeError, ParameterError
+from ctxmetrics.judges.llm import exchange
+from ctxmetrics.judges.llm.checking import check
 from ctxmetrics.judges.llm.judge import forget
+from ctxmetrics.judges.llm.parsing import NOT_JSON
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.models.base import Reply
 from ctxmetrics.verdicts import Usage
@@ -678,3 +681,80 @@ def test_a_key_in_an_identity_is_in_no_row(tmp_path):
     texts = [(tmp_path / "a.jsonl").read_text(), str(results.summary()), results[0].scores[0].pretty()]
     assert all(key not in text for text in texts)
     assert "gateway/[key]" in texts[0]
+
+
+@pytest.mark.parametrize("value", [True, 3, "n/a", ["c1"]], ids=str)
+def test_a_list_that_was_not_asked_for_decides_nothing(value: Any) -> None:
+    reply = {"sentences": GOOD["sentences"], "useful": value}
+    for answer in (reply, json.dumps(reply).replace("{", '{"code": "$code", ', 1)):
+        judge = ScriptedJudge({"attribution": [answer]}, joint=False)
+        score = ContextRecall(judge=judge).score(SAMPLE)
+        assert (score.value, score.usage.calls) == (0.5, 1)
+
+
+def test_an_odd_list_in_a_repair_costs_no_earlier_verdict() -> None:
+    useful = {id_: USEFUL[id_] for id_ in ("c1", "c3")}
+    first = {"sentences": GOOD["sentences"], "useful": useful}
+    repair = {"sentences": "see above", "useful": USEFUL}
+    model = Recorder(lambda prompt, data: repair if prompt.attempt else first)
+    judge = LLMJudge(model)
+    assert ContextRecall(judge=judge).score(SAMPLE).value == 0.5
+    assert ContextPrecision(judge=judge).score(SAMPLE).value == 0.5
+    assert len(model.prompts) == 2
+
+
+HUGE = 10**400
+WITH_HUGE_NUMBERS = {
+    "fraction": {**GOOD, "recall": f"{'9' * 400}/2"},
+    "percent": {**GOOD, "recall": f"{'9' * 400}%"},
+    "large percent": {**GOOD, "recall": f"{'9' * 308}%"},
+    "share": {**GOOD, "recall": HUGE},
+    "count": {**GOOD, "supported_count": HUGE},
+    "confidence": {**GOOD, "sentences": {"s1": {**YES, "confidence": HUGE}, "s2": NO}},
+    "probabilities": {
+        **GOOD,
+        "sentences": {"s1": {**YES, "probabilities": {"yes": HUGE, "no": 0}}, "s2": NO},
+    },
+}
+
+
+@pytest.mark.parametrize("form", [dict, json.dumps], ids=["object", "text"])
+@pytest.mark.parametrize("name", WITH_HUGE_NUMBERS)
+def test_a_huge_number_costs_no_verdict(name: str, form: Any) -> None:
+    judge = ScriptedJudge({"joint": [form(WITH_HUGE_NUMBERS[name])]})
+    score = ContextRecall(judge=judge).score(SAMPLE)
+    assert score.value == 0.5
+    assert [verdict.value for verdict in score.verdicts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "error", [ArithmeticError, AttributeError, KeyError, TypeError, RecursionError]
+)
+def test_an_error_of_the_check_costs_its_reply_alone(error, monkeypatch) -> None:
+    def check_or_fail(data: Any, *args: Any, **kwargs: Any) -> Any:
+        if "odd" in data:
+            raise error("odd")
+        return check(data, *args, **kwargs)
+
+    monkeypatch.setattr(exchange, "check", check_or_fail)
+    replies = iter(
+        [
+            {"sentences": {"s1": YES}, "useful": USEFUL},
+            {"sentences": {"s2": NO}, "odd": 1},
+            {"sentences": {"s2": NO}},
+        ]
+    )
+    model = Recorder(lambda prompt, data: next(replies))
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert (score.value, len(model.prompts)) == (0.5, 3)
+    assert NOT_JSON in model.prompts[2].user
+
+
+def test_a_reply_whose_data_cannot_be_read_is_asked_again() -> None:
+    class Broken:
+        def model_dump(self) -> Any:
+            raise LookupError("no data")
+
+    model = Recorder(lambda prompt, data: honest(prompt, data) if prompt.attempt else Broken())
+    score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
+    assert (score.value, len(model.prompts)) == (0.5, 2)
