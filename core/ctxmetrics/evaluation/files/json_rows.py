@@ -13,7 +13,7 @@ from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.header_keys import TEXT_NAMES, count_known
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.text_files import open_text
-from ctxmetrics.samples.cells import object_of
+from ctxmetrics.samples.cells import find_doubled, object_of
 from ctxmetrics.samples.documents import leaves, text_of
 from ctxmetrics.samples.field_keys import OPTIONS
 
@@ -172,7 +172,7 @@ def _table_rows(data: dict[str, Any], file: Path) -> list[dict[str, Any]] | None
     """Read the rows of a table that is written by columns, as pandas and Hugging Face do. Return None for another form.
 
     Raises:
-        InputFileError: A row has not as many cells as there are columns.
+        InputFileError: A row has not as many cells as there are columns, or two columns have one name.
     """
     names: Any = data.get("columns")
     cells: Any = data.get("data")
@@ -215,6 +215,9 @@ def _looks_like_table(columns: Mapping[str, Mapping[Any, Any]]) -> bool:
 
 def _split_rows(names: list[Any], cells: list[list[Any]], file: Path) -> list[dict[str, Any]]:
     """Build a row with column names from each list of cells."""
+    doubled_name = find_doubled(map(str, names))
+    if doubled_name:
+        raise InputFileError(f"{file}: two columns are named {doubled_name!r}. Rename one.")
     rows: list[dict[str, Any]] = []
     for number, row in enumerate(cells, 1):
         if len(row) != len(names):

@@ -533,6 +533,7 @@ def test_a_dataset_of_hugging_face_is_scored() -> None:
     [
         ("s.jsonl", '{"user_input": "a"}\n{"user_input": "a", "user_input": "b"}', "line 2: the key 'user_input' stands twice"),
         ("s.json", '[{"user_input": "a", "metadata": {"k": 1, "k": 2}}]', "the key 'k' stands twice"),
+        ("t.json", '{"columns": ["user_input", "reference", "reference"], "data": [["a", "b", "c"]]}', "two columns are named 'reference'"),
         ("s.csv", "user_input,reference,user_input\na,b,c\n", "line 1: two columns are named 'user_input'"),
         ("c.csv", 'user_input,metadata\na,"{""k"": 1, ""k"": 2}"\n', "the key 'k' stands twice"),
         ("d.csv", 'user_input,reference_facts\na,"[{""text"": ""b"", ""text"": ""c""}]"\n', "the key 'text' stands twice"),
