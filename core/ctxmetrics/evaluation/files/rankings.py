@@ -18,6 +18,7 @@ from ctxmetrics.evaluation.files.formats import group_ties
 from ctxmetrics.evaluation.files.graded_ids import is_graded_pair
 from ctxmetrics.evaluation.files.json_rows import line_rows
 from ctxmetrics.evaluation.files.text_files import open_text
+from ctxmetrics.samples.cells import find_doubled
 from ctxmetrics.samples.documents import whole_number
 
 
@@ -176,7 +177,7 @@ def is_single_id(value: Any) -> bool:
 
 
 def rankings_in(
-    data: Any, *, are_expected: bool = False, may_be_lists: bool = False
+    data: Any, file: Path, *, are_expected: bool = False, may_be_lists: bool = False
 ) -> dict[str, dict[str, float]] | None:
     """Return the rankings by query that JSON holds: ``{query: {document: number}}``. Return None for anything else.
 
@@ -184,13 +185,17 @@ def rankings_in(
 
     Args:
         data: The content of the file.
+        file: The file, for errors.
         are_expected: Whether the documents are the expected ones. Then the ids of a list have the grade 1.
         may_be_lists: Whether the rankings may be lists, best first: ``{query: [document]}`` or ``{query: [[document, score]]}``.
+
+    Raises:
+        InputFileError: A document of a query stands twice or has no number.
     """
     for _ in range(_MAX_SPLITS):
         if not isinstance(data, dict):
             return None
-        rankings = _read_rankings(data, are_expected=are_expected, may_be_lists=may_be_lists)
+        rankings = _read_rankings(data, file, are_expected=are_expected, may_be_lists=may_be_lists)
         if rankings is not None:
             return rankings
         splits = [key for key in data if not key.endswith("_meta")]  # without "mteb_model_meta"
@@ -201,46 +206,75 @@ def rankings_in(
 
 
 def _read_rankings(
-    data: Mapping[str, Any], *, are_expected: bool, may_be_lists: bool
+    data: Mapping[str, Any], file: Path, *, are_expected: bool, may_be_lists: bool
 ) -> dict[str, dict[str, float]] | None:
     """Return an object whose values are all rankings, each as numbers by document. Return None for anything else."""
     if not any(data.values()):  # a query of a run may have no document
         return None
-    rankings: dict[str, dict[str, float]] = {}
+    pairs_by_query: dict[str, list[Any]] = {}
     for query, value in data.items():
-        ranking = value
-        if may_be_lists and isinstance(value, list):
-            ranking = _read_ranked_list(value, are_expected=are_expected)
-        if not isinstance(ranking, dict):
+        pairs: list[Any] | None = None
+        if isinstance(value, dict):
+            pairs = list(value.items())
+        elif may_be_lists and isinstance(value, list):
+            pairs = _pair_with_numbers(value, are_expected=are_expected)
+        if pairs is None:
             return None
-        if not all(isinstance(score, Real) for score in ranking.values()):
-            return None
-        rankings[query] = ranking
-    return rankings
+        pairs_by_query[query] = pairs
+    numbers = [number for pairs in pairs_by_query.values() for _, number in pairs]
+    if all(number is None for number in numbers):
+        return None
+    if not all(number is None or isinstance(number, Real) for number in numbers):
+        return None
+    for query, pairs in pairs_by_query.items():
+        _check_pairs(query, pairs, file)
+    return {query: dict(pairs) for query, pairs in pairs_by_query.items()}
 
 
-def _read_ranked_list(items: list[Any], *, are_expected: bool) -> dict[str, float] | None:
+def _check_pairs(query: str, pairs: Sequence[Any], file: Path) -> None:
+    """Refuse documents of a query of which one has no number, or stands twice."""
+    where = f"for the query {query[:80]!r}"
+    for document, number in pairs:
+        if number is None:
+            raise InputFileError(f"{file}: {document[:80]!r} has no number {where}.")
+    doubled_id = find_doubled(document for document, _ in pairs)
+    if doubled_id:
+        raise InputFileError(f"{file}: {doubled_id!r} stands twice {where}.")
+
+
+def _pair_with_numbers(items: list[Any], *, are_expected: bool) -> list[Any] | None:
     """Return the documents of a list, best first, each with a number. Return None if the items are no ids."""
-    if all(map(is_graded_pair, items)):
-        return dict(items)
-    ids = [str(item) for item in items]
-    if not all(map(is_single_id, items)) or len({*ids}) < len(ids):
+    if all(map(_is_pair, items)):
+        return items
+    if not all(map(is_single_id, items)):
         return None
     if are_expected:
-        return dict.fromkeys(ids, 1.0)
-    return {id_: float(len(ids) - place) for place, id_ in enumerate(ids)}
+        return [(str(item), 1.0) for item in items]
+    return [(str(item), float(len(items) - place)) for place, item in enumerate(items)]
 
 
-def run_with_qrels_rows(data: Any) -> Iterator[tuple[str, Any]] | None:
+def _is_pair(item: Any) -> bool:
+    """Tell whether an item is a pair of an id and a number, or of an id and a gap."""
+    if isinstance(item, list) and item[1:] == [None]:
+        return isinstance(item[0], str)
+    return is_graded_pair(item)
+
+
+def run_with_qrels_rows(data: Any, file: Path) -> Iterator[tuple[str, Any]] | None:
     """Yield the queries of an object that holds qrels and a run: ``{"qrels": {..}, "run": {..}}``. Return None for another object.
 
     All queries of the qrels count. For one that the run lacks, nothing was retrieved.
+
+    Raises:
+        InputFileError: As `rankings_in` raises.
     """
     if not isinstance(data, dict):
         return None
-    qrels = rankings_in(data.get("qrels"), are_expected=True, may_be_lists=True)
-    run = rankings_in(data.get("run"), may_be_lists=True)
-    if qrels is None or run is None:
+    qrels = rankings_in(data.get("qrels"), file, are_expected=True, may_be_lists=True)
+    if qrels is None:
+        return None
+    run = rankings_in(data.get("run"), file, may_be_lists=True)
+    if run is None:
         return None
     return _join_run(qrels, run)
 

@@ -497,13 +497,14 @@ class RowFile(Iterator[T], Generic[T]):
         if self.payload is not None:
             return iter(self.payload.rows)
         data = read_json(self.path, self._encoding)
-        joined_rows = run_with_qrels_rows(data)
+        joined_rows = run_with_qrels_rows(data, self.path)
         if joined_rows is not None:
             return joined_rows
         # A table by columns holds lists too. Beside a second file, and without a known name, lists are rankings.
         is_one_of_two_files = self._only_references or self.references is not None
         rankings = rankings_in(
             data,
+            self.path,
             are_expected=self._only_references,
             may_be_lists=is_one_of_two_files and not count_known(map(str, data)),
         )

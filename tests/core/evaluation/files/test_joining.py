@@ -235,6 +235,38 @@ def test_a_label_with_a_gap_is_no_gold_for_all(tmp_path: Path) -> None:
         list(read_samples(run, references=gold))
 
 
+DOUBLED = "'d1' stands twice for the query 'q1'"
+NO_NUMBER = "'d1' has no number for the query 'q1'"
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [
+        ([["d1", 0.9], ["d2", 0.1], ["d1", 0.05]], DOUBLED),
+        ([["d1", 1], ["d1", 0]], DOUBLED),
+        (["d1", "d2", "d1"], DOUBLED),
+        ({"d1": None, "d2": 0.5}, NO_NUMBER),
+        ({"d1": float("nan"), "d2": 0.5}, NO_NUMBER),
+        ([["d1", None], ["d2", 0.5]], NO_NUMBER),
+    ],
+)
+@each_case("form", ["run", "qrels", "both"])
+def test_a_faulty_document_of_a_ranking_is_named(
+    form: str, ranking: Any, message: str, tmp_path: Path
+) -> None:
+    sound = {"q1": {"d1": 1, "d2": 0}, "q2": {"d2": 1}}
+    faulty = {"q1": ranking, "q2": {"d2": 1}}
+    run, qrels = tmp_path / "run.json", tmp_path / "qrels.json"
+    run.write_text(json.dumps(faulty if form == "run" else sound))
+    qrels.write_text(json.dumps(faulty if form == "qrels" else sound))
+    if form == "both":
+        run.write_text(json.dumps({"qrels": sound, "run": faulty}))
+    references = None if form == "both" else qrels
+    file = "qrels" if form == "qrels" else "run"
+    with pytest.raises(InputFileError, match=rf"{file}\.json: {message}"):
+        list(read_samples(run, references=references))
+
+
 # --- rows ---
 
 RUN = {"question": QUESTION, "answer": ANSWER, "contexts": CONTEXTS}
