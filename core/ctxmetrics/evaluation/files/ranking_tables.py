@@ -132,7 +132,7 @@ class _DocumentTable:
 
         Raises:
             InputFileError: The row has no query, document or number, or its document has another number in an earlier row, or
-                ranks begin again.
+                ranks begin again, or the row has a grade and the rows before have none.
         """
         columns = self._columns
         where = f"{self._file}, {place}"
@@ -141,6 +141,12 @@ class _DocumentTable:
                 raise InputFileError(
                     f"{where}: {column!r} holds no value. Write one, or leave the row out."
                 )
+        if columns.number is None:
+            for column in _find_number_columns(list(row), are_expected=True):
+                if not _is_gap(row[column]):
+                    raise InputFileError(
+                        f"{where}: {column!r} holds a value, and no row before has one. Write a grade in each row."
+                    )
         name = str(whole_number(row[columns.query]))
         document = str(whole_number(row[columns.document]))
         number = columns.read_number(row)

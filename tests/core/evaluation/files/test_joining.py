@@ -227,6 +227,16 @@ def test_gap_of_a_grade_in_json_lines_is_an_error(gap: Any, tmp_path: Path) -> N
     assert (done.returncode, "line 4: 'relevance' holds no number" in done.stderr) == (2, True)
 
 
+@each_case("ending", ["csv", "jsonl", "parquet"])
+def test_grades_that_begin_late_are_an_error(ending: str, tmp_path: Path) -> None:
+    run = table(tmp_path / "r.csv", ["qid", "docno", "score"], SCORES)
+    rows = [(f"p{n}", "d1", None) for n in range(150)] + GRADES
+    gold = table(tmp_path / f"g.{ending}", ["qid", "docno", "relevance"], rows)
+    place = {"csv": "line 152", "jsonl": "line 151", "parquet": "row 151"}[ending]
+    with pytest.raises(InputFileError, match=rf"{place}: 'relevance' holds a value, and no row before"):
+        list(read_samples(run, references=gold))
+
+
 def test_a_label_with_a_gap_is_no_gold_for_all(tmp_path: Path) -> None:
     run = table(tmp_path / "r.csv", ["qid", "docno", "score"], SCORES)
     labels = [("q1", "d2", "E"), ("q1", "d1", None), ("q2", "d3", "E")]
