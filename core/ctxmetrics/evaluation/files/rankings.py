@@ -190,7 +190,7 @@ def rankings_in(
         may_be_lists: Whether the rankings may be lists, best first: ``{query: [document]}`` or ``{query: [[document, score]]}``.
 
     Raises:
-        InputFileError: A document of a query stands twice or has no number.
+        InputFileError: A document of a query is null, stands twice or has no number.
     """
     for _ in range(_MAX_SPLITS):
         if not isinstance(data, dict):
@@ -214,7 +214,9 @@ def _read_rankings(
     pairs_by_query: dict[str, list[Any]] = {}
     for query, value in data.items():
         pairs: list[Any] | None = None
-        if isinstance(value, dict):
+        if may_be_lists and value is None:
+            pairs = [(None, None)]  # `_check_pairs` refuses it
+        elif isinstance(value, dict):
             pairs = list(value.items())
         elif may_be_lists and isinstance(value, list):
             pairs = _pair_with_numbers(value, are_expected=are_expected)
@@ -232,9 +234,11 @@ def _read_rankings(
 
 
 def _check_pairs(query: str, pairs: Sequence[Any], file: Path) -> None:
-    """Refuse documents of a query of which one has no number, or stands twice."""
+    """Refuse documents of a query of which one is null, has no number, or stands twice."""
     where = f"for the query {query[:80]!r}"
     for document, number in pairs:
+        if document is None:
+            raise InputFileError(f"{file}: null stands in place of a document {where}. Leave it out.")
         if number is None:
             raise InputFileError(f"{file}: {document[:80]!r} has no number {where}.")
     doubled_id = find_doubled(document for document, _ in pairs)
@@ -246,11 +250,12 @@ def _pair_with_numbers(items: list[Any], *, are_expected: bool) -> list[Any] | N
     """Return the documents of a list, best first, each with a number. Return None if the items are no ids."""
     if all(map(_is_pair, items)):
         return items
-    if not all(map(is_single_id, items)):
+    if not all(item is None or is_single_id(item) for item in items):
         return None
+    ids = [None if item is None else str(item) for item in items]
     if are_expected:
-        return [(str(item), 1.0) for item in items]
-    return [(str(item), float(len(items) - place)) for place, item in enumerate(items)]
+        return [(id_, 1.0) for id_ in ids]
+    return [(id_, float(len(ids) - place)) for place, id_ in enumerate(ids)]
 
 
 def _is_pair(item: Any) -> bool:

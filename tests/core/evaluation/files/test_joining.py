@@ -246,6 +246,7 @@ def test_a_label_with_a_gap_is_no_gold_for_all(tmp_path: Path) -> None:
 
 
 DOUBLED = "'d1' stands twice for the query 'q1'"
+NULL = "null stands in place of a document for the query 'q1'"
 NO_NUMBER = "'d1' has no number for the query 'q1'"
 
 
@@ -258,6 +259,8 @@ NO_NUMBER = "'d1' has no number for the query 'q1'"
         ({"d1": None, "d2": 0.5}, NO_NUMBER),
         ({"d1": float("nan"), "d2": 0.5}, NO_NUMBER),
         ([["d1", None], ["d2", 0.5]], NO_NUMBER),
+        (["d1", None], NULL),
+        (None, NULL),
     ],
 )
 @each_case("form", ["run", "qrels", "both"])
