@@ -30,7 +30,7 @@ _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+)")
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
-# A probability below this number means no.
+# A probability, or a grade as a share of the best grade, below this number means no.
 _MIN_YES_PROBABILITY = 0.5
 # The words before the conclusion of a reason: ", but the context ..". A conclusion must name its subject.
 _BUT = re.compile(
@@ -138,7 +138,7 @@ def find_low_grades(yeses: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
                 grades.append((id_, str(name), value))
                 best[str(name)] = max(value, best.get(str(name), value))
     for id_, name, value in grades:
-        if 0 <= 2 * value < best[name]:
+        if 0 <= value < _MIN_YES_PROBABILITY * best[name]:
             yield id_, f"{name}: {value}"
 
 
