@@ -728,9 +728,9 @@ def test_a_huge_number_costs_no_verdict(name: str, form: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ArithmeticError, AttributeError, KeyError, TypeError, RecursionError]
+    "error", [ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError]
 )
-def test_an_error_of_the_check_costs_its_reply_alone(error, monkeypatch) -> None:
+def test_an_error_of_the_check_costs_its_reply_alone(error, monkeypatch):
     def check_or_fail(data: Any, *args: Any, **kwargs: Any) -> Any:
         if "odd" in data:
             raise error("odd")
@@ -753,7 +753,7 @@ def test_an_error_of_the_check_costs_its_reply_alone(error, monkeypatch) -> None
 def test_a_reply_whose_data_cannot_be_read_is_asked_again() -> None:
     class Broken:
         def model_dump(self) -> Any:
-            raise LookupError("no data")
+            raise RuntimeError("no data")
 
     model = Recorder(lambda prompt, data: honest(prompt, data) if prompt.attempt else Broken())
     score = ContextRecall(judge=LLMJudge(model)).score(SAMPLE)
