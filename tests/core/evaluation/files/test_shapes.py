@@ -166,6 +166,47 @@ def test_a_merged_cell_continues_the_row_above(tmp_path: Path) -> None:
     ]
 
 
+BLANKS_BELOW = [
+    {"question": "Who?", "passage": "", "gold": "Ann."},
+    {"question": "", "passage": "Second.", "gold": " "},
+    {"question": "Where?", "passage": "Third.", "gold": "Here."},
+    {"question": "  ", "passage": "Fourth.", "gold": ""},
+]
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.jsonl", "rows.csv"])
+def test_a_blank_text_continues_the_row_above(name: str, tmp_path: Path) -> None:
+    """A blank text is a gap, as an absent one. A blank passage keeps its rank where the form can hold it."""
+    file = tmp_path / name
+    if name == "rows.csv":
+        write_csv(file, BLANKS_BELOW)
+    elif name == "rows.json":
+        file.write_text(json.dumps(BLANKS_BELOW), encoding="utf-8")
+    else:
+        file.write_text("\n".join(map(json.dumps, BLANKS_BELOW)), encoding="utf-8")
+    columns = {**MAPPED_PASSAGE, "gold": "reference_contexts"}
+    samples = list(read_samples(file, columns=columns, group_by="question"))
+    assert [sample.user_input for sample in samples] == ["Who?", "Where?"]
+    assert [sample.reference_contexts for sample in samples] == [("Ann.",), ("Here.",)]
+    assert [[*filter(None, sample.retrieved_contexts or ())] for sample in samples] == [
+        ["Second."],
+        ["Third.", "Fourth."],
+    ]
+
+
+def test_a_table_with_filled_gaps_is_grouped() -> None:
+    """Each question has the two texts of its reference, one a row: recall 1."""
+    table = pytest.importorskip("pandas").DataFrame(
+        {
+            "user_input": ["Who?", "", "Where?", ""],
+            "retrieved_contexts": [["Ann Lee came."], ["Bob."], ["Rome."], ["In the old park."]],
+            "reference": ["Ann Lee came.", "", "In the old park.", ""],
+        }
+    )
+    scored = score_table(table, [ContextRecall()], group_by="user_input")
+    assert [*scored["context_recall"]] == [1.0, 1.0]
+
+
 def test_a_question_that_two_systems_answer_is_no_row_a_passage(tmp_path: Path) -> None:
     rows = [
         {"question": q, "ground_truth": r, "contexts": ["A text of it.", f"Text {n} of another."]}
