@@ -370,10 +370,14 @@ class RowFile(Iterator[T], Generic[T]):
         # The values of the column: for each question, and all values in the order of the rows.
         values_by_question: dict[str, set[str]] = {}
         values: dict[str, None] = {}
+        lacks_value = False  # whether a row has no value there
         # The rows of one run may be readable although all rows together are refused.
         plan = replace(self.plan, refusal=None)
         for fields, _ in self._read_fields(plan):
-            value = name_value(find_value(self._current_row, by))
+            cell = find_value(self._current_row, by)
+            if cell is None:
+                lacks_value = True
+            value = name_value(cell)
             question = find_value(self._current_row, self._group_by) if self._group_by else None
             if question is None:
                 question = fields.get("user_input", fields.get("id"))
@@ -383,7 +387,7 @@ class RowFile(Iterator[T], Generic[T]):
             self._rows = self._open_rows()
             yield from self._read()
             return
-        if "None" in values:
+        if lacks_value:
             raise ParameterError(f"{self.path}: by={by}: some rows have no value there.")
         for value in values:
             build = partial(self._build_of_run, by, value)

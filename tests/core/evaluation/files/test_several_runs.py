@@ -321,3 +321,24 @@ def test_questions_that_are_asked_again_are_no_runs(
     file.write_text("\n".join(map(json.dumps, [row, row])), encoding="utf-8")
     assert len(list(read_samples(file))) == 2
     assert "several rows" not in caplog.text
+
+
+def test_the_text_none_is_a_value_of_by(tmp_path: Path) -> None:
+    """Without a reranker the passage is found, with one it is not."""
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {
+            "user_input": "Who?",
+            "retrieved_context_ids": ids,
+            "reference_context_ids": ["1"],
+            "reranker": reranker,
+        }
+        for ids, reranker in ((["1"], "None"), (["2"], "cohere"))
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    samples = [*read_samples(path, by="reranker")]
+    assert [sample.retrieved_context_ids for sample in samples] == [("1",), ("2",)]
+    del rows[0]["reranker"]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with pytest.raises(ParameterError, match="by=reranker: some rows have no value there"):
+        list(read_samples(path, by="reranker"))
