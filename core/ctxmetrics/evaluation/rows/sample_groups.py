@@ -35,16 +35,30 @@ def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str
         command: The command that asks for the groups.
 
     Raises:
-        ParameterError: The sample has none.
+        ParameterError: The sample has none, or it cannot be written as text.
     """
     value = find(metadata, path)
+    place = f"{command}: sample {replace_invisible(sample)[:_MAX_NAME_CHARACTERS]!r}"
     if value is None:
-        names = [f"metadata.{replace_invisible(str(name))[:_MAX_NAME_CHARACTERS]}" for name in metadata]
+        names = [
+            f"metadata.{replace_invisible(str(name))[:_MAX_NAME_CHARACTERS]}"
+            for name in metadata
+            if metadata[name] is not None
+        ]
         raise ParameterError(
-            f"{command}: sample {replace_invisible(sample)[:_MAX_NAME_CHARACTERS]!r} has no {path!r}.{suggest(path, names)} Its metadata: "
+            f"{place} has no {path!r}.{suggest(path, names)} Its metadata: "
             f"{', '.join(names) or 'none'}."
         )
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):  # JSON cannot hold a tuple as a key, or a list within itself
+        pass
+    try:
+        return str(value)
+    except ValueError:  # Python writes no integer of thousands of digits
+        raise ParameterError(f"{place}: {path!r} cannot be written. Write it as a string.") from None
 
 
 def read_groups(samples: Iterable[Sample], path: str | None, command: str) -> list[str] | None:

@@ -341,3 +341,26 @@ def test_results_given_as_samples_are_called_no_table():
     results = evaluate([Sample(reference="Red.", retrieved_contexts=["Red."])], [ContextRecall()])
     with pytest.raises(MissingFieldError, match="No sample has reference or retrieved_contexts"):
         evaluate(results, [ContextRecall()])
+
+
+def _results_with_topic(topic):
+    sample = Sample(
+        id="s", retrieved_context_ids=["a"], reference_context_ids=["a"], metadata={"topic": topic}
+    )
+    return evaluate([sample], [IDBasedContextRecall()])
+
+
+def test_a_group_may_be_any_value():
+    assert [*_results_with_topic({("a", 1): 2}).by("topic")] == ["{('a', 1): 2}"]
+
+
+@pytest.mark.parametrize("key", ["topic", "metadata.topic"])
+def test_a_group_that_is_none_is_not_suggested(key):
+    message = rf"^by: sample 's' has no '{key}'\. Its metadata: none\.$"
+    with pytest.raises(ParameterError, match=message):
+        _results_with_topic(None).by(key)
+
+
+def test_a_group_that_python_cannot_write_is_named():
+    with pytest.raises(ParameterError, match=r"^by: sample 's': 'topic' cannot be written"):
+        _results_with_topic(10**5000).by("topic")
