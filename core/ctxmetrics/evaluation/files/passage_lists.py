@@ -526,17 +526,34 @@ def _join_rows(
         if not lists:
             continue
         items = list(chain.from_iterable(lists))
-        distinct_items = list({repr(item): item for item in items}.values())
-        if name in RETRIEVED and not rows_differ:
+        if name in RETRIEVED:
             joined_fields[name] = items
             continue
-        joined_fields[name] = distinct_items
-        if name not in RETRIEVED and len(distinct_items) > len(lists[0]):
+        joined_fields[name] = _drop_repeated(items)
+        if len(joined_fields[name]) > len(lists[0]):
             rows_differ = True
+    if rows_differ:
+        _drop_repeated_retrieved(joined_fields)
     order_notes = describe_orders([row_order])
     if order_notes:
         joined_fields["metadata"] = {**(joined_fields.get("metadata") or {}), **order_notes}
     return joined_fields
+
+
+def _drop_repeated(items: Iterable[Any]) -> list[Any]:
+    """Keep each item once, at its first place."""
+    return list({repr(item): item for item in items}.values())
+
+
+def _drop_repeated_retrieved(fields: dict[str, Any]) -> None:
+    """Keep each retrieved item once. A text and its id are one item, if there are as many ids as texts."""
+    names = [name for name in RETRIEVED if not is_missing(fields.get(name))]
+    lists = [fields[name] for name in names]
+    if len(lists) == len(RETRIEVED) and len(lists[0]) == len(lists[1]):
+        lists = [[*items] for items in zip(*_drop_repeated(zip(*lists, strict=True)), strict=True)]
+    else:
+        lists = [_drop_repeated(items) for items in lists]
+    fields.update(zip(names, lists, strict=False))
 
 
 def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:

@@ -207,6 +207,23 @@ def test_a_table_with_filled_gaps_is_grouped() -> None:
     assert [*scored["context_recall"]] == [1.0, 1.0]
 
 
+def test_repeated_passages_keep_their_ids(tmp_path: Path) -> None:
+    """Each row repeats what was retrieved. One text stands in two documents, and one document has two texts."""
+    retrieved = {
+        "user_input": "Who?",
+        "retrieved_contexts": ["Ann.", "Ann.", "Bob."],
+        "retrieved_context_ids": ["1", "2", "2"],
+    }
+    rows = [{**retrieved, "reference_contexts": [gold]} for gold in ("Ann.", "Bob.")]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    [sample] = read_samples(file, group_by="user_input")
+    assert (sample.retrieved_contexts, sample.retrieved_context_ids) == (
+        ("Ann.", "Ann.", "Bob."),
+        ("1", "2", "2"),
+    )
+
+
 def test_a_question_that_two_systems_answer_is_no_row_a_passage(tmp_path: Path) -> None:
     rows = [
         {"question": q, "ground_truth": r, "contexts": ["A text of it.", f"Text {n} of another."]}
