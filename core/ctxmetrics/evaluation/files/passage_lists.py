@@ -439,11 +439,11 @@ def group_rows(
     group_name: str | None = None  # of the row above
     for values, where in rows:
         value = look_up(values, field)
-        if _is_gap(value):
+        if is_gap(value):
             value = look_up(values.get("metadata"), key)
-        if _is_gap(value) and group_name is not None and _continues_question(values):
+        if is_gap(value) and group_name is not None and _continues_question(values):
             value = group_name  # as in merged cells, the row above has it
-        if _is_gap(value):
+        if is_gap(value):
             raise ParameterError(
                 f"{where}: --group-by {key}: the row has no value there. Name a field or a column."
             )
@@ -464,10 +464,10 @@ def group_rows(
         yield _join_rows(rows_of_question, first_place, order, reference), first_place
 
 
-def _is_gap(value: Any) -> bool:
+def is_gap(value: Any) -> bool:
     """Tell whether a cell holds nothing, as in merged cells: its value is missing, a blank text, or a list of these alone."""
     if isinstance(value, list) and value:
-        return all(map(_is_gap, value))
+        return all(map(is_gap, value))
     return is_missing(value) or (isinstance(value, str) and not value.strip())
 
 
@@ -475,7 +475,7 @@ def _continues_question(values: Mapping[str, Any]) -> bool:
     """Tell whether a row holds a retrieved item, and neither a question nor what is expected."""
     has_retrieved = any(not is_missing(values.get(name)) for name in RETRIEVED)
     fields_of_question = ("user_input", "reference", *_EXPECTED_LISTS)
-    return has_retrieved and all(_is_gap(values.get(name)) for name in fields_of_question)
+    return has_retrieved and all(is_gap(values.get(name)) for name in fields_of_question)
 
 
 def _read_retrievals(
@@ -493,7 +493,7 @@ def _take_first_values(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for row in rows:
         for name, value in row.items():
             value_so_far = first_values.get(name)
-            if value_so_far is None or (_is_gap(value_so_far) and not _is_gap(value)):
+            if value_so_far is None or (is_gap(value_so_far) and not is_gap(value)):
                 first_values[name] = value
     return first_values
 
@@ -511,7 +511,7 @@ def _join_rows(
     if row_order.places is not None:
         rows = arrange(rows, row_order.places)
     joined_fields = _take_first_values(rows)
-    references = {str(row["reference"]) for row in rows if not _is_gap(row.get("reference"))}
+    references = {str(row["reference"]) for row in rows if not is_gap(row.get("reference"))}
     if len(references) > 1:
         problem = "differs between the rows of one question."
         facts, answers = map_options(
@@ -521,7 +521,7 @@ def _join_rows(
         raise SampleError(problem, fix).inside(field="reference").at(where)
     rows_differ = False  # in the expected items: these fields come first in `LIST_FIELDS`
     for name in LIST_FIELDS:
-        is_absent = is_missing if name in RETRIEVED else _is_gap  # an empty passage has a rank
+        is_absent = is_missing if name in RETRIEVED else is_gap  # an empty passage has a rank
         lists = [to_list(row[name]) for row in rows if not is_absent(row.get(name))]
         if not lists:
             continue

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics.errors import ParameterError, SampleError, importing
-from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS, group_rows
+from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS, group_rows, is_gap
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
 from ctxmetrics.evaluation.files.sample_file import read_sample
@@ -488,6 +488,21 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
             lists = [fields.get(name) for fields, _ in groups]
             grouped = grouped.with_columns(
                 nw.new_series(str(column), lists, native_namespace=namespace)
+            )
+    # A text that the first row of its group lacks is taken from the other rows.
+    for name in {name for fields, _ in groups for name in fields}.difference(LIST_FIELDS):
+        column = plan.column_of(name, frame.columns) or plan.reading.mapping.get(name)
+        if column not in frame.columns:
+            continue
+        cells = grouped.get_column(column).to_list()
+        joined_texts = [fields.get(name) for fields, _ in groups]
+        filled_cells = [
+            text if is_gap(cell) and isinstance(text, str) else cell
+            for cell, text in zip(cells, joined_texts, strict=True)
+        ]
+        if filled_cells != cells:
+            grouped = grouped.with_columns(
+                nw.new_series(column, filled_cells, native_namespace=namespace)
             )
     return grouped.to_native()
 

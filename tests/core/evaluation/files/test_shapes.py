@@ -224,6 +224,28 @@ def test_repeated_passages_keep_their_ids(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_text_of_a_later_row_is_in_the_grouped_table(kind: str) -> None:
+    """The second row of the first question has its reference."""
+    columns = {
+        "user_input": ["Who?", "Who?", "Where?"],
+        "retrieved_contexts": [["Bob."], ["Ann Lee came."], ["In the old park."]],
+        "reference": [None, "Ann Lee came.", "In the old park."],
+    }
+    if kind == "pyarrow":
+        table: Any = pytest.importorskip("pyarrow").table(columns)
+    else:
+        table = pytest.importorskip(kind).DataFrame(columns)
+    scored = score_table(table, [ContextRecall()], group_by="user_input")
+    values = scored["context_recall"]
+    assert [*(values.to_pylist() if kind == "pyarrow" else values)] == [1.0, 1.0]
+    references = scored["reference"]
+    assert [*(references.to_pylist() if kind == "pyarrow" else references)] == [
+        "Ann Lee came.",
+        "In the old park.",
+    ]
+
+
 def test_a_question_that_two_systems_answer_is_no_row_a_passage(tmp_path: Path) -> None:
     rows = [
         {"question": q, "ground_truth": r, "contexts": ["A text of it.", f"Text {n} of another."]}
