@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import date, time
 from pathlib import Path
@@ -35,7 +35,7 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                 name = find_doubled(batch.schema.names)
                 if name:
                     raise InputFileError(f"{file}: two columns are named {name!r}. Rename one.")
-                for row in _read_batch(batch):
+                for row in _read_batch(batch, file):
                     number += 1
                     yield f"row {number}", {key: row[key] for key in row if row[key] is not None}
         except OSError as error:
@@ -66,13 +66,41 @@ def _iterate_batches(file: Path) -> Iterator[Any]:
             yield from stack.enter_context(pa.ipc.open_stream(memory))
 
 
-def _read_batch(batch: Any) -> list[dict[str, Any]]:
-    """Convert the rows of a batch to plain JSON data; NaN becomes None."""
-    text = json.dumps(batch.to_pylist(), default=_to_text)
+def _read_batch(batch: Any, file: Path) -> list[dict[str, Any]]:
+    """Convert the rows of a batch to plain JSON data; NaN becomes None.
+
+    Raises:
+        InputFileError: Python cannot hold a value.
+    """
+    try:
+        values = batch.to_pylist()
+    except (OverflowError, ValueError) as error:
+        if isinstance(error, UnicodeDecodeError):
+            raise
+        columns = zip(batch.schema.names, (column.to_pylist for column in batch.columns), strict=True)
+        raise InputFileError(f"{file}: {explain_unreadable(columns, error)}") from None
+    text = json.dumps(values, default=_to_text)
     rows: list[dict[str, Any]] = json.loads(
         text, parse_constant=lambda name: None if name == "NaN" else float(name)
     )
     return rows
+
+
+def explain_unreadable(
+    columns: Iterable[tuple[str, Callable[[], object]]], error: OverflowError | ValueError
+) -> str:
+    """Explain which column holds a value that Python cannot hold, such as a date after the year 9999.
+
+    Args:
+        columns: The name of each column, and the function that reads its cells.
+        error: What Python said.
+    """
+    for name, read_cells in columns:
+        try:
+            read_cells()
+        except (OverflowError, ValueError):
+            return f"column {name!r} cannot be read: {error}. Leave it out, or write it as text."
+    return f"a column cannot be read: {error}. Leave it out, or write it as text."
 
 
 def _list_dataset_files(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics.errors import ParameterError, SampleError, importing
+from ctxmetrics.evaluation.files.arrow_rows import explain_unreadable
 from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS, group_rows, is_gap
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
@@ -190,7 +191,7 @@ class BatchScorer:
 
     def _may_lack_answers(self, columns: Sequence[str]) -> bool:
         """Tell whether some questions may have no answer: a column says so, or their ids do."""
-        has_answerability_column = any(is_answerability_name(name) for name in columns)
+        has_answerability_column = any(is_answerability_name(str(name)) for name in columns)
         return has_answerability_column or bool(self.plan.reading.schema.unanswerable_ids)
 
     def _score_lists(
@@ -247,7 +248,7 @@ class BatchScorer:
         rows: set[int] = set()
         for name in frame.columns:
             if name not in self.plan.reading.schema.known_keys:
-                rows.update((~frame[name].is_null()).arg_true().head(1).to_list())
+                rows.update((~frame.get_column(name).is_null()).arg_true().head(1).to_list())
         return rows
 
     def _score_samples(
@@ -521,7 +522,7 @@ def to_frame(table: Any) -> nw.DataFrame[Any]:
     elif type(table).__name__ == "LazyFrame":
         table = table.collect()
     names = getattr(table, "column_names", getattr(table, "columns", ()))
-    name = find_doubled(map(str, names))
+    name = find_doubled(map(str, names)) if isinstance(names, Iterable) else None
     if name:
         raise ParameterError(f"score_table: two columns are named {name!r}. Rename one.")
     try:
@@ -530,7 +531,11 @@ def to_frame(table: Any) -> nw.DataFrame[Any]:
         if hasattr(table, "__arrow_c_stream__"):
             with importing("pyarrow"):
                 import pyarrow as pa
-            return nw.from_native(pa.table(table), eager_only=True)
+            reader = None
+            with suppress(pa.ArrowInvalid):  # a single column is a stream, too, and is refused below
+                reader = pa.RecordBatchReader.from_stream(table)
+            if reader is not None:
+                return nw.from_native(reader.read_all(), eager_only=True)
         if isinstance(table, list):
             raise ParameterError(
                 "score_table: a list is no table. Write evaluate(samples, metrics)."
@@ -547,6 +552,14 @@ def to_frame(table: Any) -> nw.DataFrame[Any]:
 
 
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table without their gaps."""
-    for row in frame.iter_rows(named=True):
-        yield {key: as_list(value) for key, value in row.items() if not is_missing(value)}
+    """Yield the rows of a table without their gaps.
+
+    Raises:
+        ParameterError: Python cannot hold a value of a column.
+    """
+    try:
+        for row in frame.iter_rows(named=True):
+            yield {key: as_list(value) for key, value in row.items() if not is_missing(value)}
+    except (OverflowError, ValueError) as error:
+        columns = ((str(name), frame.get_column(name).to_list) for name in frame.columns)
+        raise ParameterError(f"score_table: {explain_unreadable(columns, error)}") from None

@@ -18,10 +18,12 @@ from ctxmetrics import (
     NonLLMContextRecall,
     OpenAIModel,
     SpanBasedContextRecall,
+    read_samples,
     score_table,
 )
 from ctxmetrics.errors import (
     CtxMetricsError,
+    InputFileError,
     JudgeError,
     MissingExtraError,
     MissingFieldError,
@@ -234,6 +236,50 @@ def test_requested_failure_is_raised_and_names_the_row(kind, metric, rows):
 def test_what_is_no_table_is_refused(table, advice):
     with pytest.raises(ParameterError, match=advice):
         score_table(table, METRICS)
+
+
+class _NamesInMethod:
+    def columns(self):
+        return []
+
+
+class _NoNames:
+    columns = None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: pd.Series([1, 2], name="x"), id="pandas"),
+        pytest.param(lambda: pa.chunked_array([[1, 2]]), id="pyarrow"),
+        pytest.param(_NamesInMethod, id="method"),
+        pytest.param(_NoNames, id="none"),
+    ],
+)
+def test_a_single_column_is_no_table(make):
+    with pytest.raises(ParameterError, match="is no table or dataset of pyarrow"):
+        score_table(make(), METRICS)
+
+
+@pytest.mark.parametrize("name", [0, 5, None, ("a", 1)])
+def test_a_column_may_have_any_name_of_pandas(name):
+    """The same values as without the column."""
+    table = pd.DataFrame(IDS)
+    values = column(score_table(table, METRICS), METRICS[0].name)
+    table[name] = [1, 2, 3]
+    assert column(score_table(table, METRICS), METRICS[0].name) == values
+
+
+@pytest.mark.parametrize(("count", "kind"), [(10**15, "timestamp"), (10**7, "date32")])
+def test_a_value_that_python_cannot_hold_names_its_column(count, kind, tmp_path):
+    arrow_type = pa.timestamp("s") if kind == "timestamp" else pa.date32()
+    table = pa.table({**IDS, "made": pa.array([1, count, 1], arrow_type)})
+    with pytest.raises(ParameterError, match=r"^score_table: column 'made' cannot be read"):
+        score_table(table, METRICS)
+    path = tmp_path / "rows.parquet"
+    later("pyarrow.parquet").write_table(table, path)
+    with pytest.raises(InputFileError, match=r"rows\.parquet: column 'made' cannot be read"):
+        list(read_samples(path))
 
 
 def test_options_are_those_of_evaluate(tmp_path):
