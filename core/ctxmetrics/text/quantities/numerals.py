@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ctxmetrics.text.quantities.forms import LISTS
 
+_TEN = 10
 _HUNDRED = 100
 
 
@@ -23,23 +25,28 @@ class Numerals(NamedTuple):
         scales: The words that multiply the digit before them: hundred.
         groups: The words that multiply all that stands before them: thousand.
         teens: The words that add ten to the digit before them: Indonesian "lima belas" is 15.
+        joints: The words of a zero before the last digit, of a language that needs one: 一百零五 is 105, 一百五 may be 150.
     """
 
     digits: Mapping[str, int]
     scales: Mapping[str, int]
     groups: Mapping[str, int]
     teens: frozenset[str] = frozenset()
+    joints: frozenset[str] = frozenset()
 
     @property
     def words(self) -> frozenset[str]:
         """All words."""
         return frozenset((*self.digits, *self.scales, *self.groups, *self.teens))
 
-    def read(self, words: Iterable[str]) -> int:
-        """Return the value of some number words: 一亿二千三百万 is 123,000,000."""
+    def read(self, words: Sequence[str]) -> int | None:
+        """Return the value of some number words: 一亿二千三百万 is 123,000,000. None if they have no sure value."""
+        if self._is_unsure(words):
+            return None
         total = 0
         group = 0
         digit = 0
+        largest = 1  # the largest multiplier of the group words so far
         for word in words:
             value = self.digits.get(word, 0)
             if value >= _HUNDRED:  # Indonesian seratus
@@ -52,11 +59,30 @@ class Numerals(NamedTuple):
             elif word in self.teens:
                 group += digit + 10
                 digit = 0
-            else:
-                total += (group + digit or 1) * self.groups[word]
+            elif word in self.groups:
+                multiplier = self.groups[word]
+                if multiplier < largest:  # 一亿二千三百万
+                    total += (group + digit or 1) * multiplier
+                else:  # 三万亿
+                    total = (total + group + digit or 1) * multiplier
+                    largest = multiplier
                 group = 0
                 digit = 0
         return total + group + digit
+
+    def _is_unsure(self, words: Sequence[str]) -> bool:
+        """Whether a digit stands behind a digit (三五万 is 3 to 5), or the last one behind a hundred without a joint (一百二)."""
+        for previous, word in pairwise(words):
+            if self.is_one(previous) and word in self.digits and word not in self.joints:
+                return True
+        if not self.joints or len(words) == 1:
+            return False
+        is_behind_hundred = words[-2] in self.groups or self.scales.get(words[-2], 0) >= _HUNDRED
+        return is_behind_hundred and self.is_one(words[-1])
+
+    def is_one(self, word: str) -> bool:
+        """Whether a word is a digit of 1 to 9."""
+        return 0 < self.digits.get(word, 0) < _TEN
 
 
 def _join_words(words: Iterable[str]) -> str:
@@ -64,7 +90,7 @@ def _join_words(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
-# --- Chinese and Japanese: 六点, 三千元, 百分之五, 三分之一 --------------------------------------------------------------
+# --- Chinese and Japanese: 六点, 三千元, 百分之五, 三分の一 --------------------------------------------------------------
 
 _HAN = Numerals(
     digits={
@@ -75,16 +101,24 @@ _HAN = Numerals(
     },
     scales={"十": 10, "百": 100, "千": 1_000},
     groups={**dict.fromkeys("万萬", 10**4), **dict.fromkeys("亿億", 10**8)},
+    joints=frozenset("零〇"),
 )
 _HAN_SIGNS = "".join(_HAN.words)
+_HAN_DECIMALS = "[〇零一二三四五六七八九]+"
+# Words that a number with decimals may count. 六点五人 may be "five people at six".
+_HAN_MEASURES = "元|円|圆|圓|美元|欧元|度|天|年|秒|分钟|分鐘|小时|小時|个小时|個小時|个月|個月|公里|公斤|米|倍|[万萬亿億]"
 # Words that Chinese numerals may count. 分 alone is left out, because 十分 means "very".
 _HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|辆|輛|軒|页|頁|票"
 # A number in Chinese numerals. 几十 (some tens) and 第三 (third) are not read. A number without 十 needs a digit, because 百 alone
 # may mean "many", or be a part of a name (百度).
 _HAN_NUMBER = re.compile(
     rf"""
-    百分之(?P<percent>[{_HAN_SIGNS}]+)                         # 百分之五
-    |(?P<bottom>[二三四五六七八九十])分之(?P<top>[一二三四五六七八九])   # 三分之一
+    (?<![几幾数數{_HAN_SIGNS}])百分[之の](?P<percent>[{_HAN_SIGNS}]+(?:[点點]{_HAN_DECIMALS})?)   # 百分之五, 百分之三点五
+    # 三分之一, 二十分之一; but not 三又二分之一
+    |(?<![几幾数數{_HAN_SIGNS}])(?<![{_HAN_SIGNS}]又)(?P<bottom>[{_HAN_SIGNS}]+)分[之の](?P<top>[{_HAN_SIGNS}]+)
+    # 三点五公里; but not 下午三点
+    |(?<![几幾数數日号號{_HAN_SIGNS}])(?<!上午|下午|晚上|早上|凌晨|中午|傍晚|午前|午後)
+    (?P<decimal>[{_HAN_SIGNS}]+[点點]{_HAN_DECIMALS})(?=(?:{_HAN_MEASURES}))
     |第(?P<ordinal>[一二三四五六七八九十]{{1,3}})(?=[层層階楼樓章节節条條页頁届屆期])   # 第三层
     |(?<=[点點时時])(?P<minutes>[{_HAN_SIGNS}]+)(?=分)          # 六点十分
     # 歩いて五分で; 十分 alone is "enough"
@@ -105,21 +139,44 @@ _HAN_COUNTED_BY_ONE = ("月", "号", "號")
 
 
 def _write_han(match: re.Match[str]) -> str:
-    """Write a number in Chinese numerals in digits. 一 stays as it is if it may mean "a"."""
+    """Write a number in Chinese numerals in digits. It stays as it is if it has no sure value, or if 一 may mean "a"."""
+    next_character = match.string[match.end() : match.end() + 1]
     if match["bottom"] is not None:
-        return f"{_HAN.read(match['top'])}/{_HAN.read(match['bottom'])}"
+        top, bottom = _read_han(match["top"]), _read_han(match["bottom"])
+        return f"{top}/{bottom}" if top and bottom else match[0]
+    numerals = match["percent"] or match["decimal"] or match["minutes"] or match["japanese"]
+    numerals = numerals or match["ordinal"] or match["number"]
+    may_be_article = numerals == _HAN_ONE and next_character not in _HAN_COUNTED_BY_ONE
+    if may_be_article and match["percent"] is None and match["ordinal"] is None:
+        return match[0]
+    number = _read_han(numerals, is_year=next_character == "年")
+    if not number:
+        return match[0]
     if match["ordinal"] is not None:
-        return f"第{_HAN.read(match['ordinal'])}"
-    numerals = match["percent"] or match["minutes"] or match["japanese"] or match["number"]
-    if match["percent"] is None and numerals == _HAN_ONE:
-        next_character = match.string[match.end() : match.end() + 1]
-        if next_character not in _HAN_COUNTED_BY_ONE:
-            return numerals
-    if len(numerals) > 1 and all(numeral in _HAN.digits for numeral in numerals):  # 二〇二四
-        number = "".join(str(_HAN.digits[numeral]) for numeral in numerals)
-    else:
-        number = str(_HAN.read(numerals))
+        return f"第{number}"
     return number + ("%" if match["percent"] else "")
+
+
+def _read_han(numerals: str, *, is_year: bool = False) -> str:
+    """Return Chinese numerals in digits; an empty text if they have no sure value."""
+    whole, point, decimals = numerals.replace("點", "点").partition("点")
+    if all(numeral in _HAN.digits for numeral in whole):  # 二〇二四
+        number = _read_digits(whole, is_year=is_year)
+    else:
+        value = _HAN.read(whole)
+        number = "" if value is None else str(value)
+    if not number or len(decimals) == len("500"):  # 1.500 may be 1,500
+        return ""
+    return number + ("." if point else "") + "".join(str(_HAN.digits[digit]) for digit in decimals)
+
+
+def _read_digits(numerals: str, *, is_year: bool) -> str:
+    """Return digits in Chinese numerals; an empty text for two that may be a range: 三四 is 3 or 4, 三五 is 3 to 5."""
+    values = [_HAN.digits[numeral] for numeral in numerals]
+    may_be_range = len(values) == len("三四") and 0 not in values
+    if may_be_range and (not is_year or values[1] - values[0] == 1):  # 九八年
+        return ""
+    return "".join(map(str, values))
 
 
 # --- Thai and Korean --------------------------------------------------------------------------------------------------
@@ -197,10 +254,20 @@ def write_numerals(text: str) -> str:
     """
     text = _ALL_DAY.sub("24小时", text)
     text = _HAN_NUMBER.sub(_write_han, text)
-    text = _THAI_NUMBER.sub(lambda match: f" {_THAI.read(_THAI_WORD.findall(match['number']))} ", text)
-    return _KOREAN_NUMBER.sub(
-        lambda match: str(_KOREAN.read(_KOREAN_WORD.findall(match["native"] or match["number"]))), text
-    )
+    text = _THAI_NUMBER.sub(_write_thai, text)
+    return _KOREAN_NUMBER.sub(_write_korean, text)
+
+
+def _write_thai(match: re.Match[str]) -> str:
+    """Write a Thai number in digits, with blanks around it. It stays as it is if it has no sure value."""
+    value = _THAI.read(_THAI_WORD.findall(match["number"]))
+    return match[0] if value is None else f" {value} "
+
+
+def _write_korean(match: re.Match[str]) -> str:
+    """Write a Korean number in digits. It stays as it is if it has no sure value."""
+    value = _KOREAN.read(_KOREAN_WORD.findall(match["native"] or match["number"]))
+    return match[0] if value is None else str(value)
 
 
 def may_hold_numerals(chunk: str) -> bool:
@@ -236,9 +303,11 @@ def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | N
     (4, '25')
     """
     first = chunks[index].lower()
-    is_behind_digits = index > 0 and chunks[index - 1][-1].isdecimal()  # 50 nghìn
+    previous = chunks[index - 1].lower() if index > 0 else ""
+    is_behind_digits = previous[-1:].isdecimal()  # 50 nghìn
     for language, numerals in _SPACED_LANGUAGES.items():
-        begins_number = first in numerals.digits or (first in numerals.groups and not is_behind_digits)
+        is_scale = is_behind_digits or previous in numerals.groups  # 3 nghìn tỷ
+        begins_number = first in numerals.digits or (first in numerals.groups and not is_scale)
         if begins_number:
             number = _read_spaced(chunks, index, numerals, LISTS["numerals"][language])
             if number is not None:
@@ -271,4 +340,4 @@ def _read_spaced(
     value = numerals.read(words)
     if next_word not in lists["counted"] and not (multiplies and len(words) > 1):
         return None
-    return None if value == 1 else (end, str(value))
+    return None if value is None or value == 1 else (end, str(value))
