@@ -17,11 +17,12 @@ import threading
 import time
 import weakref
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import InputFileError, ParameterError
 
@@ -184,7 +185,7 @@ class VerdictCache:
 
     Raises:
         InputFileError: The directory cannot be made, or nothing can be written there.
-        ParameterError: ``max_bytes`` is too small.
+        ParameterError: ``directory`` is no path, or ``max_bytes`` is too small.
     """
 
     def __init__(self, directory: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> None:
@@ -192,6 +193,11 @@ class VerdictCache:
             raise ParameterError(
                 f"VerdictCache: max_bytes={max_bytes!r} must be a whole number from {_MIN_BYTES_LIMIT}."
             )
+        is_path = isinstance(directory, (str, os.PathLike))
+        if not is_path or not isinstance(os.fspath(directory), str):
+            raise ParameterError(f"VerdictCache: directory={type(directory).__name__} must be a path.")
+        if not str(directory):
+            raise ParameterError("cache='' names no directory. Write '.' for the current one.")
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
@@ -202,8 +208,8 @@ class VerdictCache:
         self._warned = False
         try:
             _make_folder(self.path.parent)
-        except OSError as error:
-            raise self._unusable(error.strerror or str(error)) from None
+        except (OSError, ValueError) as error:  # no path holds NUL or a lone surrogate
+            raise self._unusable(getattr(error, "strerror", None) or str(error)) from None
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
             raise self._unusable("it cannot be written")
         with _lock:
@@ -240,13 +246,14 @@ class VerdictCache:
             """Take the claim of a judgement in one transaction; False if another running process holds it."""
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                query = "SELECT process FROM claims WHERE key = ? AND until > ?"
-                row = connection.execute(query, (key, time.time())).fetchone()
+                query = "SELECT process FROM claims WHERE key = ? AND until BETWEEN ? AND ?"
+                now = time.time()
+                row = connection.execute(query, (key, now, now + _CLAIM_SECONDS)).fetchone()
                 if row is not None:
                     (process_id,) = row
                     if process_id != os.getpid() and _is_running(process_id):
                         return False
-                claim = (key, os.getpid(), time.time() + _CLAIM_SECONDS)
+                claim = (key, os.getpid(), now + _CLAIM_SECONDS)
                 connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", claim)
             return True
 
@@ -268,7 +275,7 @@ class VerdictCache:
         return CacheInfo(self.path, entries or 0, size)
 
     def clear(self) -> None:
-        """Delete every judgement, and files that were set aside because they cannot be read.
+        """Delete every judgement, also in the files that were set aside. Files of another program stay.
 
         Raises:
             InputFileError: The judgements could not be deleted.
@@ -276,6 +283,10 @@ class VerdictCache:
         commands = "DELETE FROM verdicts; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"
         if self._run(lambda connection: connection.executescript(commands)) is None:
             raise InputFileError(f"{self.path}: it could not be emptied; the log says why.")
+        for old_file in self.path.parent.glob(f"{FILE_NAME}.other-*[0-9]"):
+            if _holds_judgements(old_file):
+                for ending in ("", "-wal", "-shm"):
+                    Path(f"{old_file}{ending}").unlink(missing_ok=True)
         for corrupt_file in self.path.parent.glob(f"{FILE_NAME}.corrupt-*"):
             corrupt_file.unlink(missing_ok=True)
 
@@ -286,8 +297,9 @@ class VerdictCache:
 
     def _unusable(self, reason: str) -> InputFileError:
         """Build the error of a directory in which no cache can be kept."""
+        folder = replace_invisible(str(self.path.parent))
         return InputFileError(
-            f"{self.path.parent}: no cache can be kept there: {reason}. Choose another directory."
+            f"{folder}: no cache can be kept there: {reason}. Choose another directory."
         )
 
     def _close(self) -> None:
@@ -395,8 +407,6 @@ def open_store(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
         ParameterError: ``cache`` is neither a path nor a store.
     """
     if isinstance(cache, (str, os.PathLike)):
-        if not str(cache):
-            raise ParameterError("cache='' names no directory. Write '.' for the current one.")
         cache_at_path = VerdictCache(cache)
         try:
             yield cache_at_path
@@ -473,13 +483,27 @@ def _make_table(connection: sqlite3.Connection) -> None:
         connection.execute(_CREATE_CLAIMS)
 
 
-def _is_running(process_id: int) -> bool:
-    """Whether a process of this machine is running. On Windows no signal can ask this, and True is returned."""
+def _holds_judgements(file: Path) -> bool:
+    """Whether a file is the cache of another version of this library."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(file)) as connection:
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(verdicts)")}
+        return {"key", "value"} <= columns
+    return False
+
+
+def _is_running(process_id: object) -> bool:
+    """Whether a process of this machine is running. On Windows no signal can ask this, and True is returned for each number.
+
+    The number comes from the file, and another program may have written anything there.
+    """
+    # To `os.kill`, 0 and negative numbers are groups of processes.
+    if not isinstance(process_id, int) or process_id <= 0:
+        return False
     if os.name == "nt":
         return True
     try:
         os.kill(process_id, 0)  # signal 0 only asks: it ends no process
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:  # the process runs, and belongs to another user
         return True

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,6 +113,21 @@ def test_info_and_clear(tmp_path):
     assert cache.info().entries == 0
     assert cache.info().size < 50_000
     assert [path.name for path in tmp_path.iterdir() if "corrupt" in path.name] == []
+
+
+@pytest.mark.parametrize("directory", [None, 5, b"cache", ""])
+def test_a_directory_that_is_no_path_is_refused(directory, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="directory"):
+        VerdictCache(directory)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a\0b", "half \ud83d"])
+def test_a_name_that_no_directory_has_is_refused(tmp_path, name):
+    with pytest.raises(InputFileError, match="no cache can be kept there") as caught:
+        VerdictCache(tmp_path / name)
+    assert str(caught.value).isprintable()
 
 
 def test_the_oldest_go_when_it_grows_too_large(tmp_path):
@@ -329,15 +345,17 @@ FIRST_TABLE = (
 
 
 @pytest.mark.parametrize(
-    "commands",
+    ("commands", "holds_judgements"),
     [
-        ["CREATE TABLE verdicts (mine TEXT)", "INSERT INTO verdicts VALUES ('kept')"],
-        [FIRST_TABLE, "INSERT INTO verdicts VALUES (1, 'k', 'kept')"],
-        [FIRST_TABLE.replace("value TEXT", "value BLOB"), "PRAGMA user_version = 3"],
-        ["PRAGMA user_version = 9"],
+        (["CREATE TABLE verdicts (mine TEXT)", "INSERT INTO verdicts VALUES ('kept')"], False),
+        ([FIRST_TABLE, "INSERT INTO verdicts VALUES (1, 'k', 'kept')"], True),
+        ([FIRST_TABLE.replace("value TEXT", "value BLOB"), "PRAGMA user_version = 3"], True),
+        (["PRAGMA user_version = 9"], False),
     ],
 )
-def test_table_of_another_version_is_set_aside_once(tmp_path, caplog, server, commands):
+def test_table_of_another_version_is_set_aside_once(
+    tmp_path, caplog, server, commands, holds_judgements
+):
     with sqlite3.connect(tmp_path / FILE_NAME) as connection:
         for command in commands:
             connection.execute(command)
@@ -353,7 +371,7 @@ def test_table_of_another_version_is_set_aside_once(tmp_path, caplog, server, co
     aside = tmp_path / f"{FILE_NAME}.other-1"
     assert aside.read_bytes() == before
     VerdictCache(tmp_path).clear()
-    assert aside.exists()  # it may be of another program
+    assert aside.exists() is not holds_judgements  # without judgements, it may be of another program
 
 
 def test_a_locked_file_costs_time_but_no_result(tmp_path, monkeypatch, caplog, server):
@@ -546,6 +564,20 @@ def test_a_claim_of_another_process_holds_until_it_ends(tmp_path, other_process)
 def test_a_claim_holds_no_longer_than_its_time(tmp_path, other_process):
     cache = VerdictCache(tmp_path)
     claim_by(other_process, cache, "key", seconds=-1)
+    assert cache.claim("key")
+
+
+@pytest.mark.parametrize("number", ["text", 2**63 - 1, -1, 0, 1.5, b"1"])
+def test_a_claim_that_no_process_can_hold_is_none(tmp_path, number):
+    cache = VerdictCache(tmp_path)
+    claim_by(SimpleNamespace(pid=number), cache, "key")
+    assert cache.claim("key")
+
+
+@pytest.mark.parametrize("seconds", [601, 1e300])
+def test_a_claim_for_longer_than_ten_minutes_is_none(tmp_path, other_process, seconds):
+    cache = VerdictCache(tmp_path)
+    claim_by(other_process, cache, "key", seconds=seconds)
     assert cache.claim("key")
 
 
