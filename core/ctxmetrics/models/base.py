@@ -92,7 +92,7 @@ class Reply:
 
     Attributes:
         content: Raw text, or an object that the model's client already parsed. Untrusted either way.
-        usage: Calls and tokens, as the server counted them.
+        usage: Calls and tokens, as the server counted them. Tokens that are 0 although there is a text are estimated.
         served_model: The model's name as the server gave it, if it did. Untrusted.
         cached_tokens: Tokens of the prompt that the server had read before, where it counts them. Untrusted.
     """
@@ -126,7 +126,8 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
 
     Args:
         usage: A `Usage` whose fields may hold anything, or something else.
-        sent: The text of the prompt. If its tokens were not counted, they are estimated as characters / 4.
+        sent: The text of the prompt. If its tokens were not counted, they are estimated as characters / 4. A text that
+            is not empty has tokens: a count of 0 means that they were not counted.
         received: The text of the reply; its tokens are estimated in the same way.
     """
     counts: dict[str, Any] = {}
@@ -137,7 +138,7 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
             counts[name] = count
     is_estimated = getattr(usage, "estimated", False) is True
     for name, text in (("prompt_tokens", sent), ("completion_tokens", received)):
-        if name not in counts:
+        if name not in counts or (text and not counts[name]):
             counts[name] = ceil(len(text) / CHARACTERS_A_TOKEN)
             is_estimated = True
     if "cost" in counts:

@@ -171,7 +171,7 @@ def _trace_call(tracer: Any, model: Model, prompt: Prompt, spent: Sequence[Usage
             raise
         finally:
             for usage in spent:
-                if usage.prompt_tokens or usage.completion_tokens:
+                if usage.total_tokens and not usage.estimated:
                     span.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
                     span.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
 

@@ -193,7 +193,14 @@ def test_what_is_no_usage_is_one_call(wrong: object) -> None:
 
 def test_counts_that_are_right_stay() -> None:
     given = Usage(calls=2, prompt_tokens=7, completion_tokens=0, cost=0.25, reused=1)
-    assert checked_usage(given, sent="12345678", received="1234") == given
+    assert checked_usage(given, sent="12345678", received="") == given
+
+
+def test_zero_tokens_of_a_text_are_not_counted() -> None:
+    usage = checked_usage(Usage(calls=1), sent="12345678", received="1234")
+    assert usage == Usage(calls=1, prompt_tokens=2, completion_tokens=1, estimated=True)
+    usage = checked_usage(Usage(calls=1, prompt_tokens=9), sent="12345678", received="1234")
+    assert usage == Usage(calls=1, prompt_tokens=9, completion_tokens=1, estimated=True)
 
 
 # ---- replies ----

@@ -172,12 +172,11 @@ def _http_client() -> Any:
     return openai.DefaultAsyncHttpxClient(limits=limits, timeout=None)
 
 
-def read_body(text: str, *, calls: int = 1, **reading: Any) -> dict[str, Any]:
+def read_body(text: str, **reading: Any) -> dict[str, Any]:
     """Read the body of an answer with status 200 as a JSON object.
 
     Args:
         text: The body. Untrusted.
-        calls: Requests it took.
         **reading: Options of `json.loads`.
 
     Raises:
@@ -188,7 +187,7 @@ def read_body(text: str, *, calls: int = 1, **reading: Any) -> dict[str, Any]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}", calls)
+        raise bad_answer(f"the server answered with no JSON object: {safe_text(text[:60])!r}")
     return body
 
 

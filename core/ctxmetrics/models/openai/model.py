@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 from urllib.parse import unquote, urlsplit
@@ -20,6 +20,7 @@ from ctxmetrics._internal.secrets import hide_keys, looks_like_key, mask_keys, r
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import (
+    ONE_CALL,
     Prompt,
     Reply,
     check_finished,
@@ -41,7 +42,7 @@ from ctxmetrics.models.openai.capabilities import (
 from ctxmetrics.models.openai.client import client_for, read_body
 from ctxmetrics.models.openai.providers import PROVIDERS, Provider
 from ctxmetrics.models.runtime.background import on_background
-from ctxmetrics.models.runtime.failures import bad_answer, classify, from_status
+from ctxmetrics.models.runtime.failures import bad_answer, classify, from_status, read_attribute
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import Usage
@@ -229,7 +230,7 @@ class OpenAIModel:
         capabilities = capabilities_of(str(self.base_url), self.model)
         learner = _RefusalLearner(capabilities, schema, self.reply_format != "auto")
         run = current_run()
-        calls = 0
+        earlier_usage = Usage()  # the cost of the requests before, for the same reply
         async with nullcontext() if capabilities.settled else capabilities.finding_out():
             while True:
                 body = request_body(self, prompt, schema, capabilities, learner.form)
@@ -237,26 +238,31 @@ class OpenAIModel:
                 limit_was_added = self.max_tokens is None and not body.keys().isdisjoint(
                     WORDS["reply_bounds"]
                 )
-                if calls:  # the run has taken the first one
-                    run.take_call(sent=calls)
-                calls += 1
+                if earlier_usage.calls:  # the run has taken the first one
+                    run.take_call(sent=earlier_usage)
+                can_ask_again = earlier_usage.calls + 1 < _MAX_REQUESTS_FOR_REPLY
+                answer = ""
                 try:
                     answer = await self._post(body)
-                except _RefusedError as error:
-                    if calls < _MAX_REQUESTS_FOR_REPLY and learner.learn(
-                        error, body, limit_was_added=limit_was_added
-                    ):
-                        continue
-                    problem = learner.refusal or error.problem
-                else:
                     if learner.doubted is not None:
                         capabilities.refuse_form(learner.doubted, schema_size(schema))
                     capabilities.settled = True
-                    if limit_was_added and calls < _MAX_REQUESTS_FOR_REPLY and thinks(answer):
-                        capabilities.bounded = False
+                    reply = read_answer(answer, prompt)
+                except _RefusedError as error:
+                    if can_ask_again and learner.learn(error, body, limit_was_added=limit_was_added):
+                        earlier_usage += ONE_CALL
                         continue
-                    return read_answer(answer, prompt, calls)
-                problem.usage = Usage(calls=calls)
+                    problem = learner.refusal or error.problem
+                    problem.usage = ONE_CALL
+                except JudgeError as error:
+                    if limit_was_added and can_ask_again and thinks(answer):
+                        capabilities.bounded = False
+                        earlier_usage += error.usage
+                        continue
+                    problem = error
+                else:
+                    return replace(reply, usage=earlier_usage + reply.usage)
+                problem.usage = earlier_usage + problem.usage
                 raise problem
 
     async def _post(self, body: dict[str, Any]) -> str:
@@ -278,9 +284,8 @@ class OpenAIModel:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the client raises becomes a JudgeError
             problem: Exception = _read_reply_failure(error) or classify(error, seconds)
-            if getattr(error, "status_code", None) in _REFUSAL_STATUSES and isinstance(
-                problem, JudgeError
-            ):
+            status = read_attribute(error, "status_code")
+            if status in _REFUSAL_STATUSES and isinstance(problem, JudgeError):
                 problem = _RefusedError(error, problem)
         raise problem  # out here: what it came from holds the request's headers, and they the key
 
@@ -414,19 +419,18 @@ def request_body(
     return body
 
 
-def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
+def read_answer(text: str, prompt: Prompt) -> Reply:
     """Read the body of an answer with status 200.
 
     Args:
         text: The body. Untrusted.
         prompt: The prompt that was sent, to estimate tokens that the server did not count.
-        calls: The number of requests that this answer took.
 
     Raises:
         JudgeError: The body is no chat completion (retryable: the server may have sent it by mistake), or it is a refusal, or
             it is cut off.
     """
-    answer = read_body(text, calls=calls)
+    answer = read_body(text)
     error = answer.get("error")
     choices = answer.get("choices")
     token_counts = answer.get("usage")
@@ -441,9 +445,9 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     del answer, choices
     # Some gateways answer with status 200 and an error in the body.
     if isinstance(error, dict) and not choice_count:
-        raise _build_error_in_body(error, calls)
+        raise _build_error_in_body(error)
     if not isinstance(first_choice, dict):
-        raise bad_answer("the server's answer holds no choices", calls)
+        raise bad_answer("the server's answer holds no choices")
     message = first_choice.get("message")
     if not isinstance(message, dict):
         message = {}
@@ -452,7 +456,7 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
         token_counts = {}
     count_names = ("prompt_tokens", "completion_tokens", "cost")
     untrusted_counts: Any = {name: token_counts.get(name) for name in count_names}
-    untrusted_usage = Usage(calls=calls, **untrusted_counts)
+    untrusted_usage = Usage(calls=1, **untrusted_counts)
     usage = checked_usage(untrusted_usage, sent=prompt.text, received=content)
     if choice_count > 1:
         raise JudgeError(
@@ -466,13 +470,13 @@ def read_answer(text: str, prompt: Prompt, calls: int = 1) -> Reply:
     return Reply(content=content, usage=usage, served_model=served_model, cached_tokens=cached_tokens)
 
 
-def _build_error_in_body(error: Mapping[str, Any], calls: int) -> JudgeError:
+def _build_error_in_body(error: Mapping[str, Any]) -> JudgeError:
     """Build the failure of an answer with status 200 whose body holds an error."""
     status = error.get("code")
     text = f"the server answered with an error: {safe_text(error.get('message'))}"
     if isinstance(status, int) and not isinstance(status, bool) and status >= 400:  # noqa: PLR2004 - HTTP
         return from_status(status, text, details=[error])
-    return bad_answer(text, calls)
+    return bad_answer(text)
 
 
 def thinks(text: str) -> bool:
@@ -508,8 +512,9 @@ def _read_reply_failure(error: Exception) -> JudgeError | None:
     return JudgeError(f"{problem}: {safe_text(error)}", reason_code=reason)
 
 
-def check_address(address: str, owner: str) -> str:
+def check_address(address: object, owner: str) -> str:
     """Check a server's address; keys do not belong in it. ``owner`` is the name of the class that was given the address."""
+    address = address.strip() if isinstance(address, str) else ""
     try:
         parts = urlsplit(address)
         port = urlsplit(address).port
@@ -517,11 +522,11 @@ def check_address(address: str, owner: str) -> str:
         parts = urlsplit("")
         port = None
     has_host = parts.scheme in ("http", "https") and parts.hostname
-    if not has_host or port == 0 or not address.isprintable():
+    if not has_host or port == 0 or not address.isprintable() or " " in address:
         raise ParameterError(
             f"{owner}: base_url must be an address such as 'http://localhost:8000/v1'."
         )
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if parts.username or parts.password or "?" in address or "#" in address:
         raise ParameterError(
             f"{owner}: base_url holds a user name, password or query, and addresses are logged. Write the plain "
             "address, and the key as api_key=..."

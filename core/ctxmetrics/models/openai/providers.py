@@ -47,12 +47,12 @@ class Provider:
             ParameterError: One of them is not set.
         """
         for variable in _VARIABLE.findall(self.base_url):
-            if not os.environ.get(variable):
+            if not os.environ.get(variable, "").strip():
                 raise ParameterError(
                     f"{name}: set {variable}, which is a part of the address {self.base_url}, or give base_url "
                     "(--base-url)."
                 )
-        return _VARIABLE.sub(lambda match: os.environ[match[1]].rstrip("/"), self.base_url)
+        return _VARIABLE.sub(lambda match: os.environ[match[1]].strip().rstrip("/"), self.base_url)
 
 
 _DATA = read_data("models.openai", "providers.toml")

@@ -11,7 +11,6 @@ from typing import Any
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
-from ctxmetrics.verdicts import Usage
 
 # Statuses after which a request is sent again.
 _RETRY_CODES = frozenset({408, 409, 425, 429})
@@ -90,16 +89,21 @@ def _has_response(error: BaseException) -> bool:
 
 def _is_response(value: object) -> bool:
     """Whether a value looks like an HTTP response."""
-    # An attribute of another library's object may raise anything; then it is taken for no response.
+    statuses = (read_attribute(value, "status_code"), read_attribute(value, "status"))
+    has_status = any(isinstance(status, int) for status in statuses)
+    return has_status and read_attribute(value, "headers") is not None
+
+
+def read_attribute(holder: object, name: str) -> Any:
+    """Read an attribute of another library's object; None if there is none, or if reading it raises."""
     with suppress(Exception):
-        status = getattr(value, "status_code", None) or getattr(value, "status", None)
-        return isinstance(status, int) and hasattr(value, "headers")
-    return False
+        return getattr(holder, name, None)
+    return None
 
 
-def bad_answer(message: str, calls: int = 1) -> JudgeError:
+def bad_answer(message: str) -> JudgeError:
     """Build the failure of a server whose answer holds no reply; the request is sent again."""
-    return JudgeError(message, reason_code="server_error", usage=Usage(calls=calls), retryable=True)
+    return JudgeError(message, reason_code="server_error", retryable=True)
 
 
 def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetExceededError:
@@ -152,8 +156,8 @@ def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:
             return from_status(
                 status,
                 message,
-                retry_after=_read_retry_after(link),
-                code=getattr(link, "code", None),
+                retry_after=_find_retry_after(chain),
+                code=read_attribute(link, "code"),
                 details=_list_details(link),
             )
     codes = list(filter(None, map(_find_code_of_class, chain)))
@@ -169,9 +173,8 @@ def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:
 def _list_details(error: BaseException) -> list[object]:
     """List the parts of a server's error that a client's exception holds: bodies, codes and the name of a parameter."""
     names = ("body", "response", "details", "code", "type")
-    details = [getattr(error, name, None) for name in names]
-    param = getattr(error, "param", None)
-    return [*details, {"param": param}]
+    details = [read_attribute(error, name) for name in names]
+    return [*details, {"param": read_attribute(error, "param")}]
 
 
 def mark_kept_connection(problem: JudgeError, error: BaseException) -> JudgeError:
@@ -207,9 +210,8 @@ def _chain(error: BaseException) -> list[BaseException]:
         chain.append(link)
         pending += [link.__cause__, link.__context__]
         pending += link.exceptions if isinstance(link, BaseExceptionGroup) else ()
-        last_attempt: Any = getattr(link, "last_attempt", None)
-        # An attribute of another library's object may raise anything. Then the attempt is ignored.
-        with suppress(Exception):
+        last_attempt = read_attribute(link, "last_attempt")
+        with suppress(Exception):  # the attempt has no exception, or another library's method raised
             is_error = isinstance(last_attempt, BaseException)
             pending.append(last_attempt if is_error else last_attempt.exception())
     return chain
@@ -217,28 +219,28 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _is_final(error: BaseException) -> bool:
     """Whether asking again cannot help: no server runs on this machine, or the client itself has asked again."""
-    hosts = set()
+    is_this_machine = False
     is_refused = False
     was_retried = False
     for link in _chain(error):
         if isinstance(link, ConnectionRefusedError):
             is_refused = True
-        with suppress(Exception):  # another library's attributes
-            request: Any = link.request  # type: ignore[attr-defined]  # errors of httpx have it
-            hosts.add(request.url.host)
-            if request.headers["x-stainless-retry-count"] != "0":
-                was_retried = True
-        with suppress(Exception):
-            attempt: Any = link.last_attempt  # type: ignore[attr-defined]  # errors of tenacity have it
-            if attempt.attempt_number > 1:
-                was_retried = True
-    is_this_machine = any(map(_LOOPBACK.match, hosts))
+        request = read_attribute(link, "request")  # errors of httpx have it
+        host = read_attribute(read_attribute(request, "url"), "host")
+        if isinstance(host, str) and _LOOPBACK.match(host):
+            is_this_machine = True
+        if _read_header(request, "x-stainless-retry-count") not in (None, "0"):
+            was_retried = True
+        attempt = read_attribute(link, "last_attempt")  # errors of tenacity have it
+        attempt_number = read_attribute(attempt, "attempt_number")
+        if isinstance(attempt_number, int) and attempt_number > 1:
+            was_retried = True
     return was_retried or (is_refused and is_this_machine)
 
 
 def _find_status(error: BaseException) -> int | None:
     """Find the HTTP status in an exception or its response; None without one."""
-    response = getattr(error, "response", None)
+    response = read_attribute(error, "response")
     if isinstance(response, dict):
         metadata = response.get("ResponseMetadata")  # botocore
         if isinstance(metadata, dict):
@@ -246,7 +248,7 @@ def _find_status(error: BaseException) -> int | None:
             return status if isinstance(status, int) else None
     for holder in (error, response):
         for name in ("status_code", "status", "http_status", "code"):
-            value = getattr(holder, name, None)
+            value = read_attribute(holder, name)
             if isinstance(value, int) and 100 <= value < 600:  # noqa: PLR2004 - HTTP
                 return value
     return None
@@ -306,16 +308,21 @@ def _find_overflow(
     return JudgeError(message, reason_code="too_long", status=status, limit=limit)
 
 
-def _read_retry_after(error: BaseException) -> float | None:
-    """Read how many seconds the server asks to wait; None if the server does not say."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or getattr(
-        error, "headers", None
-    )
-    get = getattr(headers, "get", lambda _: None)
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        seconds = _read_seconds(get(name))
-        if seconds is not None and seconds >= 0:
-            return seconds * scale
+def _find_retry_after(chain: Sequence[BaseException]) -> float | None:
+    """Find how many seconds the server asks to wait, in an exception or its causes; None if the server does not say."""
+    for link in chain:
+        for holder in (read_attribute(link, "response"), link):
+            for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+                seconds = _read_seconds(_read_header(holder, name))
+                if seconds is not None and seconds >= 0:
+                    return seconds * scale
+    return None
+
+
+def _read_header(message: object, name: str) -> object:
+    """Read a header of another library's request, response or exception; None if there is none."""
+    with suppress(Exception):
+        return read_attribute(message, "headers").get(name)
     return None
 
 
@@ -323,7 +330,7 @@ def _read_seconds(text: object) -> float | None:
     """Read a number of seconds, or the seconds until a date; None for any other text."""
     from email.utils import parsedate_to_datetime
 
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError):
         return float(text)  # type: ignore[arg-type]  # None and what is not a number raise
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(text)).timestamp() - time.time()

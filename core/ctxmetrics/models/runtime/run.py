@@ -24,7 +24,7 @@ from ctxmetrics.models.runtime import limits
 from ctxmetrics.models.runtime.breaker import COOL_DOWN, MAX_FAILURES, Breaker
 from ctxmetrics.models.runtime.failures import OVERLOAD_CODES, KeptConnectionError, retry_after_too_long
 from ctxmetrics.models.runtime.limits import Limiter, Quota
-from ctxmetrics.verdicts import Usage
+from ctxmetrics.verdicts import NO_USAGE, Usage
 
 if TYPE_CHECKING:
     import asyncio
@@ -333,21 +333,21 @@ class Run:
             if unsent_error is not None:
                 raise unsent_error from None
 
-    def take_call(self, sent: int = 0) -> None:
+    def take_call(self, sent: Usage = NO_USAGE) -> None:
         """Count one more request against the budget, before it is sent.
 
         Args:
-            sent: The number of requests that were already sent for the same reply. They count in the usage in any case.
+            sent: The cost of the requests that were already sent for the same reply. It counts in the usage in any case.
 
         Raises:
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         """
         if self.max_calls is not None and self._calls_taken >= self.max_calls:
             self.used_up = f"max_calls={self.max_calls} is used up"
-        elif self.max_tokens is not None and self.usage.total_tokens >= self.max_tokens:
+        elif self.max_tokens is not None and (self.usage + sent).total_tokens >= self.max_tokens:
             self.used_up = f"max_tokens={self.max_tokens} is used up"
         if self.used_up:
-            self.usage += Usage(calls=sent)
+            self.usage += sent
             raise BudgetExceededError(self.used_up)
         self._calls_taken += 1
 

@@ -305,6 +305,10 @@ class TestParameters:
             {"timeout": 0},
             {"model": ""},
             {"base_url": "x"},
+            {"base_url": "http://local host/v1"},
+            {"base_url": "http://localhost:1?"},
+            {"base_url": 5},
+            {"base_url": ["x"]},
         ],
     )
     def test_wrong_parameters(self, options: dict[str, Any]) -> None:

@@ -276,6 +276,61 @@ def test_finding_out_the_form_is_part_of_the_budget(most, judged):
         assert results.stopped == f"max_calls={most} is used up"
 
 
+THINKING = Reply(
+    content="<think>",
+    finish_reason="length",
+    usage={"prompt_tokens": 1000, "completion_tokens": 896},
+)
+COUNTED = {"prompt_tokens": 1000, "completion_tokens": 200}
+
+
+def score_after_thinking(last_reply, **options):
+    """One sample; the first answer runs into the limit while the model thinks. Return the results and the requests."""
+
+    def reply(request):
+        return THINKING if request.index == 0 else last_reply(request)
+
+    with FakeOpenAIServer(reply) as server:
+        results = evaluate(samples(1), METRICS[:1], judge=judge(server), progress=False, **options)
+        return results, server.count
+
+
+def test_tokens_of_a_thinking_reply_are_counted():
+    answer = answer_from()
+    results, requests = score_after_thinking(
+        lambda request: Reply(content=answer(request), usage=COUNTED)
+    )
+    usage = results.usage
+    assert (requests, usage.calls) == (2, 2)
+    assert (usage.prompt_tokens, usage.completion_tokens) == (2000, 1096)
+    assert results[0].scores[0].value == 0.5
+
+
+def test_thinking_counts_against_the_budget():
+    answer = answer_from()
+    results, requests = score_after_thinking(answer, max_tokens=1500)
+    assert requests == 1
+    assert (results.usage.calls, results.usage.total_tokens) == (1, 1896)
+    assert results.stopped == "max_tokens=1500 is used up"
+
+
+def test_thinking_counts_where_the_next_reply_fails():
+    refusal = Reply(refusal="I cannot", usage=COUNTED)
+    results, requests = score_after_thinking(lambda request: refusal)
+    usage = results.usage
+    assert requests == usage.calls == 3  # the judge asks again after a refusal
+    assert (usage.prompt_tokens, usage.completion_tokens) == (3000, 896 + 200 + 200)
+
+
+def test_a_refused_request_counts_where_the_next_one_fails():
+    """The server refuses the schema and the JSON mode; then the request without them fails."""
+    faults = [Fault("500", every=3)]
+    with FakeOpenAIServer(answer_from(), supports=frozenset(), faults=faults) as server:
+        problem = failure(server)
+        assert problem.reason_code == "server_error"
+        assert problem.usage.calls == server.count == 3
+
+
 def test_explicit_form_is_sent_at_once_and_never_changed():
     with FakeOpenAIServer(answer_from(), supports=frozenset({"json_object"})) as server:
         ask(server, reply_format="json_object")
@@ -555,8 +610,8 @@ def test_a_cost_is_taken_over():
         **body_of(content="{}"),
         "usage": {"prompt_tokens": 7, "completion_tokens": 2, "cost": 0.25},
     }
-    usage = read_answer(json.dumps(answer), prompt(), calls=2).usage
-    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (2, 7, 2, 0.25)
+    usage = read_answer(json.dumps(answer), prompt()).usage
+    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1, 7, 2, 0.25)
     assert not usage.estimated
 
 
@@ -876,6 +931,14 @@ def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
         ({"extra": ["x"]}, "extra must map"),
         ({"base_url": "localhost:8000"}, "base_url must be"),
         ({"base_url": "ftp://x/v1"}, "base_url must be"),
+        ({"base_url": "http://local host/v1"}, "base_url must be"),
+        ({"base_url": "http://h/v1 /x"}, "base_url must be"),
+        ({"base_url": "http://h/v1?"}, "base_url holds"),
+        ({"base_url": "http://h/v1#"}, "base_url holds"),
+        ({"base_url": " "}, "base_url must be"),
+        ({"base_url": 5}, "base_url must be"),
+        ({"base_url": ["x"]}, "base_url must be"),
+        ({"base_url": b"http://h/v1"}, "base_url must be"),
         ({"api_key": "not a key"}, "api_key holds a character"),
         ({"api_key": "sk-ключ"}, "api_key holds a character"),
     ],
@@ -883,6 +946,18 @@ def test_openai_needs_a_key_and_other_servers_do_not(monkeypatch):
 def test_misuse_is_told_at_once(options, message):
     with pytest.raises(ParameterError, match=message):
         OpenAIModel(**{"model": "m", "api_key": "k", **options})
+
+
+def test_blanks_around_an_address_are_no_part_of_it(monkeypatch):
+    assert OpenAIModel("m", base_url=" http://h/v1 ").base_url == "http://h/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://h/v2 ")
+    assert OpenAIModel("m").base_url == "http://h/v2"
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com/ ")
+    model = OpenAIModel.preset("azure", "m", api_key="k")
+    assert model.base_url == "https://r.openai.azure.com/openai/v1"
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", " ")
+    with pytest.raises(ParameterError, match="set AZURE_OPENAI_ENDPOINT"):
+        OpenAIModel.preset("azure", "m", api_key="k")
 
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):

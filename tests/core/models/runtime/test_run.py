@@ -277,6 +277,20 @@ def test_no_request_after_the_tokens_are_used_up():
     assert asyncio.run(main()) == 3
 
 
+def test_tokens_that_a_model_does_not_count_are_part_of_the_budget():
+    async def main():
+        state, model = Run(max_tokens=len(PROMPT.text) // 4 + 1), Model(Reply(content="{}"))
+        await ask(state, model, PROMPT, SCHEMA)
+        with pytest.raises(BudgetExceededError, match="max_tokens"):
+            await ask(state, model, PROMPT, SCHEMA)
+        return state, model
+
+    state, model = asyncio.run(main())
+    assert model.calls == 1
+    assert state.usage.prompt_tokens == math.ceil(len(PROMPT.text) / 4)
+    assert (state.usage.completion_tokens, state.usage.estimated) == (1, True)
+
+
 # ---- giving up ----
 
 
@@ -633,6 +647,54 @@ def kind(name, *bases):
 def test_classify(problem, code, retryable):
     found = classify(problem)
     assert (found.reason_code, found.retryable) == (code, retryable)
+
+
+def raising(name, **attributes):
+    """An exception with an attribute that raises when it is read."""
+
+    def fail(_):
+        raise RuntimeError("not available")
+
+    return type("ClientError", (Exception,), {name: property(fail), **attributes})("no answer")
+
+
+UNREADABLE = ("response", "headers", "body", "code", "param", "last_attempt", "request", "status")
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_attribute_that_raises_hides_no_failure(name):
+    found = classify(raising(name, status_code=503))
+    assert (found.reason_code, found.retryable) == ("overloaded", True)
+    assert "no answer" in str(found)
+
+
+def test_a_failure_with_an_unreadable_attribute_is_tried_again():
+    model = Model(raising("response", status_code=503), ok())
+    _, reply = call(model)
+    assert (model.calls, reply.content) == (2, "{}")
+
+
+def test_headers_that_raise_name_no_time():
+    class Headers(dict):
+        def get(self, name):
+            raise RuntimeError("not available")
+
+    found = classify(raising("body", status_code=503, headers=Headers(x="1")))
+    assert (found.reason_code, found.retry_after) == ("overloaded", None)
+
+
+@pytest.mark.parametrize("host", [None, 5])
+def test_a_request_without_a_host_hides_no_failure(host):
+    inner = ConnectionRefusedError("refused")
+    inner.request = SimpleNamespace(url=SimpleNamespace(host=host), headers={})
+    found = classify(inner)
+    assert (found.reason_code, found.retryable) == ("connection_error", True)
+
+
+def test_retry_after_of_a_cause_is_read():
+    outer = wrapped(http(429, headers={"retry-after": "7"}))
+    outer.status_code = 429
+    assert classify(outer).retry_after == 7.0
 
 
 def test_errors_of_openai_without_a_reply_are_tried_again():
