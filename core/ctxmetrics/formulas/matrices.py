@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.formulas.ranks import check_verdicts, divide, share, take_first
+from ctxmetrics.formulas.ranks import check_not_negative, check_verdicts, divide, share, take_first
 
 _ROUNDING_TOLERANCE = 1e-12
 
@@ -191,7 +191,7 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
         k, from 1; ``None`` where nothing is retrieved, or the recall is 0.
 
     Raises:
-        ParameterError: `keep` is no such share.
+        ParameterError: `keep` is no such share, or a recall is no finite number of at least 0.
 
     Source:
         Defined here.
@@ -205,11 +205,12 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
         raise ParameterError(
             f"smallest_k: keep={keep!r} must be a share above 0, up to 1, such as 0.95."
         )
-    if not recalls or not recalls[-1]:
+    values = [check_not_negative(recall, f"recall@{k}") for k, recall in enumerate(recalls, start=1)]
+    if not values or not values[-1]:
         return None
     # Sums of floating-point numbers in another order differ in the last bits.
-    min_recall = keep * recalls[-1] - _ROUNDING_TOLERANCE
-    return next(k for k, recall in enumerate(recalls, start=1) if recall >= min_recall)
+    min_recall = keep * values[-1] - _ROUNDING_TOLERANCE
+    return next(k for k, recall in enumerate(values, start=1) if recall >= min_recall)
 
 
 def _check_matrix(matrix: Sequence[Sequence[bool]]) -> list[list[bool]]:

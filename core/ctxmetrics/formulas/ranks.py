@@ -158,7 +158,7 @@ def average_precision(
     0.5
     """
     checked = check_verdicts(relevant, "relevant")
-    checked_epsilon = _check_not_negative(epsilon, "epsilon")
+    checked_epsilon = check_not_negative(epsilon, "epsilon")
     if not checked:
         return None
     hits = 0
@@ -169,7 +169,7 @@ def average_precision(
             hits += 1
             precision_at_rank = hits / rank
             sum_of_precisions += precision_at_rank
-    if relevant_in_all is not None and _check_k(relevant_in_all) < hits:
+    if relevant_in_all is not None and check_k(relevant_in_all) < hits:
         raise ParameterError(
             f"relevant_in_all is {relevant_in_all}, and {hits} relevant ones were retrieved"
         )
@@ -200,7 +200,7 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
     >>> precision_at_k([True, False, True, False], 10)
     0.2
     """
-    first_k = check_verdicts(relevant, "relevant")[: _check_k(k)]
+    first_k = check_verdicts(relevant, "relevant")[: check_k(k)]
     return divide(first_k.count(True), k)
 
 
@@ -315,22 +315,22 @@ def _check_gains(gains: Sequence[float], name: str) -> list[float]:
     are_floats = {*map(type, gains)} == {float}
     if are_floats and min(gains) >= 0.0 and math.isfinite(sum(gains)):  # the usual case
         return [*gains]
-    return [_check_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
+    return [check_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
 
 
 def take_first(ranked: list[_T], k: int | None) -> list[_T]:
     """Return the first k elements of a list; all if k is None."""
-    return ranked if k is None else ranked[: _check_k(k)]
+    return ranked if k is None else ranked[: check_k(k)]
 
 
-def _check_k(k: int) -> int:
+def check_k(k: int) -> int:
     """Return a number of contexts, a whole number of at least 0."""
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 0:
         raise ParameterError(f"k is {k!r}: write a whole number of at least 0")
     return int(k)
 
 
-def _check_not_negative(value: float, name: str) -> float:
+def check_not_negative(value: float, name: str) -> float:
     """Return a number as a finite float of at least 0."""
     try:
         number = float(value) if isinstance(value, Real) else math.nan

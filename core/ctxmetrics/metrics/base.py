@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 from ctxmetrics import __version__
@@ -15,7 +16,7 @@ from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number
-from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.samples.documents import SPAN_MARK, as_list
 from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, UNUSABLE
 from ctxmetrics.samples.pictures import find_placeholder, in_text, is_no_text, refusal
 from ctxmetrics.samples.sample import DROPPED, Sample
@@ -116,6 +117,10 @@ class Metric(Definition, ABC):
             return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, Real):  # a number of NumPy becomes one of Python
+                object.__setattr__(self, item.name, as_list(value))
         check_choice("convention", self.convention, tuple(CONVENTIONS))
         convention = CONVENTIONS[self.convention]
         # A metric "at k", whose class has a number as the default of `top_k`, cannot do without one.

@@ -181,14 +181,14 @@ def _list_blocks(message: Any) -> Iterator[Any]:
     if _role(message) in ("results", "calls"):
         yield message
         return
-    content = look_up(message, "content")
+    content = as_list(look_up(message, "content"))
     for block in content if isinstance(content, (list, tuple)) else ():
         if _role(block) in ("results", "calls"):
             yield block
-    calls = first_value_at(message, ("tool_calls", "tools_called"))
+    calls = as_list(first_value_at(message, ("tool_calls", "tools_called")))
     yield from calls if isinstance(calls, (list, tuple)) else ()
     # In DeepEval and Azure, a turn holds its passages.
-    passages = first_value_at(message, _KEYS["passages"])
+    passages = as_list(first_value_at(message, _KEYS["passages"]))
     if isinstance(passages, str) and passages.strip():
         passages = [passages]
     if isinstance(passages, (list, tuple)) and passages:
@@ -197,7 +197,7 @@ def _list_blocks(message: Any) -> Iterator[Any]:
 
 def _read_message_text(message: Any) -> str:
     """Return the text of a message, or the joined texts of its blocks; empty if it has no text."""
-    content = look_up(_unwrapped(message), "content")
+    content = as_list(look_up(_unwrapped(message), "content"))
     if isinstance(content, (list, tuple)):
         texts = [look_up(block, "text") for block in content]
         return "\n".join(text for text in texts if isinstance(text, str))

@@ -78,7 +78,7 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     if not _ABSENT.keys() >= fields.keys():
         check_keys(fields, FIELDS)
     for name, value in fields.items():
-        _check_depth(value, name)
+        check_depth(value, name)
     values = {**_ABSENT, **fields}
     _read_field(values, "id", _read_id)
     for name in _TEXT_FIELDS:
@@ -124,7 +124,7 @@ def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
     return FrozenDict(value) or EMPTY
 
 
-def _check_depth(value: object, field: str) -> None:
+def check_depth(value: object, field: str) -> None:
     """Refuse data that is nested too deeply."""
     if type(value) not in _FLAT_TYPES and _is_deep(value):
         raise SampleError("is nested too deeply.", "Write flat data.").inside(field=field)
@@ -228,11 +228,13 @@ def _read_search(item: Any, values: Mapping[str, Any]) -> Search:
     if isinstance(results, Mapping):
         check_keys(results, _SEARCH_KEYS)
         query = results.get("query")
-        turn = results.get("turn")
+        turn = whole_number(as_list(results.get("turn")))  # a table writes numbers as floats
         results = {name: results.get(name) for name in ("contexts", "ids")}
     if query is not None:
         query = _check_text(query)
-    if turn is not None and (type(turn) is not int or turn < 1):
+    if is_missing(turn):
+        turn = None
+    elif type(turn) is not int or turn < 1:
         raise SampleError("must be a whole number from 1.").inside(", turn")
     stage = _read_stage(results, values)
     if not (stage.contexts or stage.ids):  # a search that found nothing has empty lists, not None
@@ -336,7 +338,7 @@ def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
         items = {name_of_list: items}
     stage = {"contexts": items.get("contexts"), "ids": items.get("ids")}
     for name, value in stage.items():
-        _check_depth(value, name)
+        check_depth(value, name)
     # A document may have an id and a span in its source. All stages take the spans as ids if the ids of the sample are spans.
     ids_of_sample = values["retrieved_context_ids"]
     if ids_of_sample is None:
@@ -383,7 +385,8 @@ def _is_deep(value: object) -> bool:
                 below += item
         if not below:
             return False
-        level = [item for item in below if type(item) not in _FLAT_TYPES]
+        # Each object once: a list may hold itself several times.
+        level = [*{id(item): item for item in below if type(item) not in _FLAT_TYPES}.values()]
     return True
 
 

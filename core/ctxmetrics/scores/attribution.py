@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from ctxmetrics import formulas
 from ctxmetrics._internal.forks import cached_property
+from ctxmetrics.formulas.checks import check_choice
+from ctxmetrics.formulas.ranks import check_k
 from ctxmetrics.text.repeats import measure_overlaps
 from ctxmetrics.verdicts import Verdict
 
@@ -34,7 +36,7 @@ class Attribution:
     A context with the text of an earlier context counts as that context once more. A unit that rests on one of the two rests on
     both. The later context is redundant or unused, and it has no rank of its own in the precision.
 
-    ``k`` counts contexts from the top in every method; None takes all.
+    ``k`` counts contexts from the top in every method; None takes all. A `ParameterError` refuses any other k.
 
     Attributes:
         units: The verdicts about the units, in order, with their evidence.
@@ -92,7 +94,7 @@ class Attribution:
     def matrix(self, k: int | None = None) -> tuple[tuple[bool, ...], ...]:
         """Return one row for each unit, one cell for each of the first k contexts: whether the unit rests on it."""
         context_count = len(self.context_lengths)
-        k = context_count if k is None else min(k, context_count)
+        k = context_count if k is None else min(check_k(k), context_count)
         rows = []
         for cells, smallest_k in zip(self.cells, self.smallest_ks, strict=True):
             first_cells = cells[:k]
@@ -115,6 +117,7 @@ class Attribution:
 
         Source: claim recall of RAGChecker (Ru et al. 2024, arXiv:2408.08067), at each k.
         """
+        k = None if k is None else check_k(k)
         if not self.judged:
             return None
         values: list[float] = []
@@ -140,9 +143,11 @@ class Attribution:
         Returns:
             The precision, from 0 to 1; None without units or contexts, or where a unit is not judged.
         """
+        matrix = self.matrix(k)
+        check_choice("formula", formula, ("average_precision", "share"))
         if not self.judged:
             return None
-        useful = formulas.useful_contexts(self.matrix(k))
+        useful = formulas.useful_contexts(matrix)
         repeats_in_first_k = {
             index: first_index for index, first_index in self.repeats.items() if index < len(useful)
         }

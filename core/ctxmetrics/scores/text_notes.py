@@ -325,7 +325,7 @@ def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
 def _read_named_numbers(text: str) -> dict[str, float]:
     """Read the ranks and scores at both ends of a text. The key is the word before the number, such as "score"."""
     numbers: dict[str, float] = {}
-    for text_end in {text[:_END_CHARACTERS], text[-_END_CHARACTERS:]}:
+    for text_end in dict.fromkeys((text[:_END_CHARACTERS], text[-_END_CHARACTERS:])):
         if _DIGITS_PATTERN.search(text_end) is not None:
             numbers |= _read_numbers_of_end(text_end)
     return numbers

@@ -339,6 +339,18 @@ def test_smallest_k_refuses_what_is_no_share(keep):
         smallest_k([0.4, 0.7], keep)
 
 
+@pytest.mark.parametrize("recall", [float("nan"), float("inf"), -0.1, "0.5", None])
+def test_smallest_k_refuses_what_is_no_recall(recall):
+    with pytest.raises(ParameterError, match=r"recall@2 is .*: write a finite number"):
+        smallest_k([0.2, recall], 0.95)
+
+
+def test_smallest_k_of_an_array():
+    numpy = pytest.importorskip("numpy")
+    assert smallest_k(numpy.array([0.4, 0.7, 0.78, 0.8]), 0.95) == 3
+    assert smallest_k(numpy.array([]), 0.95) is None
+
+
 def test_smallest_k():
     assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 0.95) == 4
     assert smallest_k([0.1, 0.5, 0.94, 0.95, 1.0], 1) == 5

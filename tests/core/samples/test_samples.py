@@ -672,3 +672,19 @@ def test_a_row_in_the_names_of_another_system_is_no_sample(row: dict[str, Any]) 
     with pytest.raises(UnknownFieldError, match=r"another system's: .* is 'user_input'.*schema='auto'"):
         Sample.from_dict(row)
     assert Sample.from_dict({**row, "user_input": "q"}).user_input == "q"
+
+
+@pytest.mark.parametrize("kind", ["float", "int64", "float64"])
+def test_a_turn_of_a_table_is_a_whole_number(kind: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    turn = 2.0 if kind == "float" else getattr(numpy, kind)(2)
+    first = {"query": "a", "contexts": ["It is red."], "turn": turn}
+    second = {"query": "b", "contexts": ["It is blue."], "turn": float("nan")}
+    searches = Sample(searches=[first, second]).searches
+    assert [search.turn for search in searches or ()] == [2, None]
+
+
+@pytest.mark.parametrize("turn", [1.5, 0, True, "1"])
+def test_a_turn_that_is_no_whole_number_is_refused(turn: Any) -> None:
+    with pytest.raises(SampleError, match="turn must be a whole number from 1"):
+        Sample(searches=[{"contexts": ["It is red."], "turn": turn}])

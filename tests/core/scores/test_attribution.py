@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, ContextUtilization, Sample, evaluate
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judgement
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.verdicts import Evidence, Verdict
@@ -234,3 +235,17 @@ def test_a_context_on_which_only_doubtful_units_rest_is_doubtful():
     judge = MatrixJudge(("w----", "ww---"), codes=("weak_evidence", None))
     score = ContextPrecision(judge=judge, relevance="supports").score(sample(2))
     assert [verdict.code for verdict in score.verdicts] == [None] * 5
+
+
+@pytest.mark.parametrize("k", [-1, "1", 1.5, True])
+@pytest.mark.parametrize("figure", ["recall", "precision", "matrix", "rests_on"])
+def test_a_k_that_counts_no_contexts_is_refused(figure, k):
+    found = Attribution(verdicts(["w---"]), (18, 4, 3, 5))
+    with pytest.raises(ParameterError, match="k is .*: write a whole number of at least 0"):
+        getattr(found, figure)(k)
+
+
+def test_an_unknown_formula_of_the_precision_is_refused():
+    found = Attribution(verdicts(["w---"]), (18, 4, 3, 5))
+    with pytest.raises(ParameterError, match="formula='bogus' is unknown"):
+        found.precision(formula="bogus")

@@ -2,7 +2,7 @@
 
 - The file: `sample_file` and `row_file` (the samples of a file, whatever its kind), `joining` (two files), `traces`, `aegis`.
 - Its kind: `text_files`, `csv_rows`, `json_rows`, `excel_rows`, `arrow_rows`, `rankings`, `ranking_tables`,
-  `huge_integers`.
+  `faulty_rows`.
 - Recognition, once for a source: `recognition` asks `first_rows`, `schema_choice` (with `header_keys`, `headers`, `formats`,
   `services`), `field_forms`, `column_proposals` (with `unread_lists`), `row_refusals` (with `passage_lists`, `several_runs`) and `plan_notes`. It makes a
   plan.

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.files.csv_rows import Header
 from ctxmetrics.evaluation.files.hit_order import Order
 from ctxmetrics.evaluation.files.joining import Missing
@@ -79,9 +80,14 @@ def read_samples(
         InputFileError: The file is missing, empty, of an unknown kind or not of the kind that its
             ending names; no sample has a partner, or two references have its key.
         MissingExtraError: pyarrow is needed, and not installed.
-        ParameterError: There is no such schema, field or column.
+        ParameterError: ``path`` is no path, or there is no such schema, field or column.
         SampleError: A sample is malformed; the message names the line.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ParameterError(
+            f"read_samples: path must be the path of a file, not {type(path).__name__}. "
+            "Write evaluate(rows, metrics) for rows, and score_table(table, metrics) for a table."
+        )
     return RowFile(
         Sample.from_fields,
         path,

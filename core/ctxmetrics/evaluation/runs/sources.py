@@ -25,7 +25,7 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.evaluation.files.column_proposals import describe_candidates
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
-from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
+from ctxmetrics.evaluation.files.faulty_rows import naming_faulty_rows
 from ctxmetrics.evaluation.files.passage_lists import (
     COMPARED_FIELDS,
     explain_refusal,
@@ -110,7 +110,7 @@ class Source:
         self._source = self._file
         self.joined: Mapping[str, str] = samples.plan.joined if isinstance(samples, RowFile) else {}
         if self._is_list:
-            with naming_huge_integers(samples):
+            with naming_faulty_rows(samples):
                 self._check_list([*samples])
             if self._missing_fields and samples:
                 self._check_present()
@@ -211,11 +211,11 @@ class Source:
         """Read the next sample of a stream, and check its id, its fields and its setting."""
         self._read_count += 1
         sample_name = f"Sample {self._read_count}"
-        if isinstance(item, Mapping) and self._plan is None:
-            # The fields of the first mapping decide how all are read.
-            with naming_huge_integers([item]):
+        with naming_faulty_rows([item], first=self._read_count):
+            if isinstance(item, Mapping) and self._plan is None:
+                # The fields of the first mapping decide how all are read.
                 self._plan = recognise([item], parses_texts=False, source="samples")
-        sample = to_sample(item, self._plan, sample_name)
+            sample = to_sample(item, self._plan, sample_name)
         if isinstance(item, Mapping) and sample.metadata:
             try:
                 self._setting_check.check(_read_setting(sample))
@@ -277,7 +277,7 @@ def list_samples(
     title = noun[:-1].capitalize()  # "samples" gives "Sample 1", "Sample 2" ..
     samples: list[Sample] = []
     numbers_by_id: dict[str, int] = {}
-    with naming_huge_integers(items, title):
+    with naming_faulty_rows(items, title):
         plan = recognise(mappings, parses_texts=False, source=noun) if mappings else None
         for number, item in enumerate(items, 1):
             sample = to_sample(item, plan, f"{title} {number}")

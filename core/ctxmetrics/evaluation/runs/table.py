@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.hit_order import Order
-from ctxmetrics.evaluation.files.huge_integers import naming_huge_integers
+from ctxmetrics.evaluation.files.faulty_rows import naming_faulty_rows
 from ctxmetrics.evaluation.files.passage_lists import list_texts
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading
@@ -187,7 +187,7 @@ def score_table(
         plan = Plan(replace(plan.reading, single_text_fields=frozenset(), split=None, order="given"))
         frame = to_frame(table)
     scorer = _build_scorer(metrics, plan, judge, options)
-    with naming_huge_integers(plain_rows(frame), "row"):
+    with naming_faulty_rows(plain_rows(frame), "row"):
         return scorer.score_whole(table)
 
 
@@ -201,7 +201,7 @@ def _recognise_rows(
     order: Order | None,
 ) -> Plan:
     """Recognise from the first rows of a table how its rows are read."""
-    with naming_huge_integers(rows, "row"):
+    with naming_faulty_rows(rows, "row"):
         return recognise(
             rows,
             schema,

@@ -1,4 +1,4 @@
-"""Rows in memory with an integer that Python refuses to write as a text: the row and the field are named."""
+"""Rows in memory with a huge integer, or with data that is nested too deeply: the row and the field are named."""
 
 from __future__ import annotations
 
@@ -51,3 +51,46 @@ def test_another_error_stays_as_it_is():
 
     with pytest.raises(ValueError, match="mine"):
         evaluate([{**ROW, "id": Broken()}, {**ROW, "user_input": Broken()}], [IDBasedContextRecall()])
+
+
+def nest(depth: int) -> list:
+    """Return a list in a list, and so on."""
+    value: list = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+LOOP: list = []
+LOOP += [LOOP, LOOP]
+TEXT_ROW = {"user_input": "What?", "reference": "Cats purr.", "retrieved_contexts": ["Cats purr."]}
+DEEP = [LOOP, [{"content": nest(3000)}]]
+
+
+@pytest.mark.parametrize("value", DEEP, ids=["loop", "deep"])
+def test_a_deep_value_is_named_in_a_list_of_rows(value):
+    rows = [TEXT_ROW, {**TEXT_ROW, "retrieved_contexts": value}]
+    with pytest.raises(SampleError, match="Sample 2: field 'retrieved_contexts' is nested too deeply"):
+        evaluate(rows, [ContextRecall()], progress=False)
+
+
+def test_a_deep_question_is_named():
+    question: dict = {}
+    for _ in range(2000):
+        question = {"a": question}
+    with pytest.raises(SampleError, match="Sample 2: field 'user_input' is nested too deeply"):
+        evaluate([TEXT_ROW, {**TEXT_ROW, "user_input": question}], [ContextRecall()], progress=False)
+
+
+def test_a_deep_value_is_named_in_a_stream():
+    rows = iter([TEXT_ROW, {**TEXT_ROW, "id": nest(3000)}])
+    with pytest.raises(SampleError, match="Sample 2: field 'id' is nested too deeply"):
+        evaluate(rows, [ContextRecall()], progress=False)
+
+
+@pytest.mark.parametrize("value", DEEP, ids=["loop", "deep"])
+def test_a_deep_value_is_named_in_a_table(value):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([TEXT_ROW, {**TEXT_ROW, "retrieved_contexts": value}])
+    with pytest.raises(SampleError, match="row 2: field 'retrieved_contexts' is nested too deeply"):
+        score_table(table, [ContextRecall()])
