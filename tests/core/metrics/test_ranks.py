@@ -136,3 +136,11 @@ def test_all_evidence_is_more_than_any(top_k: int | None, value: float) -> None:
     assert IDBasedCompleteness(top_k=top_k).score(sample).value == value
     if top_k:
         assert IDBasedHitRate(top_k=top_k).score(sample).value == 1.0
+
+
+def test_a_number_of_numpy_becomes_one_of_python() -> None:
+    numpy = pytest.importorskip("numpy")
+    metric = IDBasedHitRate(top_k=numpy.int64(3), threshold=numpy.float32(0.5))
+    assert type(metric.top_k) is int
+    assert type(metric.threshold) is float
+    assert metric.name == IDBasedHitRate(top_k=3).name

@@ -688,3 +688,37 @@ def test_a_turn_of_a_table_is_a_whole_number(kind: str) -> None:
 def test_a_turn_that_is_no_whole_number_is_refused(turn: Any) -> None:
     with pytest.raises(SampleError, match="turn must be a whole number from 1"):
         Sample(searches=[{"contexts": ["It is red."], "turn": turn}])
+
+
+@pytest.mark.parametrize("key", ["content", "tool_calls", "retrieval_context", "messages"])
+def test_messages_of_a_table_may_hold_arrays(key: str) -> None:
+    numpy = pytest.importorskip("numpy")
+
+    def to_array(items: list[Any]) -> Any:
+        """Return a list as pandas reads it from a Parquet file."""
+        array = numpy.empty(len(items), dtype=object)
+        array[:] = items
+        return array
+
+    call = {"id": "1", "name": "search", "args": {"query": "cat"}}
+    answer = {"role": "assistant", "content": "It purrs.", "retrieval_context": ["Cats eat fish."]}
+    row = {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "What does a cat do?"}]},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": [{"page_content": "Cats purr."}]},
+            answer,
+        ]
+    }
+    expected = Sample.from_dict(row, "auto")
+    assert expected.user_input == "What does a cat do?"
+    assert [search.contexts for search in expected.searches or ()] == [
+        ("Cats purr.",),
+        ("Cats eat fish.",),
+    ]
+    if key == "messages":
+        row["messages"] = to_array(row["messages"])
+    for message in row["messages"]:
+        if isinstance(message.get(key), list):
+            message[key] = to_array(message[key])
+    assert Sample.from_dict(row, "auto") == expected

@@ -241,7 +241,7 @@ def test_a_context_on_which_only_doubtful_units_rest_is_doubtful():
 @pytest.mark.parametrize("figure", ["recall", "precision", "matrix", "rests_on"])
 def test_a_k_that_counts_no_contexts_is_refused(figure, k):
     found = Attribution(verdicts(["w---"]), (18, 4, 3, 5))
-    with pytest.raises(ParameterError, match="k is .*: write a whole number of at least 0"):
+    with pytest.raises(ParameterError, match=r"k is .*: write a whole number of at least 0"):
         getattr(found, figure)(k)
 
 

@@ -459,3 +459,11 @@ def test_labels_of_an_earlier_pickle_are_read() -> None:
     assert list(labels.wanted.numbers) == ["a", "b"]
     assert labels.wanted.count_samples_with(["b"]) == 2
     assert len(labels.wanted) == 3
+
+
+# A set of the two ends of a text has another order in each run of Python: 20 texts would show it.
+@pytest.mark.parametrize("number", range(20))
+def test_the_number_at_the_beginning_of_a_text_counts(number: int) -> None:
+    first = f"Rank: 1. {number} {OTHER * 3} Score: 0.3"
+    second = f"Rank: 2. {number} {OTHER * 2} {ANSWER} Score: 0.9"
+    assert notes_of_texts([first, second]) == ()

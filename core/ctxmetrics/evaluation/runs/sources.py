@@ -24,8 +24,8 @@ from ctxmetrics.errors import (
     SampleError,
 )
 from ctxmetrics.evaluation.files.column_proposals import describe_candidates
-from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.faulty_rows import naming_faulty_rows
+from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.passage_lists import (
     COMPARED_FIELDS,
     explain_refusal,

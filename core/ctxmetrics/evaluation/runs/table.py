@@ -11,9 +11,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import ParameterError
+from ctxmetrics.evaluation.files.faulty_rows import naming_faulty_rows
 from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.hit_order import Order
-from ctxmetrics.evaluation.files.faulty_rows import naming_faulty_rows
 from ctxmetrics.evaluation.files.passage_lists import list_texts
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_decisions import Reading

@@ -595,3 +595,11 @@ def test_samples_under_one_key_are_read(key: str, tmp_path: Path) -> None:
     samples = list(read_samples(tmp_path / "s.json"))
     assert [sample.user_input for sample in samples] == [row["question"] for row in rows]
     assert {sample.reference for sample in samples} == {"A b."}
+
+
+@pytest.mark.parametrize("path", [None, 3, [{"question": "q"}], {"question": ["q"]}])
+def test_a_source_that_is_no_path_is_named(path: Any) -> None:
+    with pytest.raises(
+        ParameterError, match=r"path must be .*not \w+\. Write evaluate\(rows, metrics\)"
+    ):
+        read_samples(path)
