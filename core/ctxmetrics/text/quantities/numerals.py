@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -113,6 +114,7 @@ _HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧�
 # may mean "many", or be a part of a name (百度).
 _HAN_NUMBER = re.compile(
     rf"""
+    (?=[第{_HAN_SIGNS}])(?:  # most characters begin no number
     (?<![几幾数數{_HAN_SIGNS}])百分[之の](?P<percent>[{_HAN_SIGNS}]+(?:[点點]{_HAN_DECIMALS})?)   # 百分之五, 百分之三点五
     # 三分之一, 二十分之一; but not 三又二分之一
     |(?<![几幾数數{_HAN_SIGNS}])(?<![{_HAN_SIGNS}]又)(?P<bottom>[{_HAN_SIGNS}]+)分[之の](?P<top>[{_HAN_SIGNS}]+)
@@ -127,6 +129,7 @@ _HAN_NUMBER = re.compile(
     |(?<![几幾数數好第初{_HAN_SIGNS}])                          # 三千元
     (?P<number>(?=[十]|[{_HAN_SIGNS}]*[{"".join(_HAN.digits)}])[{_HAN_SIGNS}]+)
     (?=(?:{_HAN_COUNTED}))
+    )
     """,
     re.VERBOSE,
 )
@@ -186,16 +189,40 @@ def _read_language(language: str) -> Numerals:
     """Read the number words of a language."""
     lists: Mapping[str, Any] = LISTS["numerals"][language]
     return Numerals(
-        lists["digits"], lists["scales"], lists["groups"], frozenset(lists.get("teens", ()))
+        lists["digits"],
+        lists["scales"],
+        lists["groups"],
+        teens=frozenset(lists.get("teens", ())),
+        joints=frozenset(lists.get("joints", ())),
     )
 
 
 _THAI = _read_language("th")
 _THAI_WORD = re.compile(_join_words(_THAI.words))
-# สามชั่วโมง; one alone (หนึ่ง) is also "a".
+_THAI_ONE = re.compile(_join_words(word for word in _THAI.words if _THAI.is_one(word)))
+_THAI_MULTIPLIERS: Mapping[str, int] = {**_THAI.scales, **_THAI.groups}
+_THAI_MULTIPLIER = re.compile(
+    _join_words(word for word, value in _THAI_MULTIPLIERS.items() if value > _HUNDRED)
+)
+_THAI_COUNTED = _join_words(LISTS["numerals"]["th"]["counted"])
+_NOT_BEHIND_THAI_NUMBER = "".join(f"(?<!{word})" for word in sorted((*_THAI.words, "จุด")))
+_FIRST_THAI_LETTERS = "".join({word[0] for word in _THAI.words})
 _THAI_NUMBER = re.compile(
-    rf"[ ]?(?!หนึ่ง[ ]?(?:{_join_words(LISTS['numerals']['th']['counted'])}))"
-    rf"(?P<number>(?:{_THAI_WORD.pattern}){{1,16}})[ ]?(?={_join_words(LISTS['numerals']['th']['counted'])})"
+    rf"""
+    (?=[ \d{_FIRST_THAI_LETTERS}])(?:  # most characters begin no number
+    # 3 ล้านบาท
+    (?<![\d.,])(?P<digits>\d+(?:,\d{{3}})*(?:\.\d+)?)[ ]?(?P<multipliers>(?:{_THAI_MULTIPLIER.pattern}){{1,16}})
+    [ ]?(?={_THAI_COUNTED})
+    # สามชั่วโมง, สามจุดห้าชั่วโมง; one alone (หนึ่ง) is also "a".
+    |[ ]?(?!หนึ่ง[ ]?(?:{_THAI_COUNTED}))
+    # Neither ล้าน behind digits nor a word behind จุด or another number word begins a number.
+    (?={_THAI_WORD.pattern})(?:(?<!\d)(?<!\d[ ])|(?={_THAI_ONE.pattern})){_NOT_BEHIND_THAI_NUMBER}
+    (?P<number>(?:{_THAI_WORD.pattern}){{1,16}})
+    (?:[ ]?จุด[ ]?(?P<decimals>(?:{_THAI_ONE.pattern}){{1,16}})(?P<multipliers_behind>(?:{_THAI_MULTIPLIER.pattern}){{0,16}}))?
+    [ ]?(?={_THAI_COUNTED})
+    )
+    """,
+    re.VERBOSE,
 )
 _KOREAN = Numerals(
     digits={
@@ -228,7 +255,7 @@ _KOREAN_TENS = "열|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔"
 # 세 시간, 스물다섯 명, 오만 원, 삼 년; 이 (this), 일 (day) and 한 (a) alone are no numbers.
 _KOREAN_NUMBER = re.compile(
     rf"""
-    (?<![\uac00-\ud7af\d])
+    (?<![\uac00-\ud7af\d])(?<!점[ ])  # not behind a decimal point: 삼 점 오
     (?:
         (?!한[ ]?[\uac00-\ud7af])
         (?P<native>(?:{_KOREAN_TENS})?(?:{_KOREAN_ONES})|{_KOREAN_TENS})[ ]?
@@ -260,8 +287,23 @@ def write_numerals(text: str) -> str:
 
 def _write_thai(match: re.Match[str]) -> str:
     """Write a Thai number in digits, with blanks around it. It stays as it is if it has no sure value."""
-    value = _THAI.read(_THAI_WORD.findall(match["number"]))
-    return match[0] if value is None else f" {value} "
+    if match["digits"]:
+        digits, multipliers = match["digits"].replace(",", ""), match["multipliers"]
+    else:
+        value = _THAI.read(_THAI_WORD.findall(match["number"]))
+        if value is None:
+            return match[0]
+        decimals = "".join(
+            str(_THAI.digits[word]) for word in _THAI_ONE.findall(match["decimals"] or "")
+        )
+        digits, multipliers = f"{value}.{decimals or 0}", match["multipliers_behind"] or ""
+    number = Decimal(digits)
+    for word in _THAI_MULTIPLIER.findall(multipliers):
+        number *= _THAI_MULTIPLIERS[word]
+    if number == number.to_integral_value():
+        return f" {int(number)} "
+    has_three_decimals = -len("500") == number.as_tuple().exponent  # 1.500 may be 1,500
+    return match[0] if has_three_decimals else f" {number} "
 
 
 def _write_korean(match: re.Match[str]) -> str:
@@ -304,40 +346,88 @@ def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | N
     """
     first = chunks[index].lower()
     previous = chunks[index - 1].lower() if index > 0 else ""
-    is_behind_digits = previous[-1:].isdecimal()  # 50 nghìn
     for language, numerals in _SPACED_LANGUAGES.items():
-        is_scale = is_behind_digits or previous in numerals.groups  # 3 nghìn tỷ
-        begins_number = first in numerals.digits or (first in numerals.groups and not is_scale)
-        if begins_number:
-            number = _read_spaced(chunks, index, numerals, LISTS["numerals"][language])
+        lists = LISTS["numerals"][language]
+        if _may_begin(first, previous, numerals, lists):
+            number = _read_spaced(chunks, index, numerals, lists)
             if number is not None:
                 return number
     return None
+
+
+def _may_begin(first: str, previous: str, numerals: Numerals, lists: Mapping[str, Any]) -> bool:
+    """Whether a word may be the first one of a number, by the word before it."""
+    if previous in lists["points"]:  # năm in "ba phẩy năm"
+        return False
+    if first in numerals.groups:
+        return not previous[-1:].isdecimal() and previous not in numerals.words  # 50 nghìn, 3 nghìn tỷ
+    only_behind = lists.get(
+        "only_behind", ()
+    )  # Vietnamese tư is 4 in "hai mươi tư", and not in "đầu tư" (invest)
+    may_be_no_number = previous in only_behind or previous in lists.get("only_first", ())
+    is_inside_number = previous in numerals.words and not may_be_no_number  # ba in "hai ba", 2 or 3
+    return first in numerals.digits and first not in only_behind and not is_inside_number
 
 
 def _read_spaced(
     chunks: Sequence[str], index: int, numerals: Numerals, lists: Mapping[str, Any]
 ) -> tuple[int, str] | None:
     """Read a number of one language. One word is a number only before a word that it counts, and a one is none by itself."""
-    only_first = lists.get("only_first", ())  # Vietnamese năm is 5, and "year" behind a number
-    joints = lists.get("joints", ())
     words: list[str] = []
     end = index
     while end < min(len(chunks), index + _MAX_SPACED_WORDS):
-        word = chunks[end].rstrip(_MARKS_BEHIND_WORD).lower()
-        is_number = word in numerals.words and not (words and word in only_first)
-        if not is_number and not (words and word in joints):
+        word = _strip_marks_behind(chunks, end)
+        if not _goes_on(words, word, _strip_marks_behind(chunks, end + 1), numerals, lists):
             break
-        if is_number:
-            words.append(word)
+        words.append(word)
         end += 1
-        if chunks[end - 1] != word and chunks[end - 1].lower() != word:  # a mark ends the number
+        if chunks[end - 1].lower() != word:  # a mark ends the number
             break
-    if not words:
+    value = numerals.read(words) if words else None
+    next_word = _strip_marks_behind(chunks, end)
+    if len(words) == len(("hai", "ba")) and next_word in lists["counted"]:  # hai ba ngày is 2 to 3 days
+        first, second = (numerals.digits.get(word, 0) for word in words)
+        if numerals.is_one(words[0]) and second == first + 1 < _TEN:
+            return end, f"{first}-{second}"
+    if value is None or next_word in lists.get("halves", ()):  # hai trăm rưỡi is 250
         return None
-    next_word = chunks[end].rstrip(_MARKS_BEHIND_WORD).lower() if end < len(chunks) else ""
+    if next_word in lists["points"]:
+        return _read_decimals(chunks, end, value, numerals, lists)
     multiplies = any(word not in numerals.digits for word in words)
-    value = numerals.read(words)
     if next_word not in lists["counted"] and not (multiplies and len(words) > 1):
         return None
-    return None if value is None or value == 1 else (end, str(value))
+    return None if value == 1 else (end, str(value))
+
+
+def _strip_marks_behind(chunks: Sequence[str], index: int) -> str:
+    """Return a word in small letters, without the marks behind it; an empty text behind the last one."""
+    return chunks[index].rstrip(_MARKS_BEHIND_WORD).lower() if index < len(chunks) else ""
+
+
+def _goes_on(
+    words: Sequence[str], word: str, next_word: str, numerals: Numerals, lists: Mapping[str, Any]
+) -> bool:
+    """Whether a word is the next one of a number. Vietnamese năm is 5, and "year" behind a number."""
+    if not words:
+        return word in numerals.words
+    if word in lists.get("only_first", ()):  # một trăm linh năm, một trăm năm mươi
+        return words[-1] in numerals.joints or next_word in numerals.scales
+    return word in numerals.words or word in numerals.joints
+
+
+def _read_decimals(
+    chunks: Sequence[str], point: int, whole: int, numerals: Numerals, lists: Mapping[str, Any]
+) -> tuple[int, str] | None:
+    """Read the digits behind a decimal point, before what is counted or a group word: ba phẩy năm giờ, dua koma lima juta."""
+    end = point + 1
+    decimals = ""
+    while numerals.is_one(word := _strip_marks_behind(chunks, end)):
+        if decimals and word in lists.get("only_first", ()):  # 3.5 years: ba phẩy năm năm
+            break
+        decimals += str(numerals.digits[word])
+        end += 1
+    next_word = _strip_marks_behind(chunks, end)
+    is_number = next_word in lists["counted"] or next_word in numerals.groups
+    if not decimals or not is_number or len(decimals) == len("500"):  # 1.500 may be 1,500
+        return None
+    return end, f"{whole}.{decimals}"
