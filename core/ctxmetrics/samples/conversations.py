@@ -6,8 +6,10 @@ Inspect; what a tool returned may be documents, an artifact, JSON, the content o
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
@@ -115,7 +117,21 @@ def read_search(
     documents = _read_tool_documents(output)
     if documents is None or not _is_search(name, documents, retriever):
         return None
-    return _read_query(call), documents
+    with_text = [document for document in documents if isinstance(text_of(document), str)]
+    if len(with_text) < len(documents):
+        _log_left_out(name, len(documents) - len(with_text), len(documents))
+    return _read_query(call), with_text
+
+
+@lru_cache(maxsize=256)  # the messages of a row are read several times
+def _log_left_out(name: str, count: int, document_count: int) -> None:
+    """Log once that some of the documents that a tool returned have no text."""
+    logging.getLogger("ctxmetrics").warning(
+        "tool %r: %d of %d documents that it returned have no text and are left out",
+        name[:80],
+        count,
+        document_count,
+    )
 
 
 def to_output(value: Any, error: Any) -> dict[str, Any]:
@@ -213,7 +229,8 @@ def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str],
     are_texts = all(
         isinstance(document, str) or look_up(document, "type") == "text" for document in documents
     )
-    return bool(_SEARCH_TOOL_NAME.search(name)) or (bool(documents) and not are_texts)
+    are_documents = not are_texts and all(isinstance(text_of(item), str) for item in documents)
+    return bool(_SEARCH_TOOL_NAME.search(name)) or are_documents
 
 
 def _read_query(call: Any) -> str | None:
@@ -251,7 +268,8 @@ def _documents_in(value: Any) -> list[Any] | None:
     if isinstance(value, (list, tuple)):
         if len(value) == 1 and look_up(value[0], "type") == "text":
             return _documents_in(look_up(value[0], "text"))
-        return [*value] if all(isinstance(text_of(item), str) for item in value) else None
+        has_documents = any(isinstance(text_of(item), str) for item in value)
+        return [*value] if has_documents or not value else None
     if value is None:
         return None
     for key in _KEYS["lists"]:

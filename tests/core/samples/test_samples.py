@@ -722,3 +722,38 @@ def test_messages_of_a_table_may_hold_arrays(key: str) -> None:
         if isinstance(message.get(key), list):
             message[key] = to_array(message[key])
     assert Sample.from_dict(row, "auto") == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "tool"),
+    [
+        ([{"page_content": "Dogs bark."}, {"page_content": None, "id": "3"}], "search_3"),
+        ([{"page_content": "Dogs bark."}, {"id": "5"}], "search_5"),
+        ([{"type": "text", "text": "Dogs bark."}, {"type": "image_url", "image_url": {}}], "search_7"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_search_keeps_the_documents_that_have_texts(
+    output: list[Any], tool: str, as_json: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = f"{tool}_{as_json}"
+    messages = [
+        {"role": "user", "content": "What do dogs and cats do?"},
+        {"role": "tool", "name": name, "content": json.dumps(output) if as_json else output},
+        {"role": "tool", "name": "search", "content": json.dumps([{"page_content": "Cats purr."}])},
+    ]
+    sample = Sample.from_dict({"messages": messages}, "auto")
+    contexts = [search.contexts for search in sample.searches or ()]
+    assert contexts == [("Dogs bark.",), ("Cats purr.",)]
+    left_out = f"tool '{name}': 1 of 2 documents that it returned have no text and are left out"
+    assert [text for text in caplog.messages if "left out" in text] == [left_out]
+
+
+def test_the_parts_of_another_tool_are_no_search() -> None:
+    output = [{"type": "text", "text": "It rains."}, {"type": "image_url", "image_url": {}}]
+    messages = [
+        {"role": "tool", "name": "weather", "content": output},
+        {"role": "tool", "name": "search", "content": [{"page_content": "Cats purr."}]},
+    ]
+    sample = Sample.from_dict({"messages": messages}, "auto")
+    assert [search.contexts for search in sample.searches or ()] == [("Cats purr.",)]
