@@ -116,10 +116,11 @@ _HAN_NUMBER = re.compile(
     rf"""
     (?=[第{_HAN_SIGNS}])(?:  # most characters begin no number
     (?<![几幾数數{_HAN_SIGNS}])百分[之の](?P<percent>[{_HAN_SIGNS}]+(?:[点點]{_HAN_DECIMALS})?)   # 百分之五, 百分之三点五
+    (?:[到至](?P<last_percent>[{_HAN_SIGNS}]+)(?![点點分{_HAN_SIGNS}]|{_HAN_COUNTED}))?   # 百分之二十到三十
     # 三分之一, 二十分之一; but not 三又二分之一
     |(?<![几幾数數{_HAN_SIGNS}])(?<![{_HAN_SIGNS}]又)(?P<bottom>[{_HAN_SIGNS}]+)分[之の](?P<top>[{_HAN_SIGNS}]+)
     # 三点五公里; but not 下午三点
-    |(?<![几幾数數日号號{_HAN_SIGNS}])(?<!上午|下午|晚上|早上|凌晨|中午|傍晚|午前|午後)
+    |(?<![几幾数數日号號{_HAN_SIGNS}])(?<!上午|下午|晚上|早上|凌晨|清晨|中午|傍晚|今早|今晚|半夜|午前|午後)
     (?P<decimal>[{_HAN_SIGNS}]+[点點]{_HAN_DECIMALS})(?=(?:{_HAN_MEASURES}))
     |第(?P<ordinal>[一二三四五六七八九十]{{1,3}})(?=[层層階楼樓章节節条條页頁届屆期])   # 第三层
     |(?<=[点點时時])(?P<minutes>[{_HAN_SIGNS}]+)(?=分)          # 六点十分
@@ -147,17 +148,26 @@ def _write_han(match: re.Match[str]) -> str:
     if match["bottom"] is not None:
         top, bottom = _read_han(match["top"]), _read_han(match["bottom"])
         return f"{top}/{bottom}" if top and bottom else match[0]
-    numerals = match["percent"] or match["decimal"] or match["minutes"] or match["japanese"]
+    if match["percent"] is not None:
+        return _write_percent(match["percent"], match["last_percent"]) or match[0]
+    numerals = match["decimal"] or match["minutes"] or match["japanese"]
     numerals = numerals or match["ordinal"] or match["number"]
     may_be_article = numerals == _HAN_ONE and next_character not in _HAN_COUNTED_BY_ONE
-    if may_be_article and match["percent"] is None and match["ordinal"] is None:
+    if may_be_article and match["ordinal"] is None:
         return match[0]
     number = _read_han(numerals, is_year=next_character == "年")
     if not number:
         return match[0]
-    if match["ordinal"] is not None:
-        return f"第{number}"
-    return number + ("%" if match["percent"] else "")
+    return number if match["ordinal"] is None else f"第{number}"
+
+
+def _write_percent(numerals: str, last_numerals: str | None) -> str:
+    """Write a percentage, or two as a range, in digits; an empty text if one has no sure value."""
+    number = _read_han(numerals)
+    if not number or last_numerals is None:
+        return f"{number}%" if number else ""
+    last_number = _read_han(last_numerals)
+    return f"{number}%-{last_number}%" if last_number else ""
 
 
 def _read_han(numerals: str, *, is_year: bool = False) -> str:
