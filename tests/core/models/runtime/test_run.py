@@ -277,7 +277,7 @@ def test_no_request_after_the_tokens_are_used_up():
     assert asyncio.run(main()) == 3
 
 
-def test_tokens_that_a_model_does_not_count_are_part_of_the_budget():
+def test_tokens_that_no_model_counts_are_part_of_the_budget():
     async def main():
         state, model = Run(max_tokens=len(PROMPT.text) // 4 + 1), Model(Reply(content="{}"))
         await ask(state, model, PROMPT, SCHEMA)
