@@ -58,12 +58,13 @@ def paired_mean(
     differences, n = sum(c) and m = sum(s) / n: the standard error is
     ``sqrt(G / (G - 1) * sum((s - m * c)**2)) / n``, for single samples the usual one. Interval:
     ``m +- t * error`` with Student's quantile and G - 1 degrees of freedom; p: of ``m / error`` in that distribution;
-    detectable: ``(t(0.975) + t(0.8)) * error``. If all differences are equal, the interval has no width.
+    detectable: ``(t(0.975) + t(0.8)) * error``. If the means of all clusters are equal, ten changed ones at least, the interval has
+    no width.
 
-    With fewer than ten changed samples the interval also reaches to ``-scale * u(worse)`` and ``scale * u(better)``,
-    where u is the upper end of the exact 95 % interval of the share of clusters (Clopper and Pearson), since changes that
-    were not seen could be as large as the scale. An end stays Student's where the sign test shows the direction. p is then the
-    larger one of both tests.
+    With fewer than ten changed samples, or fewer than ten changed clusters with equal means, the interval also reaches to
+    ``-scale * u(worse)`` and ``scale * u(better)``, where u is the upper end of the exact 95 % interval of the share of clusters
+    (Clopper and Pearson), since changes that were not seen could be as large as the scale. An end stays Student's where the sign
+    test shows the direction. p is then the larger one of both tests.
 
     Args:
         differences: At least one.
@@ -92,8 +93,10 @@ def paired_mean(
     half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, cluster_count - 1) * error
     p_value = mean_p(mean, error, cluster_count - 1)
     interval = mean - half_width, mean + half_width
-    if changed < MIN_CHANGED_SAMPLES:
-        sums = np.bincount(cluster_numbers, data).astype(float)
+    sums = np.bincount(cluster_numbers, data).astype(float)
+    changed_clusters = int((np.abs(sums) > ROUNDING_ERROR).sum())
+    has_no_spread = error == 0.0 and changed_clusters < MIN_CHANGED_SAMPLES
+    if changed < MIN_CHANGED_SAMPLES or has_no_spread:
         interval, p_value = widen_for_unseen_changes(mean, interval, p_value, sums, scale=scale)
     return PairedMean(mean, interval, p_value, detectable, changed)
 

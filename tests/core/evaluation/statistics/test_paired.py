@@ -191,3 +191,12 @@ def test_corrected_difference_of_one_run_matches_live_ppi():
     expected = float(ppi.ppi_mean_pointestimate(people, judge, others)[0])
     found = corrected_difference(people.tolist(), judge.tolist(), others.tolist())[0]
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_few_clusters_with_equal_means_are_no_proof() -> None:
+    """Two clusters of six: the sign test gives 2 * 0.5**2; of 0 of 2, the exact bound is 1 - 0.025**(1/2)."""
+    found = paired_mean([0.5] * 12, [0] * 6 + [1] * 6)
+    assert found.p == 0.5
+    assert found.interval == pytest.approx((-(1 - 0.025**0.5), 1.0))
+    many = paired_mean([0.5] * 40, [number // 4 for number in range(40)])
+    assert (many.interval, many.p) == ((0.5, 0.5), 0.0)
