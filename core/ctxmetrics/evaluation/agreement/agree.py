@@ -353,12 +353,12 @@ def _read_persons(samples: Sequence[Sample], file: PeopleAnswers) -> list[LabelC
 
 
 def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
-    """Find the row of each sample by its id and texts. If the run has no such id, find it only by its texts.
+    """Find the row of each sample by its id and texts. If the run has no such id, or the sample has none, find it by its texts.
 
     Some frameworks give samples ids of their own, or none.
     """
     rows_by_key = {texts_key(row): row for row in run}
-    ids_of_run = {id_ for id_, _ in rows_by_key}
+    ids_of_run = {id_ for id_, _ in rows_by_key if id_ is not None}
     # The row of each hash of texts; None if several rows have these texts.
     rows_by_texts: dict[str, Row | None] = {}
     for (_, texts), row in rows_by_key.items():
@@ -366,10 +366,10 @@ def _find_rows(run: Results, samples: Iterable[Sample]) -> list[Row | None]:
     rows_of_samples: list[Row | None] = []
     for sample in samples:
         id_, texts = key_of(sample)
-        if id_ in ids_of_run:
-            rows_of_samples.append(rows_by_key.get((id_, texts)))
-        else:
-            rows_of_samples.append(rows_by_texts.get(texts))
+        row_of_sample = rows_by_key.get((id_, texts))
+        if row_of_sample is None and id_ not in ids_of_run:
+            row_of_sample = rows_by_texts.get(texts)
+        rows_of_samples.append(row_of_sample)
     return rows_of_samples
 
 

@@ -17,6 +17,8 @@ from ctxmetrics.evaluation.statistics.corrected_means import weighted_mean
 from ctxmetrics.scores.wording import plural
 
 _MAX_NAME_CHARACTERS = 24
+# Means are rounded to so many decimals, so that equal means are equal despite rounding errors.
+_DECIMALS = 9
 
 
 class RankedScore(NamedTuple):
@@ -177,8 +179,10 @@ def _list_means(scores: Iterable[RankedScore]) -> tuple[list[float], list[float]
     people_means: list[float] = []
     for scores_of_system in scores_by_system.values():
         weights = [score.weight for score in scores_of_system]
-        judge_means.append(weighted_mean(weights, [score.judge for score in scores_of_system]))
-        people_means.append(weighted_mean(weights, [score.people for score in scores_of_system]))
+        judge_mean = weighted_mean(weights, [score.judge for score in scores_of_system])
+        people_mean = weighted_mean(weights, [score.people for score in scores_of_system])
+        judge_means.append(round(judge_mean, _DECIMALS))
+        people_means.append(round(people_mean, _DECIMALS))
     return judge_means, people_means
 
 

@@ -53,14 +53,16 @@ def label_spans(
             ``source``, ``start_index`` and ``text``. Ids of the samples become spans.
         labels: A file of people's answers (`ctxmetrics label`) about contexts whose ids are spans: what they called useful,
             and what they named for a sentence that is stated, becomes the reference. A sample is found by its id, with
-            whatever contexts it has now.
+            whatever contexts it has now; without an id it is found by its texts. A sample with no such answer, or only ties,
+            stays as it is.
 
     Returns:
         The samples in their order; ``reference_context_ids`` (and with ``chunks`` all ids) are spans.
 
     Raises:
         ParameterError: Not one of both is given.
-        SampleError: An id is of no chunk, a chunk does not say where it stands, or answers have no span.
+        SampleError: An id is of no chunk, a chunk does not say where it stands, answers have no span,
+            or answers are about none of the samples.
         InputFileError: The file is no file of labels.
     """
     if (chunks is None) == (labels is None):
@@ -75,7 +77,7 @@ def label_spans(
 def with_known_spans(
     samples: list[Sample], chunks: Path | Iterable[Any] | None, labels: Path | None
 ) -> tuple[list[Sample], list[str]]:
-    """Return the samples with the spans of chunks or of people's answers, and the ids and answers without a span."""
+    """Return the samples with the spans of chunks or of people's answers, and the ids and answers without a span or a sample."""
     problems: list[str] = []
     if chunks is not None:
         if isinstance(chunks, Path):
@@ -151,6 +153,8 @@ def _add_spans_of_chunks(
 def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[Sample], list[str]]:
     """Return the samples with the spans that people marked as reference ids, and the faults of the answers.
 
+    A sample without a marked span stays as it is: a tie, or no answer that names a context, is no label.
+
     Raises:
         InputFileError: The file is no file of labels, or has no yes or no.
     """
@@ -170,9 +174,12 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
         majority.update(majorities)
     changed = list(samples)
     problems = []
+    keys_without_sample = dict.fromkeys(answers_by_sample)
     for index, sample in enumerate(changed):
         name = sample.called(f"Sample {index + 1}")
-        answers = answers_by_sample.get(sample.id or key_of(sample), [])
+        key = sample.id or key_of(sample)
+        keys_without_sample.pop(key, None)
+        answers = answers_by_sample.get(key, [])
         yes_answers = [item for item in answers if item.answer == YES and majority[item.question]]
         # A yes about contexts whose ids are no spans.
         without_span = [item for item in yes_answers if not item.spans and _names_context(item)]
@@ -183,14 +190,23 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
                 "span: the contexts that were labelled had no ids "
                 "SOURCE#char=START,END. Find them with --sources, and label that file"
             )
-        elif answers:
-            span_ids = chain.from_iterable(item.spans for item in yes_answers)
-            spans = [read_span(span_id, f"{path}: {name}") for span_id in span_ids]
+            continue
+        span_ids = chain.from_iterable(item.spans for item in yes_answers)
+        spans = [read_span(span_id, f"{path}: {name}") for span_id in span_ids]
+        if spans:
+            decided = [item for item in answers if majority[item.question] is not None]
             annotators = dict.fromkeys(
-                replace_invisible(item.annotator) for item in answers
+                replace_invisible(item.annotator) for item in decided
             )  # each once
             with_spans = set_reference_spans(sample, spans, f"marked by {', '.join(annotators)}")
             changed[index] = replace(with_spans, reference_contexts=None)
+    for key in keys_without_sample:
+        # The key of a sample without an id holds the hash of its texts.
+        shown = key if isinstance(key, str) else key[1]
+        problems.append(
+            f"{path.name}: the answers about sample {replace_invisible(shown)[:80]!r} are about none of the samples. "
+            "Give the samples the ids of the labelled ones"
+        )
     return changed, problems
 
 

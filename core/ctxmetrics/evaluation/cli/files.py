@@ -347,7 +347,7 @@ def spans(
         )
     check_outputs({"--out": out}, {"FILE": source.file, "--chunks": chunks, "--labels": labels})
     samples, problems = with_known_spans(load_samples(source), chunks, labels)
-    total = f"{plural(len(samples), 'sample')}, ids and answers without a span: {len(problems)}."
+    total = f"{plural(len(samples), 'sample')}, ids and answers without a span or a sample: {len(problems)}."
     if sources is not None:
         samples, missing, total = with_found_spans(samples, sources)
         problems += missing

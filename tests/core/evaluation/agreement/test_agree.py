@@ -879,3 +879,14 @@ def test_two_judges_and_systems_fit_100_columns(tmp_path):
     tables = [line for line in run.stdout.splitlines() if re.search(r" {2,}", line)]
     assert len(tables) > 30
     assert max(map(len, tables)) <= 100
+
+
+def test_labelled_rows_are_found_in_a_run_with_some_ids():
+    """The run has an id for one of two rows; the labelled samples have none: the texts find both."""
+    labelled = [
+        replace(sample(n, context_useful=[True, n == 0]), id=None, user_input=f"q{n}") for n in range(2)
+    ]
+    scored = [replace(labelled[0], id="a1"), labelled[1]]
+    run = evaluate(scored, [ContextPrecision()], judge=says(), progress=False)
+    (found,) = agree(labelled, results=run).agreements
+    assert (found.samples, found.answers) == (2, 4)

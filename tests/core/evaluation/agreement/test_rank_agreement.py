@@ -239,3 +239,23 @@ def test_command_ranks_the_runs_of_a_file(tmp_path):
     assert run.exit_code == 0, run.output
     assert "3 systems ranked by the judge and by people" in run.stdout
     assert "context_recall: two people rank the systems: Kendall's tau 1.00" in run.stdout
+
+
+def test_equal_means_are_a_tie_despite_rounding():
+    """People's recalls of X are .1 and .7, of Y .3 and .5: both means are .4, and equal means give no order."""
+    sentences = [f"Part {letter} is made of steel." for letter in "ABCDEFGHIJ"]
+    samples = []
+    for system, topic, supported_count in (("X", 1, 1), ("X", 2, 7), ("Y", 1, 3), ("Y", 2, 5)):
+        labels = [True] * supported_count + [False] * (10 - supported_count)
+        sample = Sample(
+            id=f"{system}{topic}",
+            user_input=f"q{topic}?",
+            reference=" ".join(sentences),
+            retrieved_contexts=[" ".join(sentences) if system == "X" else "Nothing of it."],
+            labels={"unit_supported": labels},
+            metadata={"system": system},
+        )
+        samples.append(sample)
+    report = agree(samples, system="metadata.system", progress=False)
+    (ranking,) = report.rankings
+    assert (ranking.kendall, ranking.spearman, ranking.agreement.tau_ap) == (None, None, None)

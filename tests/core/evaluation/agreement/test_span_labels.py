@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -244,7 +245,7 @@ def test_chunks_that_do_not_say_where_they_stand_are_refused(
         label_spans(map(Sample.from_dict, samples), **given)
 
 
-def labelled_by_hand(folder: Path, ids: list[str]) -> Path:
+def labelled_by_hand(folder: Path, ids: list[str], keys: str = "y 2\nn\ny\n") -> Path:
     """A person finds the first sentence stated by the second context, and this one useful."""
     row = {
         "id": "q1",
@@ -253,7 +254,6 @@ def labelled_by_hand(folder: Path, ids: list[str]) -> Path:
         "retrieved_context_ids": ids,
     }
     file = written(folder, "rows.jsonl", [row])
-    keys = "y 2\nn\ny\n"
     done = CliRunner().invoke(
         app, ["label", str(file), "--terminal", "--n", "1", "--annotator", "ann"], input=keys
     )
@@ -281,3 +281,56 @@ def test_answers_about_contexts_without_spans_are_listed(tmp_path: Path) -> None
         SampleError, match=r"Sample 'q1': 2 answers of rows.jsonl.labels.jsonl have no span"
     ):
         label_spans([Sample(id="q1")], labels=labels)
+
+
+SPANS = ["tower.md#char=0,28", "tower.md#char=29,60"]
+
+
+def change_answers(labels: Path, **changes: Any) -> list[dict[str, Any]]:
+    """Return the answers of a labels file with other fields, and write nothing."""
+    lines = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
+    return [{**line, **changes} for line in lines if "answer" in line]
+
+
+def add_lines(labels: Path, lines: list[dict[str, Any]]) -> None:
+    with labels.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_tie_keeps_the_labels_of_a_sample(tmp_path: Path) -> None:
+    """Ann says yes to the sentence and to the second context; Bob says no to all. A tie is no label."""
+    labels = labelled_by_hand(tmp_path, SPANS)
+    add_lines(labels, change_answers(labels, annotator="bob", answer="no", spans=[]))
+    sample = Sample(id="q1", reference_context_ids=["a.txt#char=100,200"])
+    assert label_spans([sample], labels=labels) == [sample]
+
+
+def test_only_who_decided_a_question_is_named(tmp_path: Path) -> None:
+    """Bob answers the second context only, and says no to what Ann calls useful: the sentence is left."""
+    labels = labelled_by_hand(tmp_path, SPANS)
+    answers = change_answers(labels, annotator="bob", answer="no", spans=[])
+    add_lines(labels, [answer for answer in answers if answer["item"] == "c2"])
+    (sample,) = label_spans([Sample(id="q1")], labels=labels)
+    assert sample.reference_context_ids == (SPANS[1],)
+    assert sample.metadata["reference_spans"] == "marked by ann"
+
+
+@pytest.mark.parametrize("keys", ["n\nn\n", "y\nn\n"])
+def test_answers_that_mark_no_span_keep_the_labels(tmp_path: Path, keys: str) -> None:
+    """The sentence is stated by none, or by a context that is not named; the first context is not useful."""
+    labels = labelled_by_hand(tmp_path, SPANS, keys=keys)
+    sample = Sample(id="q1", reference_context_ids=["a.txt#char=100,200"])
+    assert label_spans([sample], labels=labels) == [sample]
+
+
+@pytest.mark.parametrize("id_", ["other", None])
+def test_answers_about_no_sample_are_listed(tmp_path: Path, id_: str | None) -> None:
+    labels = labelled_by_hand(tmp_path, SPANS)
+    sample = Sample.from_dict(json.loads((tmp_path / "rows.jsonl").read_text(encoding="utf-8")))
+    changed = replace(sample, id=id_)
+    with pytest.raises(SampleError, match=r"answers about sample 'q1' .* none of the samples"):
+        label_spans([changed], labels=labels)
+    file = written(tmp_path, "other.jsonl", [changed.to_dict()])
+    done = run_command("spans", file, "--labels", labels, "--fail-missing")
+    assert done.returncode == 1
+    assert "without a span or a sample: 1." in done.stderr
