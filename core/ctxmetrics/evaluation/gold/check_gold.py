@@ -19,6 +19,7 @@ from ctxmetrics.evaluation.files.row_file import RowFile
 from ctxmetrics.evaluation.gold.findings import KINDS, Finding
 from ctxmetrics.evaluation.gold.gold_audit import (
     AuditResult,
+    check_names,
     draw_audit,
     name_inputs,
     name_outputs,
@@ -42,7 +43,7 @@ from ctxmetrics.evaluation.gold.gold_runs import (
 )
 from ctxmetrics.evaluation.gold.judged_gold import JUDGED_METRICS, Pool, PoolFindings, build_pools
 from ctxmetrics.evaluation.gold.neighbouring_rows import check_neighbours
-from ctxmetrics.evaluation.gold.passages import Passages
+from ctxmetrics.evaluation.gold.passages import Passages, shorten
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.gold.question_texts import check_texts
 from ctxmetrics.evaluation.gold.readings import check_readings
@@ -316,8 +317,9 @@ def check_gold(
 
     Raises:
         ParameterError: There is no sample, or no sample has expected items. Or a batch is not answered yet.
-        SampleError: A sample is malformed, or has the id of another.
-        InputFileError: A file cannot be read, or an output is one of the inputs or cannot be written.
+        SampleError: A sample is malformed, or has the id of another; or, for an audit, the number of a sample without an id.
+        InputFileError: A file cannot be read, or an output is one of the inputs or cannot be written. Or the audit is about
+            other questions.
     """
     check_number("check_gold: sample", sample, 1, whole=True)
     if labels is not None and audit is None:
@@ -328,7 +330,7 @@ def check_gold(
     inputs = {**_name_sources(samples, corpus, runs), **name_inputs(audit, labels)}
     check_outputs(name_outputs(audit, labels, corrected), inputs)
     judge = coerce_text(judge)
-    checked_samples, own_run = _read_samples_and_run(samples)
+    checked_samples, own_run = _read_samples_and_run(samples, for_audit=audit is not None)
     samples_by_run = {**own_run, **_read_runs(checked_samples, runs)}
     run_samples = filter(None, chain.from_iterable(samples_by_run.values()))
     passages = Passages(
@@ -494,12 +496,13 @@ def _describe_cost(samples: Sequence[Sample], judge: Judge | None) -> str:
 
 
 def _read_samples_and_run(
-    source: SampleSource,
+    source: SampleSource, *, for_audit: bool
 ) -> tuple[list[Sample], dict[str, Sequence[Sample | None]]]:
     """Read the samples, and what they retrieved as a run. There is no such run if they retrieved nothing.
 
     Raises:
         ParameterError: There is no sample, or no sample has expected items.
+        SampleError: An audit cannot name each sample.
     """
     samples = list_samples(source, "check_gold")
     if not samples:
@@ -508,6 +511,8 @@ def _read_samples_and_run(
         raise ParameterError(
             "check_gold: no sample expects anything. Fill reference, reference_contexts or reference_context_ids."
         )
+    if for_audit:
+        check_names(samples)
     has_own_run = any(map(_has_results, samples))
     return samples, {OWN_RUN_NAME: samples} if has_own_run else {}
 
@@ -542,24 +547,48 @@ def _join_run(name: str, questions: Sequence[Sample], source: SampleSource) -> l
     """Find what a run retrieved for each question: by the id, else by the question itself.
 
     Raises:
-        ParameterError: The run has none of the questions.
+        ParameterError: The run has none of the questions, or has a question twice with different results.
     """
     by_id: dict[str, Sample] = {}
-    by_text: dict[str, Sample] = {}
+    by_text: dict[str, list[Sample]] = {}
     for sample in list_samples(source, f"check_gold: run {name!r}"):
         if sample.id is not None:
             by_id[sample.id] = sample
-        if sample.user_input is not None:
-            by_text[sample.user_input] = sample
+        if sample.user_input:
+            by_text.setdefault(sample.user_input, []).append(sample)
     samples_of_questions: list[Sample | None] = []
     for question in questions:
         match = by_id.get(question.id) if question.id is not None else None
-        samples_of_questions.append(match or by_text.get(question.user_input or ""))
+        if match is None and question.user_input in by_text:
+            match = _find_only_match(name, by_text[question.user_input])
+        samples_of_questions.append(match)
     if not any(samples_of_questions):
         raise ParameterError(
             f"check_gold: run {name!r} has none of the questions, neither by id nor by user_input."
         )
     return samples_of_questions
+
+
+def _find_only_match(run: str, samples: Sequence[Sample]) -> Sample:
+    """Return the first of a run's samples of one question, if all of them have the same results.
+
+    Raises:
+        ParameterError: They have different results.
+    """
+    first, *others = samples
+    for sample in others:
+        if _get_results(sample) != _get_results(first):
+            text = replace_invisible(shorten(first.user_input or ""))
+            raise ParameterError(
+                f"check_gold: run {run!r} has the question {text!r} twice, with different results. Give its samples the ids of "
+                "the samples that are checked."
+            )
+    return first
+
+
+def _get_results(sample: Sample) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the retrieved contexts of a sample, and their ids."""
+    return sample.retrieved_contexts or (), sample.retrieved_context_ids or ()
 
 
 def _list_notes(

@@ -16,14 +16,20 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import Plain
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, SampleError
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.gold_runs import RESULTS_PER_QUESTION, RunResults
 from ctxmetrics.evaluation.gold.judged_gold import Pool
 from ctxmetrics.evaluation.gold.question import Question
 from ctxmetrics.evaluation.rows.file_names import key_beside
-from ctxmetrics.evaluation.rows.gold_answers import GoldPassage, PeopleGold, read_gold_answers
+from ctxmetrics.evaluation.rows.gold_answers import (
+    GoldAnswers,
+    GoldPassage,
+    PeopleGold,
+    read_gold_answers,
+)
 from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.statistics.corrected_means import MIN_AUDITED, audited_mean
 from ctxmetrics.evaluation.statistics.intervals import wilson
@@ -47,6 +53,21 @@ class Audit:
     samples: tuple[Sample, ...]
     random: frozenset[str]
     seed: int
+
+
+def check_names(samples: Sequence[Sample]) -> None:
+    """Check that an audit can name each question: by its id, else by its number.
+
+    Raises:
+        SampleError: A sample has the number of another sample, which has no id, as its id.
+    """
+    numbers = {str(number): number for number, sample in enumerate(samples, 1) if sample.id is None}
+    for number, sample in enumerate(samples, 1):
+        if sample.id in numbers:
+            raise SampleError(
+                f"Sample {number} has the id {sample.id!r}, and sample {numbers[sample.id]} has no id: an audit names both alike. "
+                "Give each sample an id, or none."
+            )
 
 
 def draw_audit(pools: Sequence[Pool], findings: Iterable[Finding], n: int, seed: int) -> Audit:
@@ -232,7 +253,7 @@ def read_audit(
         runs: The results of each run.
 
     Raises:
-        InputFileError: A file cannot be read, there is no answer, or a question of the audit is none of these.
+        InputFileError: A file cannot be read, there is no answer, or a question of the audit is none of these or another one.
     """
     answers = read_gold_answers(path, labels)
     unknown = answers.verdicts.keys() - {question.name for question in questions}
@@ -245,6 +266,7 @@ def read_audit(
         gold = answers.correct_gold(question.name, question.gold, has_ids=question.has_ids)
         if gold is None:
             continue
+        _check_audited(answers, question)
         golds[question.number] = gold
         if question.name in answers.random:
             random_golds[question.number] = gold.keys
@@ -272,6 +294,24 @@ def read_audit(
         for question in questions
     ]
     return result, corrected
+
+
+def _check_audited(answers: GoldAnswers, question: Question) -> None:
+    """Check that people answered about a question and its reference as they are.
+
+    Raises:
+        InputFileError: The audit has another question or reference under the same name.
+    """
+    audited = answers.samples[question.name]
+    for name, text, audited_text in (
+        ("question", question.text, audited.user_input),
+        ("reference", question.reference, audited.reference),
+    ):
+        if text != (audited_text or ""):
+            raise InputFileError(
+                f"{answers.path}: the {name} of sample {replace_invisible(question.name)[:80]!r} is another one in the samples. "
+                "Give the samples of which the audit was drawn, in their order."
+            )
 
 
 def _list_changes(

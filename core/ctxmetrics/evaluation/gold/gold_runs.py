@@ -174,7 +174,9 @@ def _list_results(question: Question, sample: Sample | None) -> list[str] | None
         return None if texts is None else [make_key(None, text) for text in texts[:max_results]]
     if not ids or not any(ids):
         return None
-    pairs = zip(ids[:max_results], (texts or ids)[:max_results], strict=True)
+    if texts is None or len(texts) != len(ids):
+        texts = ids
+    pairs = zip(ids[:max_results], texts[:max_results], strict=True)
     return [make_key(id_ or None, text) for id_, text in pairs]
 
 

@@ -140,30 +140,19 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
     retrieved: dict[str, None] = {}
     first_keys: set[str] = set()
     for passage in question.gold:
-        if passage.text:
-            key = normalise(passage.text)
-            passages_by_text.add(key, passage.id, passage.text)
+        text = passage.text or ""
+        key = normalise(text)
+        # A text without a letter or digit says nothing. It may also stand in every other passage.
+        if any(map(str.isalnum, key)):
+            passages_by_text.add(key, passage.id, text)
             gold[key] = None
     useless = _find_useless(question.sample)
     for sample in results:
-        contexts = (sample.retrieved_contexts or ())[:_JUDGED_RESULTS_PER_RUN]
-        ids = sample.retrieved_context_ids
-        if not contexts and ids:
-            places = [
-                index
-                for id_ in ids[:_JUDGED_RESULTS_PER_RUN]
-                for index in passages.places_by_id.get(id_, ())[:1]
-            ]
-            contexts = tuple(passages.chunks[index].text for index in places)
-            ids = tuple(passages.chunks[index].id or "" for index in places)
         ranked: dict[str, None] = {}
-        for number, text in enumerate(contexts):
+        for id_, text in _list_first_results(sample, passages):
             key = normalise(text)
             if not key or key in gold:
                 continue
-            id_ = None
-            if ids is not None and number < len(ids):
-                id_ = ids[number] or None
             is_gold = id_ is not None and id_ in question.gold_keys
             holds_gold = any(gold_text in key for gold_text in gold) and not question.has_ids
             if is_gold or holds_gold or key in useless:
@@ -184,6 +173,23 @@ def _build_pool(question: Question, passages: Passages, results: Sequence[Sample
         retrieved=tuple(order[key] for key in retrieved),
         first=frozenset(order[key] for key in first_keys),
     )
+
+
+def _list_first_results(sample: Sample, passages: Passages) -> list[tuple[str | None, str]]:
+    """List the id and the text of each of a sample's first results. If it has only ids, the texts are those of the passages."""
+    texts = sample.retrieved_contexts or ()
+    ids = sample.retrieved_context_ids or ()
+    if not texts:
+        places = [
+            index
+            for id_ in ids[:_JUDGED_RESULTS_PER_RUN]
+            for index in passages.places_by_id.get(id_, ())[:1]
+        ]
+        return [(passages.chunks[index].id or None, passages.chunks[index].text) for index in places]
+    if len(ids) != len(texts):  # it is not known which text has which id
+        return [(None, text) for text in texts[:_JUDGED_RESULTS_PER_RUN]]
+    pairs = zip(ids[:_JUDGED_RESULTS_PER_RUN], texts[:_JUDGED_RESULTS_PER_RUN], strict=True)
+    return [(id_ or None, text) for id_, text in pairs]
 
 
 class _PassagesByText:

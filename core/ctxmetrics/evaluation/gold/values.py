@@ -37,8 +37,6 @@ _ALTERNATIVE_GROUPS = _CALENDAR_GROUPS | {
 _LANGUAGES_OF_PREFIXES = ("en", "es", "pl", "ru")
 # A prefix of one letter begins too many other words, too.
 _MIN_LETTERS_OF_PREFIX = 2
-# The number of digits of a year.
-_YEAR_DIGITS = 4
 # Endings of words, each with the ending of a word of the contrary meaning: gebührenfrei and gebührenpflichtig.
 _CONTRARY_ENDINGS = (
     ("frei", "pflichtig"),
@@ -225,8 +223,7 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
         is_unit = is_noun_before and is_after_number  # "fünf Euro Eintritt"
         is_beside_noun = is_noun_before and not begins_sentence and not is_unit
         begins_sentence = before.ends_clause
-        is_year = len(before.spelling) == _YEAR_DIGITS
-        is_after_number = before.kind in NUMBER_KINDS and not is_year
+        is_after_number = before.kind in NUMBER_KINDS and not _is_year(before.spelling)
         is_after_name = may_be_name and (
             before.folded in prepositions
             or (is_after_name and not before.ends_clause)
@@ -463,6 +460,6 @@ def _is_day_or_month(value: str) -> bool:
     return _DAY_KEY.fullmatch(value) is not None or _MONTH_KEY.fullmatch(value) is not None
 
 
-def _is_year(key: str) -> bool:
+def _is_year(number: str) -> bool:
     """Tell whether a number may be a year."""
-    return _YEAR.fullmatch(key) is not None
+    return _YEAR.fullmatch(number) is not None

@@ -99,13 +99,13 @@ class GoldAnswers:
         random: The names of the questions of the random sample: the ids of their samples, else their numbers.
         verdicts: The passages of each question by the question's name, each with its answer: whether people call it useful. It has
             only questions with an answer about every passage.
-        questions: The text of each question by its name.
+        samples: The sample of each question by its name, as people saw it.
     """
 
     path: Path
     random: frozenset[str]
     verdicts: Mapping[str, Sequence[tuple[GoldPassage, bool]]]
-    questions: Mapping[str, str | None]
+    samples: Mapping[str, Sample]
 
     def correct_gold(
         self, name: str, gold: Sequence[GoldPassage], *, has_ids: bool
@@ -149,7 +149,7 @@ class GoldAnswers:
         sample = row.fields
         if row.name not in self.verdicts or not any(sample.has(name) for name in _GOLD_FIELDS):
             return None
-        question = self.questions[row.name]
+        question = self.samples[row.name].user_input
         if sample.user_input is not None and sample.user_input != question:
             raise InputFileError(
                 f"{self.path}: the question of sample {replace_invisible(row.name)[:80]!r} is another one in the results. Give the "
@@ -199,16 +199,17 @@ def read_gold_answers(path: Path, labels: Path | None = None) -> GoldAnswers:
     """
     labels = labels_beside(path) if labels is None else labels
     random_names = _read_random(path)
-    samples = [*read_samples(path)]
+    samples_by_name = {sample.id or "": sample for sample in read_samples(path)}
     answers = PeopleAnswers(labels).majority()
-    verdicts = {sample.id or "": _join(sample, answers.get(key_of(sample), {})) for sample in samples}
+    verdicts = {
+        name: _join(sample, answers.get(key_of(sample), {})) for name, sample in samples_by_name.items()
+    }
     complete_verdicts = {name: passages for name, passages in verdicts.items() if passages}
     if not complete_verdicts:
         raise InputFileError(
             f"{labels}: no question of {path} has answers. Label them with `ctxmetrics label`."
         )
-    questions = {sample.id or "": sample.user_input for sample in samples}
-    return GoldAnswers(path, random_names, complete_verdicts, questions)
+    return GoldAnswers(path, random_names, complete_verdicts, samples_by_name)
 
 
 def _read_random(path: Path) -> frozenset[str]:

@@ -553,3 +553,68 @@ def test_lexical_judge_by_its_call_compares_words(caplog: pytest.LogCaptureFixtu
     assert named.judge is not None
     assert named.judge.startswith("lexical")
     assert not caplog.records
+
+
+def test_ids_of_another_number_than_texts_are_compared() -> None:
+    results = {
+        "retrieved_contexts": [CORPUS["pump-1"], CORPUS["oven-2"]],
+        "retrieved_context_ids": ["pump-1", "bike-1", "oven-2"],
+    }
+    own = check(make_sample(**results))
+    (run,) = own.runs
+    assert (run.questions, run.equal) == (1, 1)
+    report = check_gold(
+        [make_sample()], corpus=CORPUS, runs={"a": [make_sample(**results)]}, progress=False
+    )
+    (run,) = report.runs
+    assert (run.questions, run.equal) == (1, 1)
+
+
+def test_hole_has_no_id_if_ids_and_texts_differ_in_number() -> None:
+    hole = "The garden pump weighs 12 kilograms, says its plate."
+    sample = make_sample(
+        reference_context_ids=["oven-1"],
+        retrieved_contexts=["The ladder is in the cellar.", hole],
+        retrieved_context_ids=["ladder", "oven-1", "plate"],
+    )
+    holes = [item for item in check(sample, corpus=None).findings if item.code == "hole"]
+    assert len(holes) == 1
+    assert hole in holes[0].evidence
+
+
+def make_result(id_: str | None, found: str) -> Sample:
+    question = "How heavy is the garden pump?"
+    return Sample(id=id_, user_input=question, retrieved_context_ids=[found])
+
+
+@pytest.mark.parametrize("ids", [["pump-1", "oven-1"], ["oven-1", "pump-1"]])
+def test_question_with_two_results_in_a_run_is_refused(ids: list[str]) -> None:
+    run = [make_result(None, id_) for id_ in ids]
+    with pytest.raises(ParameterError, match=r"run 'a' has the question 'How heavy .* twice"):
+        check_gold([make_sample(id=None)], corpus=CORPUS, runs={"a": run}, progress=False)
+
+
+REPEATED_QUESTIONS = [
+    ([None, None], ["pump-1", "pump-1"], 2),
+    (["q1", "q2"], ["pump-1", "oven-1"], 1),
+]
+
+
+@pytest.mark.parametrize(("ids", "results", "equal"), REPEATED_QUESTIONS)
+def test_repeated_questions_of_a_run_are_joined(
+    ids: list[str | None], results: list[str], equal: int
+) -> None:
+    run = [make_result(id_, found) for id_, found in zip(ids, results, strict=True)]
+    samples = [make_sample(id=id_) for id_ in ids]
+    report = check_gold(samples, corpus=CORPUS, runs={"a": run}, progress=False)
+    assert (report.runs[0].questions, report.runs[0].equal) == (2, equal)
+
+
+@pytest.mark.parametrize("text", [" ", ".", "-"])
+def test_gold_without_a_word_hides_no_hole(text: str) -> None:
+    sample = make_sample(
+        reference_context_ids=None,
+        reference_contexts=[CORPUS["oven-1"], text],
+        retrieved_contexts=["The well-known garden pump weighs 12 kilograms."],
+    )
+    assert "hole" in list_codes(check(sample, corpus=None))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxmetrics import Sample, check_gold, read_samples
-from ctxmetrics.errors import InputFileError, ParameterError
+from ctxmetrics.errors import InputFileError, ParameterError, SampleError
 from ctxmetrics.evaluation.statistics.corrected_means import audited_mean
 from support.command import run_command as ctxmetrics
 from support.gold_audits import label
@@ -168,3 +168,52 @@ def test_widened_interval_holds_the_mean_by_right_gold(share: float) -> None:
         _, (low, high) = audited_mean(right[:40], by_gold[:40], by_gold[40:])
         held += low <= 0.7 <= high
     assert held >= 0.88 * draws
+
+
+def omit_ids(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "id"} for row in samples]
+
+
+def write_audit(folder: Path, samples: list[dict[str, Any]]) -> dict[str, Any]:
+    audit = folder / "audit.jsonl"
+    check_gold(samples, corpus=CORPUS, audit=audit, sample=30, progress=False)
+    labels = label(audit, lambda _, text: "pump" in text)
+    return {"audit": audit, "labels": labels, "corrected": folder / "new.jsonl"}
+
+
+def test_answers_about_other_samples_correct_nothing(tmp_path: Path) -> None:
+    samples = make_samples()[:4]
+    numbered = omit_ids(samples)
+    other = {**numbered[0], "user_input": "Who built the mill?"}
+    for place, rows, others in (
+        ("inserted", numbered, [other, *numbered]),
+        ("reversed", numbered, numbered[::-1]),
+        ("question", samples, [{**row, "user_input": "Where is it?"} for row in samples]),
+    ):
+        folder = tmp_path / place
+        folder.mkdir()
+        options = write_audit(folder, rows)
+        with pytest.raises(InputFileError, match=r"the question of sample '.*' is another one"):
+            check_gold(others, corpus=CORPUS, progress=False, **options)
+        assert not options["corrected"].exists()
+        check_gold(rows, corpus=CORPUS, progress=False, **options)
+        assert len([*read_samples(options["corrected"])]) == 4
+
+
+def test_answers_about_another_reference_correct_nothing(tmp_path: Path) -> None:
+    samples = make_samples()[:4]
+    options = write_audit(tmp_path, samples)
+    samples[2]["reference"] = "The oven number 2 stands beside shelf 102."
+    with pytest.raises(InputFileError, match="the reference of sample 'q2' is another one"):
+        check_gold(samples, corpus=CORPUS, progress=False, **options)
+
+
+def test_number_of_a_sample_without_id_is_no_id(tmp_path: Path) -> None:
+    first, second = omit_ids(make_samples()[:2])
+    samples = [first, {**second, "id": "1"}]
+    audit = tmp_path / "audit.jsonl"
+    with pytest.raises(SampleError, match="Sample 2 has the id '1', and sample 1 has no id"):
+        check_gold(samples, corpus=CORPUS, audit=audit, progress=False)
+    assert not audit.exists()
+    check_gold([first, {**second, "id": "2"}], corpus=CORPUS, audit=audit, progress=False)
+    assert {sample.id for sample in read_samples(audit)} == {"1", "2"}
