@@ -121,7 +121,16 @@ def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
     if not hasattr(value, "items"):
         problem = f"must be a mapping, not {_name_type(value)}."
         raise SampleError(problem, wrong_kind=True).inside(field=name)
-    return FrozenDict(value) or EMPTY
+    plain = {key: _to_plain(item) for key, item in value.items()} if name == "labels" else value
+    return FrozenDict(plain) or EMPTY
+
+
+def _to_plain(value: Any) -> Any:
+    """Convert arrays and scalars of numpy to Python's, also in a list."""
+    to_list = getattr(value, "tolist", None)
+    if callable(to_list):
+        return to_list()
+    return [_to_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def check_depth(value: object, field: str) -> None:

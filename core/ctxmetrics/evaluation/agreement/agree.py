@@ -53,7 +53,6 @@ from ctxmetrics.evaluation.agreement.labels import (
     read_columns,
 )
 from ctxmetrics.evaluation.agreement.rank_agreement import RankedScore, Ranking, rank_systems
-from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.tables import Cell, Column, Table
 from ctxmetrics.evaluation.rows.people_answers import NO, YES, Draw, PeopleAnswers, read_answers
@@ -63,6 +62,7 @@ from ctxmetrics.evaluation.rows.sample_record import key_of, texts_key
 from ctxmetrics.evaluation.runs.evaluate import evaluate
 from ctxmetrics.evaluation.runs.options import RunOptions
 from ctxmetrics.evaluation.runs.results import Results
+from ctxmetrics.evaluation.runs.sources import list_samples
 from ctxmetrics.evaluation.statistics.corrected_means import MIN_LABELS
 from ctxmetrics.evaluation.statistics.paired import holm, paired_mean
 from ctxmetrics.judges.base import Judge
@@ -261,9 +261,7 @@ def agree(
     _check_arguments(options, judge=judge, results=results, labels=labels, annotator=annotator)
     judge = coerce_text(judge)
     # All files and labels are read and checked before a judge is asked, which may cost money.
-    if isinstance(samples, (str, os.PathLike)):
-        samples = read_samples(samples)
-    checked = [item if isinstance(item, Sample) else Sample.from_dict(item) for item in samples]
+    checked = list_samples(samples, "agree")
     people_answers = None
     if labels is not None:
         people_answers = read_answers(Path(labels))
@@ -280,8 +278,8 @@ def agree(
     rows: list[Row | None]
     if results is None:
         judge = judge or get_default_judge()
-        judge_name = judge.name
         run = _judge_samples(checked, columns, judge, convention, options)
+        judge_name = judge.name
         rows = list(run)
     else:
         judge_name = ""  # the scores of the run name it
@@ -317,6 +315,10 @@ def _check_arguments(
         raise ParameterError("agree: out= is not possible. Write report.results.to_jsonl(path) later.")
     if "metrics" in options:
         raise ParameterError("agree: metrics= is not possible: the labels say what is compared.")
+    if results is not None and not isinstance(results, (Results, str, os.PathLike)):
+        raise ParameterError(
+            "agree: results must be Results or the file of results. Score samples first: evaluate(samples, metrics)."
+        )
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
     if annotator is not None and labels is None:

@@ -122,6 +122,11 @@ def compare_all(
         ParameterError: As `compare` raises.
         InputFileError: As `compare` raises.
     """
+    for name, values in (("metrics", metrics), ("labels", labels)):
+        if isinstance(values, (str, os.PathLike)):
+            raise ParameterError(
+                f"compare: {name} must be a list. Write {name}=[{os.fspath(values)!r}]."
+            )
     inputs: Sequence[Iterable[Row]] = [_open_run(run) for run in (baseline, *runs.values())]
     if labels:
         inputs = apply_labels(labels, [list(rows) for rows in inputs])
@@ -182,13 +187,17 @@ def _open_run(run: RunRows) -> Iterable[Row]:
     """Return the rows of a run: a list of `Results`' rows, or an object that reads a file each time.
 
     Raises:
-        ParameterError: The run is neither results nor a file.
+        ParameterError: The run is neither results nor a file, or its rows have different metrics.
     """
     if not isinstance(run, (str, os.PathLike)):
-        rows = list(run)
+        rows = list(run) if isinstance(run, Iterable) else [run]
         if any(not isinstance(row, Row) for row in rows):
             raise ParameterError(
                 "compare: a run is Results or the file of results. Score samples first: evaluate(samples, metrics)."
+            )
+        if len({frozenset(row) for row in rows}) > 1:
+            raise ParameterError(
+                "compare: the rows of a run have different metrics. Give the rows of one run only."
             )
         return rows
     # A pipe can be read once only.

@@ -35,8 +35,12 @@ def read_group(metadata: Mapping[str, Any], path: str, sample: str, command: str
         command: The command that asks for the groups.
 
     Raises:
-        ParameterError: The sample has none, or it cannot be written as text.
+        ParameterError: The sample has none, or it cannot be written as text. Or the key is no text.
     """
+    if not isinstance(path, str):
+        raise ParameterError(
+            f"{command}: {path!r} is no key of the metadata. Write one text, such as 'metadata.topic'."
+        )
     value = find(metadata, path)
     place = f"{command}: sample {replace_invisible(sample)[:_MAX_NAME_CHARACTERS]!r}"
     if value is None:

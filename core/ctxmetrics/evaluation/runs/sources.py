@@ -271,6 +271,10 @@ def list_samples(
         raise ParameterError(
             f"{function}: {noun} must be several samples, or a file of them. Write [sample] for a single one."
         )
+    elif hasattr(source, "columns"):
+        raise ParameterError(
+            f"{function}: {noun} is a table. Write table.to_dict('records'), with polars table.to_dicts()."
+        )
     else:
         items = [*source]
     mappings = [item for item in items if isinstance(item, Mapping)]

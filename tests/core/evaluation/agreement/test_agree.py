@@ -890,3 +890,47 @@ def test_labelled_rows_are_found_in_a_run_with_some_ids():
     run = evaluate(scored, [ContextPrecision()], judge=says(), progress=False)
     (found,) = agree(labelled, results=run).agreements
     assert (found.samples, found.answers) == (2, 4)
+
+
+def test_labels_may_be_arrays_and_numbers_of_numpy():
+    """As pandas gives them: `read_parquet(FILE).to_dict("records")`."""
+    plain = [sample(n, context_useful=[True, n == 0], weight=2 + n) for n in range(2)]
+    arrays = [
+        sample(0, context_useful=np.array([True, True]), weight=np.int64(2)),
+        sample(1, context_useful=[np.True_, np.False_], weight=np.float32(3)),
+    ]
+    expected = agree(plain, judge=says(), progress=False)
+    assert agree(arrays, judge=says(), progress=False).to_dict() == expected.to_dict()
+    assert arrays == plain
+
+
+class Table:
+    """Has columns, and gives their names in a loop, as a data frame."""
+
+    columns = ("id",)
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+LABELLED = sample(1, context_useful=[True, False])
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        ([LABELLED, {"user_inpt": "q"}], {}, "Sample 2: unknown field 'user_inpt'"),
+        ([LABELLED, 5], {}, "Sample 2 must be a Sample or a mapping of its fields, not int"),
+        (LABELLED, {}, r"samples must be several samples, .* Write \[sample\]"),
+        (None, {}, "samples must be several samples"),
+        (Table(), {}, r"samples is a table. Write table.to_dict\('records'\)"),
+        ([LABELLED], {"judge": 5}, "judge=int is no judge"),
+        ([LABELLED], {"results": 5}, "results must be Results or the file of results"),
+        ([LABELLED], {"results": []}, "results must be Results or the file of results"),
+        ([LABELLED], {"cluster": ["a"]}, r"\['a'\] is no key of the metadata"),
+        ([LABELLED], {"system": 5}, "5 is no key of the metadata"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_explained(samples, options, message):
+    with pytest.raises((ParameterError, SampleError), match=message):
+        agree(samples, progress=False, **options)

@@ -1463,3 +1463,39 @@ def test_gate_says_fell_where_the_whole_interval_is_below():
         assert str(problem).startswith("context_recall fell by 0.571, more than 0.1 (difference -0.571")
     # Above the lower end of the interval, but not above the upper one, it is open.
     assert "may have fallen by more than 0.55" in str(find_not_worse_problem(found, item, 0.55))
+
+
+def test_rows_of_two_runs_are_no_run():
+    fields = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+    first, second = Sample(id="1", **fields), Sample(id="2", **fields)
+    recall = evaluate([first], ["id_based_context_recall"])
+    precision = evaluate([second], ["id_based_context_precision"])
+    both = evaluate([first, second], ["id_based_context_recall"])
+    with pytest.raises(ParameterError, match="the rows of a run have different metrics"):
+        compare([*recall, *precision], both)
+
+
+@pytest.mark.parametrize("run", [None, 5])
+def test_what_is_no_run_is_refused(run):
+    fields = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+    other = evaluate([Sample(id="1", **fields)], ["id_based_context_recall"])
+    for runs in ((run, other), (other, run)):
+        with pytest.raises(ParameterError, match="a run is Results or the file of results"):
+            compare(*runs)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": "context_recall"}, r"metrics must be a list. Write metrics=\['context_recall'\]"),
+        ({"labels": "lab.jsonl"}, r"labels must be a list. Write labels=\['lab.jsonl'\]"),
+        ({"labels": Path("lab.jsonl")}, r"labels must be a list. Write labels=\['lab.jsonl'\]"),
+        ({"by": ["topic"]}, r"\['topic'\] is no key of the metadata. Write one text"),
+        ({"cluster": 5}, "5 is no key of the metadata. Write one text"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_explained(options, message):
+    fields = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+    run = evaluate([Sample(id="1", **fields)], ["id_based_context_recall"])
+    with pytest.raises(ParameterError, match=message):
+        compare(run, run, **options)
