@@ -124,7 +124,7 @@ TEXTS = [
     "run {{ pump }} with {{.Values.fee}}",
     "see [.x] and #y# and arr[.5]#1#",
     "The code prints [1, 2, 3] at the end.",
-    "It returns [4, 5] and then shows [6].",
+    "It returns [4, 5] and then prints [6].",
     "See https://a.org/b//c for more.",
     "//cdn.example.org/lib.js is loaded",
     "see //server/share//docs/ for it",
