@@ -82,9 +82,8 @@ def object_in(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    is_in_brackets = (
-        value[:1] == "[" and value[-1:] == "]"
-    )  # the usual list: `_OBJECT` takes three times as long
+    # The usual list: `_OBJECT` takes three times as long.
+    is_in_brackets = value.startswith("[") and value.endswith("]")
     if not is_in_brackets and not _OBJECT.fullmatch(value):
         return value
     may_be_deep = value.count("[") + value.count("{") > _MAX_JSON_DEPTH

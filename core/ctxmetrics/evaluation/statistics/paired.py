@@ -95,6 +95,7 @@ def paired_mean(
     interval = mean - half_width, mean + half_width
     sums = np.bincount(cluster_numbers, data).astype(float)
     changed_clusters = int((np.abs(sums) > ROUNDING_ERROR).sum())
+    # Where all means are equal, their spread says nothing about changes that were not seen.
     has_no_spread = error == 0.0 and changed_clusters < MIN_CHANGED_SAMPLES
     if changed < MIN_CHANGED_SAMPLES or has_no_spread:
         interval, p_value = widen_for_unseen_changes(mean, interval, p_value, sums, scale=scale)
