@@ -130,7 +130,11 @@ def _to_plain(value: Any) -> Any:
     to_list = getattr(value, "tolist", None)
     if callable(to_list):
         return to_list()
-    return [_to_plain(item) for item in value] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    if _FLAT_TYPES.issuperset(map(type, value)):  # the usual list
+        return [*value]
+    return [_to_plain(item) for item in value]
 
 
 def check_depth(value: object, field: str) -> None:
@@ -386,17 +390,23 @@ def _is_deep(value: object) -> bool:
         return False  # the usual case
     level = [value]
     for _ in range(_MAX_DEPTH):
-        below: list[Any] = []
+        # Each object once: a list may hold itself several times.
+        below: dict[int, Any] = {}
         for item in level:
-            if isinstance(item, dict):
-                below += item.values()
-            elif isinstance(item, (list, tuple)):
-                below += item
+            for inner in _inner_values(item):
+                if type(inner) not in _FLAT_TYPES:
+                    below[id(inner)] = inner
         if not below:
             return False
-        # Each object once: a list may hold itself several times.
-        level = [*{id(item): item for item in below if type(item) not in _FLAT_TYPES}.values()]
+        level = [*below.values()]
     return True
+
+
+def _inner_values(value: object) -> Iterable[Any]:
+    """Return the values in a list or a mapping; nothing for any other value."""
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _name_type(value: object) -> str:

@@ -93,7 +93,7 @@ _NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places
 # The endings of the names of documents and data.
 _FILE_ENDINGS = "pdf|docx?|pptx?|xlsx?|odt|rtf|md|rst|txt|html?|xml|jsonl?|csv|tsv|epub"
 # A text that is only an address, a file, a place, a number or an id.
-ADDRESS_OR_NAME: re.Pattern[str] = compile_on_use(
+_ADDRESS_OR_NAME: re.Pattern[str] = compile_on_use(
     rf"""
     (?:[a-z][a-z0-9+.-]*:)?//\S+                          # an address
     | (?:[\w.-]*/)+[\w.-]+                                # a path
@@ -114,6 +114,9 @@ ADDRESS_OR_NAME: re.Pattern[str] = compile_on_use(
 )
 # The number of characters of a text that are read: an address may be longer.
 LONGEST_NAME = 500
+# A longer name has no blanks, unless it begins with one of these signs.
+_LONGEST_NAME_WITH_BLANKS = 160
+_SIGNS_BEFORE_BLANKS = ("[", "![", "§", "#")
 
 
 def in_text(text: str, *, alone: bool = False) -> str | None:
@@ -168,9 +171,15 @@ def _describes(word: str) -> bool:
 
 def is_no_text(text: str) -> bool:
     """Whether a text is only an address, a file, a place, a number or an id, or has neither a letter nor a digit."""
-    if not has_content(text):
-        return True
-    return ADDRESS_OR_NAME.fullmatch(text.strip()[:LONGEST_NAME]) is not None
+    return not has_content(text) or is_address_or_name(text.strip()[:LONGEST_NAME])
+
+
+def is_address_or_name(text: str) -> bool:
+    """Whether a text is only an address, a file, a place, a number or an id."""
+    has_blanks = len(text) > _LONGEST_NAME_WITH_BLANKS and " " in text
+    if has_blanks and not text.startswith(_SIGNS_BEFORE_BLANKS):
+        return False  # the usual text: the pattern takes twenty times as long
+    return _ADDRESS_OR_NAME.fullmatch(text) is not None
 
 
 def in_value(value: object) -> str | None:

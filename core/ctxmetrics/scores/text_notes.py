@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_plain_name
 from ctxmetrics._internal.patterns import compile_on_use
-from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME, is_no_text
+from ctxmetrics.samples.pictures import LONGEST_NAME, is_address_or_name, is_no_text
 from ctxmetrics.samples.unanswerable import is_refusal, is_unwritten
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -546,4 +546,4 @@ def _is_address(text: str) -> bool:
     has_mark = any(mark in name for mark in _ADDRESS_MARKS)
     if not has_mark and _FILE_ENDING_PATTERN.search(name[-_MAX_FILE_ENDING:]) is None:
         return False  # as nearly all texts: what follows takes ten times as long
-    return ADDRESS_OR_NAME.fullmatch(name) is not None
+    return is_address_or_name(name)

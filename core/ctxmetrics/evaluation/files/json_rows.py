@@ -35,7 +35,7 @@ def line_rows(file: Path, encoding: str | None = None) -> Iterator[tuple[str, An
     """
     with open_text(file, encoding) as text:
         for number, line in enumerate(text, 1):
-            if line.strip():
+            if not line.isspace():
                 yield f"line {number}", _parse(line, file, f"line {number}")
 
 

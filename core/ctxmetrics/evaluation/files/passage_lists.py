@@ -21,7 +21,7 @@ from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
 from ctxmetrics.samples.field_keys import RETRIEVED
 from ctxmetrics.samples.field_names import map_options
-from ctxmetrics.samples.pictures import ADDRESS_OR_NAME, LONGEST_NAME
+from ctxmetrics.samples.pictures import LONGEST_NAME, is_address_or_name
 
 # If at least this share of the rows looks like single passages, all rows are single passages.
 _MIN_SINGLE_PASSAGE_SHARE = 0.5
@@ -215,14 +215,14 @@ def are_no_texts(texts: Sequence[str]) -> bool:
         is_title = len(start.split()) <= _MAX_TITLE_WORDS and not start.endswith((".", "?", "!"))
         if address and is_title:
             start = address[0]
-        is_name = ADDRESS_OR_NAME.fullmatch(start)
-        names += (
-            [start] if is_name else filter(None, _NAME_SEPARATOR.split(start.strip(_MARKS_AROUND_NAME)))
-        )
-        if names and not ADDRESS_OR_NAME.fullmatch(names[-1]):  # nearly every text ends the search here
+        if is_address_or_name(start):
+            names.append(start)
+        else:
+            names += filter(None, _NAME_SEPARATOR.split(start.strip(_MARKS_AROUND_NAME)))
+        if names and not is_address_or_name(names[-1]):  # nearly every text ends the search here
             return False
     has_enough = len(texts) >= _MIN_COUNT and len(names) >= _MIN_COUNT
-    return has_enough and all(map(ADDRESS_OR_NAME.fullmatch, names))
+    return has_enough and all(map(is_address_or_name, names))
 
 
 def find_separator(text: str) -> str | None:
