@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypeAlias, get_ty
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 from typing_extensions import TypedDict
 
+from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import Frozen
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.scores.score import Provenance, Score
@@ -25,6 +26,8 @@ _STRICT_CONFIG = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
 _STRICT_CONFIG_WITH_EXTRAS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
 
 _NumberInPool = Annotated[int, Field(ge=0, lt=_MAX_POOL_SIZE)]
+# A name or a code. The file may be anybody's, and terminals show these without looking at them again.
+_Name = Annotated[str, AfterValidator(replace_invisible)]
 # A text about a run, cut to the characters that are shown.
 _Shown = Annotated[str, AfterValidator(lambda text: text[: 4 * TEXT])]
 
@@ -176,10 +179,16 @@ class LightDetails(TypedDict, total=False):
 
 _EVIDENCE_TYPE: Any = declare(Evidence, left_out={"quote"})
 _VERDICT_TYPE: Any = declare(
-    Verdict, left_out={"text"}, evidence=list[_EVIDENCE_TYPE], details=Annotated[Details, Frozen()]
+    Verdict,
+    left_out={"text"},
+    code=_Name | None,
+    evidence=list[_EVIDENCE_TYPE],
+    details=Annotated[Details, Frozen()],
 )
-_LIGHT_VERDICT_TYPE: Any = declare(Verdict, only={"id", "value", "code"}, details=LightDetails)
-_PROVENANCE_TYPE: Any = declare(Provenance)
+_LIGHT_VERDICT_TYPE: Any = declare(
+    Verdict, only={"id", "value", "code"}, code=_Name | None, details=LightDetails
+)
+_PROVENANCE_TYPE: Any = declare(Provenance, warnings=tuple[_Name, ...])
 _PROVENANCE_FIELD_TYPES: dict[str, Any] = {"provenance": _PROVENANCE_TYPE, "provenance_id": Any}
 _SCORE_FIELDS = {item.name for item in fields(Score)} - {"counted", "contexts"}
 
@@ -189,6 +198,9 @@ LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     declare(
         Score,
         only=_SCORE_FIELDS,
+        metric=_Name,
+        reason_code=_Name | None,
+        band=_Name | None,
         verdicts=list[_VERDICT_TYPE],
         usage=declare(Usage),
         metadata=Metadata,
@@ -200,6 +212,8 @@ LIGHT_LINE: TypeAdapter[dict[str, Any]] = TypeAdapter(
     declare(
         Score,
         only={"metric", "value", "reason_code", "threshold", "sample_id", "metadata"},
+        metric=_Name,
+        reason_code=_Name | None,
         verdicts=list[_LIGHT_VERDICT_TYPE],
         metadata=LightMetadata,
         sample=LightRecord | None,

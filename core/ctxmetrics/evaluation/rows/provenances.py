@@ -13,6 +13,7 @@ from typing import Any
 from ctxmetrics._internal.frozen import EMPTY, Plain
 from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
 from ctxmetrics.evaluation.rows.outcome import Outcome
+from ctxmetrics.evaluation.rows.score_reading import with_whole_characters
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -61,7 +62,7 @@ def describe_start(tags: Sequence[str] | None = None) -> dict[str, Any]:
         if value:
             start[name] = value[:TEXT]
     if tags:
-        start["tags"] = list(dict.fromkeys(tags))
+        start["tags"] = list(dict.fromkeys(tag[: 4 * TEXT] for tag in tags))
     return start
 
 
@@ -72,7 +73,7 @@ def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     try:
         with open_bytes(Path(path)) as lines:
             first_line = lines.readline(_MAX_LINE_CHARACTERS)
-        line = RUN.validate_json(first_line.removeprefix(BOM_UTF8))
+        line = RUN.validate_json(with_whole_characters(first_line.removeprefix(BOM_UTF8)))
         return {**line["run"]}
     except (OSError, ValueError, *DAMAGED_FILE_ERRORS):
         return EMPTY

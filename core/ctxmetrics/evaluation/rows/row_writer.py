@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +33,8 @@ from ctxmetrics.evaluation.rows.output_paths import (
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
 from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, make_score_reader, read_rows
-from ctxmetrics.evaluation.rows.sample_record import content_hash
+from ctxmetrics.evaluation.rows.sample_record import build_record
+from ctxmetrics.evaluation.rows.score_reading import with_whole_characters
 from ctxmetrics.evaluation.rows.table_files import (
     check_ending,
     is_table,
@@ -117,22 +118,28 @@ class OutFile:
                 f"{path}: cannot be written: {error.strerror}. Choose another file for out."
             ) from None
 
-    def take_over(self, sample: Sample | None, metrics: Sequence[Metric]) -> list[Score] | None:
+    def take_over(
+        self,
+        sample: Sample | None,
+        metrics: Sequence[Metric],
+        find_unsplit_field: Callable[[Metric, Sample], str | None],
+    ) -> list[Score] | None:
         """Return the next sample's scores from the file that is resumed, or None if they must be computed.
 
-        Rows are taken over up to the first sample whose rows are missing, failed, or belong to another
-        sample, judge or parameter. The rest of the file is dropped.
+        Rows are taken over up to the first sample whose rows are missing, failed, or not those that this run would write: of
+        another sample, judge or parameter, with other labels or metadata, with texts or without. The rest of the file is dropped.
 
         Args:
             sample: The sample; None after the last.
             metrics: The metrics of the run.
+            find_unsplit_field: Finds the field of a sample whose one text is several passages, so that a metric has no value.
         """
         if self._earlier_lines is None:
             return None
         begin = self._earlier_lines.tell()
         scores = None
         if sample is not None:
-            scores = self._read_scores(self._earlier_lines, sample, metrics)
+            scores = self._read_scores(self._earlier_lines, sample, metrics, find_unsplit_field)
         if scores is None:
             self._earlier_lines.close()
             self._earlier_lines = None
@@ -140,7 +147,11 @@ class OutFile:
         return scores
 
     def _read_scores(
-        self, lines: IO[bytes], sample: Sample, metrics: Sequence[Metric]
+        self,
+        lines: IO[bytes],
+        sample: Sample,
+        metrics: Sequence[Metric],
+        find_unsplit_field: Callable[[Metric, Sample], str | None],
     ) -> list[Score] | None:
         """Read the next lines of a sample that an earlier run wrote, if this run would write the same lines.
 
@@ -148,13 +159,14 @@ class OutFile:
             lines: The file.
             sample: The sample.
             metrics: The metrics of the run, in the order of the lines.
+            find_unsplit_field: As for `take_over`.
 
         Returns:
             One score for each metric; None unless this run would compute the same.
         """
         from ctxmetrics.prompts import is_outdated  # prompts load pydantic, which most runs do not need
 
-        expected_hash = content_hash(sample)
+        expected_record = self._build_expected_record(sample)
         scores = []
         provenance_numbers = {}
         for metric in metrics:
@@ -162,9 +174,12 @@ class OutFile:
                 line = self._read_line(lines)
             except ValueError:
                 return None
-            if line is None or (line.record or EMPTY).get("content_hash") != expected_hash:
+            if line is None or line.record != expected_record:
                 return None
             score = line.content
+            is_unsplit = find_unsplit_field(metric, sample) is not None
+            if is_unsplit is not (score.reason_code == "joined_contexts"):
+                return None
             if not _is_same_run(score, sample, metric):
                 return None
             prompt = score.provenance.prompt or ""
@@ -180,6 +195,14 @@ class OutFile:
         # Only now all lines of the sample are accepted. Provenances of dropped lines must not stand here: they are written again.
         self._provenances.update(provenance_numbers)
         return scores
+
+    def _build_expected_record(self, sample: Sample) -> dict[str, Any]:
+        """Build the record of a sample as it is read from a file that this run writes."""
+        from pydantic_core import from_json
+
+        record = build_record(Row(0, sample, sample.id, ()), keep_texts=self._keep_texts)
+        expected: dict[str, Any] = from_json(with_whole_characters(json_line(record or EMPTY)))
+        return expected
 
     def _read_line(self, lines: IO[bytes]) -> Line[Score] | None:
         """Read the next complete line of a sample, with the shared data of the lines before it. Return None at the end."""
@@ -276,6 +299,8 @@ def _is_same_run(score: Score, sample: Sample, metric: Metric) -> bool:
         return False
     judge = getattr(metric, "judge", None)
     judge_name = getattr(judge, "name", None)
+    if score.value is None and score.provenance.judge is None:
+        judge_name = None  # no judge was asked, such as about a question without an answer
     expected_origin = (judge_name, metric.formula_name, metric.convention, f"ctxmetrics {__version__}")
     provenance = score.provenance
     origin = (provenance.judge, provenance.formula, provenance.convention, provenance.library)

@@ -17,15 +17,15 @@ from ctxmetrics.samples.stages import sizes_of
 EMPTY_FIELDS: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
 # Fields of a record that are no fields of the sample.
 FIELDS_BESIDE_SAMPLE = ("hash", "context_hashes", "content_hash", "stage_sizes", "key", "stages_key")
-# Fields of a sample that no metric looks at.
-_UNSCORED_FIELDS = ("id", "labels", "metadata")
+# Fields of a sample that do not say what was asked, expected and retrieved.
+_UNHASHED_FIELDS = ("id", "labels", "metadata")
 
 
 def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | None:
     """Return the record of a row: the record that was read, else one built from the sample. Return None if there is no sample.
 
     Ids stand there as they are. ``hash`` is of question and reference, ``context_hashes`` of each retrieved context,
-    ``content_hash`` of every field that metrics look at: the first 128 bits of a SHA-256, in hexadecimal digits.
+    ``content_hash`` of all that was asked, expected and retrieved: the first 128 bits of a SHA-256, in hexadecimal digits.
 
     Args:
         row: The row.
@@ -69,17 +69,13 @@ def context_hashes(sample: Sample) -> list[str]:
     return [digest(text) for text in sample.retrieved_contexts or ()]
 
 
-def content_hash(sample: Sample) -> str:
-    """Return a hash of every field that metrics look at."""
-    return _hash_fields(sample, sample.to_dict())
-
-
 def _hash_fields(sample: Sample, fields: Mapping[str, Any]) -> str:
-    scored_fields = {name: value for name, value in fields.items() if name not in _UNSCORED_FIELDS}
+    """Return a hash of the fields that say what was asked, expected and retrieved."""
+    hashed_fields = {name: value for name, value in fields.items() if name not in _UNHASHED_FIELDS}
     # The hash of a mapping does not depend on the order of its keys, but the order of stages counts.
     if sample.stages:
-        scored_fields["order"] = list(sample.stages)
-    return digest(scored_fields)
+        hashed_fields["order"] = list(sample.stages)
+    return digest(hashed_fields)
 
 
 def texts_key(row: Row) -> tuple[str | None, str]:

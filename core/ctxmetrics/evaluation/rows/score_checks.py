@@ -19,7 +19,8 @@ _ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 # The value of a score is computed again if its verdicts are of these kinds and it has one of these formulas.
 _CHECKED_KINDS = ("sentence", "claim", "context")
 _CHECKED_FORMULAS = ("share", "average_precision")
-_ROUNDING_ERROR = 1e-9
+# A value may be above the top of its scale by this share of the scale.
+ROUNDING_ERROR = 1e-9
 # The maximum number of characters of an id in a message.
 _MAX_ID_CHARACTERS = 80
 
@@ -28,7 +29,7 @@ def check_scale(convention: str, value: float | None, threshold: float | None) -
     """Check that value and pass mark of a score are on the scale of its convention."""
     scale = get_convention(convention).scale
     for name, number in (("value", value), ("threshold", threshold)):
-        if number is not None and not 0 <= number <= scale * (1 + _ROUNDING_ERROR):
+        if number is not None and not 0 <= number <= scale * (1 + ROUNDING_ERROR):
             raise InputFileError(f"{name}: {number:.12g} is no number from 0 to {scale:g}.")
 
 
@@ -130,7 +131,7 @@ def check_value(
         return
     if None in hits:
         raise InputFileError("value: a verdict is missing, so there is no value.")
-    if abs(value - expected) > get_convention(convention).scale * _ROUNDING_ERROR:
+    if abs(value - expected) > get_convention(convention).scale * ROUNDING_ERROR:
         raise InputFileError(f"value: {value!r} is not what the verdicts give, {expected:.6g}.")
 
 

@@ -412,7 +412,9 @@ class Evaluation:
                 has_dropped_context = has_dropped_context or DROPPED in sample.metadata
             job = _Job(index, sample, self.metrics)
             # The file may hold the scores of this sample from an earlier run that was stopped.
-            earlier_scores = None if file is None else file.take_over(sample, self.metrics)
+            earlier_scores = None
+            if file is not None:
+                earlier_scores = file.take_over(sample, self.metrics, self._find_unsplit_field)
             if earlier_scores is not None:
                 job.scores = earlier_scores
                 job.was_read = True
@@ -421,7 +423,7 @@ class Evaluation:
         if self._controls:
             await self._start_controls(self._controls, math.inf)
         if self._stopped is None and file is not None:
-            file.take_over(None, self.metrics)
+            file.take_over(None, self.metrics, self._find_unsplit_field)
         if self._options["drop_self"] and not has_dropped_context:
             _log.warning(
                 "drop_self: nothing was dropped: no retrieved id is the id of its sample, and no context its question"
@@ -467,13 +469,21 @@ class Evaluation:
 
     def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
         """Score a sample. If the metric waits for something, only begin to score it."""
-        for field, separator in self._separators_of_joined_lists.items():
-            if reads_unsplit_passages(metric, field) and len(getattr(sample, field) or ()) == 1:
-                message = describe_unsplit_passages(field, separator)
+        if self._separators_of_joined_lists:
+            field = self._find_unsplit_field(metric, sample)
+            if field is not None:
+                message = describe_unsplit_passages(field, self._separators_of_joined_lists[field])
                 return metric.make_score(sample, None, reason_code="joined_contexts", message=message)
         if metric.waits:
             return asyncio.create_task(score_sample(metric, sample))
         return score_now(metric, sample)
+
+    def _find_unsplit_field(self, metric: Metric, sample: Sample) -> str | None:
+        """Find a field of a sample whose one text is several passages, so that a metric has no value. Return None if none is."""
+        for field in self._separators_of_joined_lists:
+            if reads_unsplit_passages(metric, field) and len(getattr(sample, field) or ()) == 1:
+                return field
+        return None
 
     def _finish_job(
         self,

@@ -93,7 +93,19 @@ def check_options(options: RunOptions) -> dict[str, Any]:
     if not isinstance(all_options["batch"], Batch | None):
         mode = all_options["batch"] if all_options["batch"] in BATCH_MODES else "submit"
         raise ParameterError(f"evaluate: batch must be a Batch. Write batch=Batch(mode={mode!r}).")
-    if isinstance(all_options["tags"], str):
-        raise ParameterError(f"evaluate: tags must be a list. Write tags=[{all_options['tags']!r}].")
+    _check_tags(all_options["tags"])
     check_choice("evaluate: on_error", all_options["on_error"], ("record", "raise"))
     return all_options
+
+
+def _check_tags(tags: object) -> None:
+    """Check that tags are a list of texts: a file of results with anything else could not be read.
+
+    Raises:
+        ParameterError: They are something else.
+    """
+    if isinstance(tags, str):
+        raise ParameterError(f"evaluate: tags must be a list. Write tags=[{tags!r}].")
+    if tags is None or (isinstance(tags, (list, tuple)) and all(isinstance(tag, str) for tag in tags)):
+        return
+    raise ParameterError(f"evaluate: tags={tags!r} must be a list of texts, such as ['nightly'].")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from dataclasses import replace
+from numbers import Real
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, MissingFieldError, ParameterError
 from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.score_checks import ROUNDING_ERROR
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.score import FAILURES, Score
@@ -30,7 +34,7 @@ async def score_sample(metric: Metric, sample: Sample) -> Score:
         ParameterError: Misuse, which is no sample's fault.
     """
     try:
-        return await metric.ascore(sample)
+        return _check_score(metric, await metric.ascore(sample))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a callable or judge of the user's may fail in any way
         return _build_failed_score(metric, sample, error)
 
@@ -38,9 +42,30 @@ async def score_sample(metric: Metric, sample: Sample) -> Score:
 def score_now(metric: Metric, sample: Sample) -> Score:
     """Do the same with a metric that waits for nothing (`Metric.waits`). Raises as `score_sample` does."""
     try:
-        return metric.score(sample)
+        return _check_score(metric, metric.score(sample))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a metric may fail in any way; its score says so
         return _build_failed_score(metric, sample, error)
+
+
+def _check_score(metric: Metric, score: object) -> Score:
+    """Return the score of a metric, its value a float. A metric of the user's own may return anything.
+
+    Raises:
+        TypeError: It is no score.
+        ValueError: Its value is no number of the scale. No mean and no file could hold it.
+    """
+    if not isinstance(score, Score):
+        raise TypeError(
+            f"score() returned {type(score).__name__}, no Score. Write return self.make_score(sample, value)."
+        )
+    value: object = score.value
+    scale = metric.convention_data.scale
+    if value is None or (type(value) is float and 0.0 <= value <= scale):
+        return score
+    number = float(value) if isinstance(value, Real) else math.nan
+    if not 0.0 <= number <= scale * (1 + ROUNDING_ERROR):
+        raise ValueError(f"the value {value!r} is no number from 0 to {scale:g}.")
+    return replace(score, value=number)
 
 
 def _build_failed_score(metric: Metric, sample: Sample, error: BaseException) -> Score:

@@ -187,5 +187,18 @@ def test_tags_are_a_list() -> None:
     sample = Sample(reference=FACT, retrieved_contexts=[FACT])
     with pytest.raises(ParameterError, match=r"Write tags=\['nightly'\]"):
         evaluate([sample], [ContextRecall()], tags="nightly", progress=False)
+    for tags in ([1], [None], [["a"]], {"a": 1}, 5):
+        with pytest.raises(ParameterError, match="must be a list of texts"):
+            evaluate([sample], [ContextRecall()], tags=tags, progress=False)
     results = evaluate([sample], [ContextRecall()], tags=["b", "a", "b"], progress=False)
     assert results.start["tags"] == ["b", "a"]
+
+
+@pytest.mark.parametrize(("tag", "read"), [("x" * 200_000, "x" * 400), ("\ud800", "\ufffd")])
+def test_a_long_or_broken_tag_loses_no_other_fact(tmp_path: Path, tag: str, read: str) -> None:
+    sample = Sample(reference=FACT, retrieved_contexts=[FACT])
+    out = tmp_path / "out.jsonl"
+    evaluate([sample], [ContextRecall()], tags=[tag], out=out, progress=False)
+    start = Results.from_jsonl(out).start
+    assert start["tags"] == [read]
+    assert "started" in start

@@ -37,6 +37,7 @@ from ctxmetrics.evaluation.rows.line_forms import declare
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
 from ctxmetrics.evaluation.rows.score_reading import check_types
+from ctxmetrics.evaluation.runs.history import read_history
 from ctxmetrics.metrics.catalog import find_metric
 from support.cases import each_case
 from support.later import later
@@ -526,3 +527,23 @@ def test_a_run_with_stages_and_all_texts_is_read(tmp_path):
     results = evaluate([sample], [ContextRecall()], progress=False)
     results.to_jsonl(tmp_path / "a.jsonl", keep_texts=True)
     assert Results.from_jsonl(tmp_path / "a.jsonl")[0].sample == sample
+
+
+def test_names_of_a_file_reach_no_terminal_unseen(results, tmp_path):
+    """A name or code may hold a command to a terminal, or turn the direction of the line."""
+    path = tmp_path / "out.jsonl"
+    results.to_jsonl(path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if "metric" in line:
+            line["metric"] += "\x1b[31m\u202e\n"
+            line.pop("verdicts", None)
+            line |= {"value": None, "reason_code": "\x1b[31m"}
+        elif "run" not in line:
+            line["warnings"] = ["\x1b[31m"]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    read = Results.from_jsonl(path)
+    history = read_history([path])
+    shown = [str(read.summary()), str(history), history.markdown(), read[0].scores[0].pretty()]
+    assert not [text for text in shown if "\x1b" in text or "\u202e" in text]
+    assert read.metrics[0].endswith("\ufffd[31m\ufffd\ufffd")
