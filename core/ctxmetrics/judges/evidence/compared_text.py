@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain, compress, filterfalse, islice, pairwise
 from operator import itemgetter
@@ -22,6 +21,7 @@ from ctxmetrics.judges.evidence.words import (
     get_stem_keys,
     get_word_list,
     list_keys,
+    may_have_other_language,
     read_number_words,
     tokenize,
 )
@@ -59,6 +59,8 @@ _MAX_WORDS_DENIED = 2
 # Languages in which the word that denies stands behind the verb, and in which it may stand on either side.
 _LANGUAGES_DENYING_BEHIND_VERB = frozenset(("fa", "ja", "ko"))
 _LANGUAGES_DENYING_ON_EITHER_SIDE = frozenset(("hu",))
+# The pairs of characters that a word shares with its neighbours.
+_PAIRS_BESIDE_WORD = 2
 # Letters of a word that its other forms share, without its vowels.
 _MAX_CONSONANTS_COMPARED = 3
 _MIN_CONSONANTS = 2
@@ -71,8 +73,6 @@ _HARMLESS_FOLLOWERS = frozenset(
 )
 # Words that deny only the verb behind "to": failed to win.
 _NEGATIONS_BEFORE_TO = frozenset(LISTS["negations_before_to"])
-# The share of words without content up to which a text that is taken for English may have another language.
-_MAX_STOP_WORD_SHARE = 0.2
 # Faster than by name.
 _get_key = itemgetter(Token._fields.index("key"))
 _get_folded = itemgetter(Token._fields.index("folded"))
@@ -155,20 +155,15 @@ class ComparedText:
         self.negations: Sequence[int] = ()
         denying = get_negations(language)
         folded_words = {*map(_get_folded, self.tokens)}
-        if not OPEN_NEGATIONS.isdisjoint(folded_words) and self._has_open_language(folded_words):
+        if not OPEN_NEGATIONS.isdisjoint(folded_words) and may_have_other_language(
+            folded_words, language
+        ):
             denying |= OPEN_NEGATIONS
         if not denying.isdisjoint(folded_words):
             self.negations = self._find_negations(denying)
         self.denies_in_other_language: bool = bool(self.negations) and (
             get_word_list("negations", language).isdisjoint(folded_words)
         )
-
-    def _has_open_language(self, folded_words: AbstractSet[str]) -> bool:
-        """Whether a text that is taken for English may have another language: it has hardly any word without content."""
-        if base_language(self.language) != "en":
-            return False
-        stop_words = folded_words & get_word_list("stop", "en")
-        return len(stop_words) <= _MAX_STOP_WORD_SHARE * len(folded_words)
 
     def _find_negations(self, denying: frozenset[str]) -> list[int]:
         """Find the words that deny. A negation before a word that makes it harmless, such as "not only", does not count."""
@@ -232,6 +227,44 @@ class ComparedText:
             for position, token in enumerate(self.tokens)
             if counts[token.key] == 1 and self.is_content[position]
         }
+
+    @cached_property
+    def has_open_language(self) -> bool:
+        """Whether the text is taken for English and may have another language."""
+        return may_have_other_language({*map(_get_folded, self.tokens)}, self.language)
+
+    def list_single_places_in_clause(self, position: int) -> Mapping[str, int]:
+        """Return `single_places` of the words in one clause with the word at a position."""
+        start = position
+        while start > 0 and not self.tokens[start - 1].ends_clause:
+            start -= 1
+        end = position
+        while end < len(self.tokens) - 1 and not self.tokens[end].ends_clause:
+            end += 1
+        return {key: place for key, place in self.single_places.items() if start <= place <= end}
+
+    @cached_property
+    def compares(self) -> bool:
+        """Whether the text has a word such as "than"."""
+        words = LISTS["comparatives"].get(base_language(self.language), ())
+        return any(token.spelling.lower() in words for token in self.tokens)
+
+    def find_role(self, position: int, other_roles: Collection[int]) -> Sequence[str]:
+        """Return what tells the role of a word: the word with its ending, and the words before it, but no articles.
+
+        Args:
+            position: The position of the word.
+            other_roles: The positions of words before which the search ends.
+        """
+        articles = LISTS["articles"].get(base_language(self.language), ())
+        role = [self.tokens[position].folded]
+        for place in range(position - 1, -1, -1):
+            token = self.tokens[place]
+            if place in other_roles or token.ends_clause:
+                break
+            if token.spelling.lower() not in articles:
+                role.append(token.folded)
+        return role
 
     @cached_property
     def pairs(self) -> Mapping[Pair, str]:
@@ -389,6 +422,17 @@ class ComparedText:
     def content_keys(self) -> frozenset[str]:
         """The keys of the text's content words."""
         return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
+
+    @cached_property
+    def content_count(self) -> int:
+        """The number of different content words with which another text that is about the same is compared.
+
+        In scripts without spaces another word also changes the two pairs of characters that it shares with its neighbours. These
+        pairs do not count.
+        """
+        count = len(self.content_keys)
+        are_pairs = any(token.kind == "characters" for token in self.tokens)
+        return max(1, count - _PAIRS_BESIDE_WORD) if are_pairs else count
 
     @cached_property
     def shared_count(self) -> int:

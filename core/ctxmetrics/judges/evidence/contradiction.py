@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.compared_text import (
@@ -25,6 +25,7 @@ from ctxmetrics.judges.evidence.contrasts import (
     Contradiction,
     Value,
     find_contrary_keys,
+    has_converse,
     is_amount,
     read_bound_phrases,
 )
@@ -50,6 +51,8 @@ _NUMBER_KINDS = frozenset(("number", "count"))
 _MIN_SHARE_FOR_EXCEPTION = 0.65
 # The share of the unit's other content words that a quoted sentence must hold, to contradict it without a negation.
 _MIN_SHARE_OF_QUOTED = 0.7
+# The number of letters of a word that may be a preposition, in a text whose language is open.
+_MAX_LETTERS_OF_PREPOSITION = 3
 # The number of words of the longest unit whose words may all stand in the evidence, two of them exchanged.
 MAX_WORDS_OF_SWAP = 12
 
@@ -78,7 +81,7 @@ def find_contradiction(
     sentences = [ComparedText(text, language, claim) for text in evidence]
     checks = _ALL_CHECKS
     if is_quoted:
-        least_shared = _MIN_SHARE_OF_QUOTED * (len(claim.content_keys) - 1)
+        least_shared = _MIN_SHARE_OF_QUOTED * (claim.content_count - 1)
         is_close = any(text.shared_count >= least_shared for text in sentences)
         checks = _CHECKS_WITHOUT_LIMITS if is_close else DENIAL_CHECKS
     for check in checks:
@@ -184,7 +187,7 @@ def _find_other_values(
     texts_without_value: list[ComparedText] = []
     # Of the texts with the unit's value: the highest number of other words that a text shares with the unit.
     most_shared_with_value = 0
-    least_shared = _MIN_SHARE_FOR_NUMBER * (len(unit.content_keys) - 1)
+    least_shared = _MIN_SHARE_FOR_NUMBER * (unit.content_count - 1)
     for text in evidence:
         has_value = not forms.isdisjoint(text.keys) or quantity.measures in text.opposites
         if has_value:
@@ -304,7 +307,7 @@ def _find_other_counts(
             texts_without_number.append(text)
         elif noun.key in text.keys:
             most_shared_with_number = max(most_shared_with_number, text.shared_count - 1)
-    least_shared = _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
+    least_shared = _MIN_SHARE_FOR_NUMBER * unit.content_count
     for text in texts_without_number:
         if text.shared_count <= most_shared_with_number or text.shared_count < least_shared:
             continue
@@ -333,7 +336,7 @@ def _find_exchanged_numbers(
     if any(token.key in text.numbers_before.get(noun.key, {}) for text in evidence):
         return
     for text in evidence:
-        if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
+        if text.shared_count < _MIN_SHARE_FOR_NUMBER * unit.content_count:
             continue
         positions_by_number = text.numbers_before.get(noun.key, {})
         is_list = len(positions_by_number) > _MAX_NUMBERS_BEFORE_WORD
@@ -364,7 +367,7 @@ def _find_other_labels(
     if is_apart and not any(_are_exchanged(unit, position, text) for text in evidence):
         return
     for text in evidence:
-        if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
+        if text.shared_count < _MIN_SHARE_FOR_NUMBER * unit.content_count:
             continue
         for number, text_position in text.numbers_behind.get(noun.key, {}).items():
             is_in_unit = number in unit.numbers_behind.get(noun.key, {})
@@ -479,7 +482,7 @@ def _find_contrary_values(
     If the unit says both ("the left heart and the right heart"), neither counts: the evidence may be about one of them.
     """
     # Only a text that holds most of the unit contradicts one of its phrases.
-    least_shared = _MIN_SHARE_FOR_NUMBER * len(unit.content_keys)
+    least_shared = _MIN_SHARE_FOR_NUMBER * unit.content_count
     close_texts = [text for text in evidence if text.shared_count >= least_shared]
     if not close_texts or not unit.values:
         return
@@ -503,9 +506,54 @@ def _find_contrary_value(
     for text in texts:
         for word in _list_words_of_value(value):
             for other in text.values_by_word.get((value.group, word), {}).values():
-                if other.contradicts(value) and not _states_about(unit, other, word):
+                is_contrary = other.contradicts(value) and not _states_about(unit, other, word)
+                if is_contrary and not _is_converse(unit, value, text, other):
                     return other
     return None
+
+
+def _is_converse(unit: ComparedText, value: Value, text: ComparedText, contrary: Value) -> bool:
+    """Whether a text says what the unit says with the contrary word and exchanged names: Ann is older than Ben, Ben is younger than Ann.
+
+    Two words of the clause are exchanged, and one of them has another role: another preposition before it or another ending. A
+    phrase that only moves keeps its preposition: "In the final Graz won", "Graz lost in the final".
+    """
+    is_comparison = unit.compares and text.compares
+    has_places = value.position >= 0 and contrary.position >= 0
+    if not has_places or not (is_comparison or has_converse(value.group)):
+        return False
+    unit_places = unit.list_single_places_in_clause(value.position)
+    text_places = text.list_single_places_in_clause(contrary.position)
+    shared_keys = [key for key in unit_places if key in text_places]
+    if unit.has_open_language:
+        shared_keys = [
+            key for key in shared_keys if not _may_be_preposition(unit.tokens[unit_places[key]])
+        ]
+    unit_roles = [unit_places[key] for key in shared_keys] + value.list_positions()
+    text_roles = [text_places[key] for key in shared_keys] + contrary.list_positions()
+    for first, second in combinations(shared_keys, 2):
+        if text_places[first] < text_places[second]:
+            continue
+        for key in (first, second):
+            role_in_unit = unit.find_role(unit_places[key], unit_roles)
+            if role_in_unit != text.find_role(text_places[key], text_roles):
+                return True
+    return False
+
+
+def _may_be_preposition(word: Token) -> bool:
+    """Whether a word may be a preposition of an unknown language: it is short and in small letters."""
+    return len(word.spelling) <= _MAX_LETTERS_OF_PREPOSITION and word.spelling.islower()
+
+
+def _states_converse(unit: ComparedText, text: ComparedText) -> bool:
+    """Whether a text has a contrary word and exchanged names, which together say the same as the unit."""
+    for value in unit.values:
+        for word in _list_words_of_value(value):
+            for other in text.values_by_word.get((value.group, word), {}).values():
+                if other.contradicts(value) and _is_converse(unit, value, text, other):
+                    return True
+    return False
 
 
 def _states_about(unit: ComparedText, value: Value, word: str) -> bool:
@@ -534,7 +582,7 @@ def _has_value(text: ComparedText, value: Value) -> bool:
 
 def _find_exceptions(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield an exception that only one side makes: every day, every day except in winter."""
-    least_shared = _MIN_SHARE_FOR_EXCEPTION * len(unit.content_keys)
+    least_shared = _MIN_SHARE_FOR_EXCEPTION * unit.content_count
     close_texts = [text for text in evidence if text.shared_count >= least_shared]
     exceptions = [text.exception for text in close_texts if text.exception is not None]
     if unit.exception is not None:
@@ -576,7 +624,7 @@ def _find_exchanged_words(
             continue
         exchanged_pair = pair.exchange()
         for text in texts:
-            if exchanged_pair in text.pairs:
+            if exchanged_pair in text.pairs and not _states_converse(unit, text):
                 yield Contradiction("name", spelling, text.pairs[exchanged_pair])
     if len(unit.tokens) > MAX_WORDS_OF_SWAP:
         return
@@ -648,7 +696,7 @@ def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[st
     stand_once_in_text = first in text_places and second in text_places
     if not (stand_once_in_unit and stand_once_in_text):
         return False
-    if text.shared_count < _MIN_SHARE_FOR_NUMBER * len(unit.content_keys):
+    if text.shared_count < _MIN_SHARE_FOR_NUMBER * unit.content_count:
         return False
     shared = [key for key in unit_places if key in text_places and key not in keys]
     keeps_order = shared == sorted(shared, key=text_places.__getitem__)

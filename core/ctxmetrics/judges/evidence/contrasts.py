@@ -29,6 +29,8 @@ _NUMBER_KINDS = frozenset(("number", "count"))
 _KINDS_WITH_VALUES = frozenset(("number", "characters"))
 # Words without content that may stand between a phrase and its word.
 _MAX_SKIPPED_WORDS = 3
+# The pairs of characters that a word of two characters takes, with those that it shares with its neighbours.
+_PAIRS_OF_WORD = 3
 # The names of groups of values that are found by a rule. All other groups stand in the lists.
 BOTH = "both and a number"
 _LETTER_GROUP = "letter behind a number"
@@ -137,18 +139,24 @@ class Value(NamedTuple):
         value: The name of the phrase's value in the group.
         beside: The keys of the words that the phrase is about; empty if it may be any word.
         spelling: The phrase as the text writes it.
+        position: The position of its first word in the text; -1 if a rule found the value.
     """
 
     group: str
     value: str
     beside: frozenset[str]
     spelling: str
+    position: int = -1
 
     def contradicts(self, other: Value) -> bool:
         """Whether two phrases about the same word have contrary values of one group."""
         if self.group != other.group or not self.is_beside(other):
             return False
         return _are_contrary(self.group, self.value, other.value)
+
+    def list_positions(self) -> list[int]:
+        """Return the positions of the words of the phrase."""
+        return [*range(self.position, self.position + len(self.spelling.split()))]
 
     def is_beside(self, other: Value) -> bool:
         """Whether two phrases are about the same word."""
@@ -178,6 +186,11 @@ class _Phrase(NamedTuple):
 def _read_groups() -> Mapping[str, Mapping[str, Any]]:
     groups: Mapping[str, Mapping[str, Any]] = read_data("judges.evidence", "contrasts.json")["groups"]
     return groups
+
+
+def has_converse(group: str) -> bool:
+    """Whether the values of a group say the same with exchanged names: Oslo lies north of Rome, Rome lies south of Oslo."""
+    return bool(_read_groups().get(group, {}).get("converse"))
 
 
 @lru_cache(maxsize=1024)
@@ -282,7 +295,7 @@ def find_values(
         beside = _find_beside(words, start, end, phrase.place, is_content)
         if beside or phrase.place == "anywhere":
             spelling = " ".join(token.spelling for token in words[start:end])
-            values.append(Value(phrase.group, phrase.value, beside, spelling))
+            values.append(Value(phrase.group, phrase.value, beside, spelling, start))
     return values
 
 
@@ -540,11 +553,14 @@ class BoundPhrases(NamedTuple):
         spelling = words[position].spelling
         if spelling[-1] == "+":  # 18+
             return Bound(True, spelling)
-        near = words[max(0, position - 2) : position + 3]
+        # A phrase ends right before the number, or one word before. In a script without spaces that word has two pairs of
+        # characters, and shares one with each neighbour: 至少需要五个人.
+        is_behind_pair = position > 0 and words[position - 1].kind == "characters"
+        words_between = _PAIRS_OF_WORD if is_behind_pair else 1
+        near = words[max(0, position - words_between - 1) : position + 3]
         if self.beside.isdisjoint([word.folded for word in near]):
             return None  # the usual case
-        # A phrase ends right before the number, or one word before.
-        for phrase_end in (position, position - 1):
+        for phrase_end in range(position, position - words_between - 1, -1):
             for size in range(min(self.longest, phrase_end), 0, -1):
                 phrase_start = phrase_end - size
                 is_least = self.before.get(_join_folded(words[phrase_start:phrase_end]))

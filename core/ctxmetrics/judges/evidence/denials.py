@@ -6,7 +6,7 @@ the other side does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
@@ -18,7 +18,7 @@ from ctxmetrics.judges.evidence.compared_text import (
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_word_list
+from ctxmetrics.judges.evidence.words import IRREGULAR_FORMS, get_word_list
 
 # Words before a word of the unit within which something may deny it.
 _DENIAL_WORDS_BEFORE = 4
@@ -36,13 +36,6 @@ _DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
 _WORDS_WITH_PREFIX: frozenset[str] = frozenset(
     token.key for word in LISTS["words_with_prefix"] for token in read_phrase(word)
 )
-# For the keys of each form of an irregular verb: the keys of its other forms.
-_IRREGULAR_FORMS: Mapping[str, Sequence[str]] = {
-    form: forms
-    for verb, others in LISTS["irregular_verbs"].items()
-    for forms in [[token.key for word in (verb, *others) for token in read_phrase(word)]]
-    for form in forms
-}
 # The fewest characters of a word that a prefix denies: "able" in "unable".
 _MIN_CHARACTERS_BEHIND_PREFIX = 4
 
@@ -64,7 +57,7 @@ def _find_denials_of_unit(
             key = _find_verb_form(key, evidence)
             texts_with_word = [text for text in evidence if text.find_key(key)]
             most_shared = max((text.shared_count for text in texts_with_word), default=0)
-            if most_shared < _MIN_SHARE_TO_DENY * len(unit.content_keys):
+            if most_shared < _MIN_SHARE_TO_DENY * unit.content_count:
                 continue
             if not any(text.denies_somewhere(key) for text in texts_with_word):
                 yield Contradiction("negation", unit.spell(position, denied_position), "")
@@ -72,7 +65,7 @@ def _find_denials_of_unit(
 
 def _find_verb_form(key: str, texts: Sequence[ComparedText]) -> str:
     """Return the key of another form of an irregular English verb, if only that form stands in some texts: pay, paid."""
-    forms = _IRREGULAR_FORMS.get(key)
+    forms = IRREGULAR_FORMS.get(key)
     if forms is None or any(key in text.keys for text in texts):
         return key  # the usual case
     return next((form for form in forms if any(form in text.keys for text in texts)), key)
@@ -101,7 +94,7 @@ def _find_denials_of_evidence(
     """Yield the words that the evidence denies and the unit does not."""
     words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
     for text in evidence:
-        if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * len(unit.content_keys):
+        if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * unit.content_count:
             continue
         checked_keys = set()
         for position in text.negations:
@@ -168,7 +161,7 @@ def _find_inflected_denials(
         return
     for text in evidence:
         # The denied word is not among the shared words, since its form differs.
-        words_that_may_be_shared = len(unit.content_keys) - 1
+        words_that_may_be_shared = unit.content_count - 1
         if text.shared_count < _MIN_SHARE_TO_DENY * words_that_may_be_shared:
             continue
         for spelling, other_spelling in _list_inflected_denials(unit, text):
@@ -204,7 +197,7 @@ def _find_denials_on_one_side(
     )
     if not has_rule and not any(text.denies_in_other_language for text in (unit, *evidence)):
         return  # the usual case
-    least_shared = _MIN_SHARE_WITHOUT_WORD * (len(unit.content_keys) - len(unit.denying))
+    least_shared = _MIN_SHARE_WITHOUT_WORD * (unit.content_count - len(unit.denying))
     texts = [text for text in evidence if text.shared_count >= least_shared]
     if not unit.denying:
         for text in texts:
@@ -260,7 +253,7 @@ def _find_denying_prefixes(
             if token.key in text.keys:
                 break
             match = next((key for key in contraries if key in text.keys), None)
-            if match is not None and text.shared_count >= _MIN_SHARE_TO_DENY * len(unit.content_keys):
+            if match is not None and text.shared_count >= _MIN_SHARE_TO_DENY * unit.content_count:
                 yield Contradiction(
                     "negation", token.spelling, text.tokens[text.find_key(match)[0]].spelling
                 )

@@ -27,6 +27,9 @@ from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, list
 _get_spelling = itemgetter(Token._fields.index("spelling"))
 # The share of the unit's other content words that a sentence has at least if it is about the same.
 _MIN_SHARED_WORD_SHARE = 0.5
+# The share and the number of these words that it has at least if only the word before the name must be equal.
+_MIN_SHARED_WORD_SHARE_BEFORE_END = 0.8
+_MIN_SHARED_WORDS_BEFORE_END = 2
 # Letters that two forms of one name share.
 _STEM_LETTERS = 4
 _MIN_NAME_LETTERS = 3
@@ -78,7 +81,10 @@ def find_replaced_word(
             shared_keys = other_keys.intersection(word.key for word in words)
             if not shared_keys or len(shared_keys) < _MIN_SHARED_WORD_SHARE * len(other_keys):
                 continue
-            replacement = _find_in_place(unit_words, position, words)
+            is_close = len(shared_keys) >= max(
+                _MIN_SHARED_WORDS_BEFORE_END, _MIN_SHARED_WORD_SHARE_BEFORE_END * len(other_keys)
+            )
+            replacement = _find_in_place(unit_words, position, words, is_close=is_close)
             if replacement is None or replacement.key in unit_keys:
                 continue
             if _is_form_of(fact, replacement) or _stands_in_any(fact, contexts):
@@ -107,17 +113,30 @@ def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) 
             yield position
 
 
-def _find_in_place(unit: Sequence[Token], position: int, words: Sequence[Token]) -> Token | None:
-    """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none."""
+def _find_in_place(
+    unit: Sequence[Token], position: int, words: Sequence[Token], *, is_close: bool
+) -> Token | None:
+    """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none.
+
+    Args:
+        unit: The words of the unit.
+        position: The position of the name or amount in the unit.
+        words: The words of the sentence.
+        is_close: Whether the sentence holds nearly all other content words of the unit. Then a word at the end of a clause of the
+            unit needs no neighbour behind it: the sentence may go on.
+    """
     fact = unit[position]
     # The keys of the word before; none before the first word.
     keys_before = [word.key for word in unit[max(0, position - 1) : position]]
     # The keys of the next word; none behind the last word.
     next_keys = [word.key for word in unit[position + 1 : position + 2]]
+    ends_clause = fact.ends_clause or not next_keys
+    may_go_on = is_close and ends_clause and bool(keys_before)
     for index in range(len(words)):
         if [word.key for word in words[max(0, index - 1) : index]] != keys_before:
             continue
-        if [word.key for word in words[index + 1 : index + 2]] != next_keys:
+        next_keys_in_sentence = [word.key for word in words[index + 1 : index + 2]]
+        if next_keys_in_sentence != next_keys and not may_go_on:
             continue
         candidate = words[index]
         are_numbers = _are_other_amounts(fact, candidate)

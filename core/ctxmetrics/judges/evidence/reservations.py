@@ -7,29 +7,47 @@ the unit states. Measured by `benchmarks/validity/doubts.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_word_list, list_keys, tokenize
+from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
+from ctxmetrics.judges.evidence.words import (
+    IRREGULAR_FORMS,
+    get_word_list,
+    list_keys,
+    may_have_other_language,
+    tokenize,
+)
 
 # The share of the unit's content words that the sentence holds at least.
 _MIN_SHARED_WORD_SHARE = 0.7
 # The number of words behind a marker among which the word is looked for that the marker takes back.
 _WORDS_IN_SCOPE = 6
+# The number of letters at the beginning of a word that its other forms share: Spanish produce, produjo.
+_STEM_LETTERS = 4
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
+# A mark between two statements of one sentence.
+_STATEMENT_END = re.compile("[;；]")
+# Words that add a statement behind a comma: "it opens at nine, and if you are early, you can wait".
+_ADDING_WORDS = frozenset(("and", "und", "et", "y", "e", "ed", "en", "i", "oraz", "и", "та"))
+# The language of markers that is used for a text whose language is open: the markers of all languages.
+_OPEN_LANGUAGE = ""
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
+# Faster than by name.
+_get_folded = itemgetter(Token._fields.index("folded"))
 
 
 class _Marker(NamedTuple):
     """Words that take back what a sentence says, such as "failed to".
 
     Attributes:
-        kind: ``anywhere``: the words take back the whole sentence. ``until``: the words take back the sentence if a year follows.
-            ``harmless``: the words take back nothing. Any other kind: the words take back the word behind them.
+        kind: ``before``: the words take back the word behind them. ``until``: the words take back the sentence if a year follows.
+            ``anywhere`` (reportedly) and ``condition`` (if): the words take back the sentence. ``harmless``: the words take back
+            nothing.
         phrase: The words, folded.
     """
 
@@ -39,6 +57,47 @@ class _Marker(NamedTuple):
 
 # The markers of a language by their first word; the longest first.
 _Markers: TypeAlias = Mapping[str, Sequence[_Marker]]
+
+
+class _MarkerPlace(NamedTuple):
+    """A marker in a text: its kind (`_Marker.kind`), the position of its first word, and the position behind its last word."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class _Unit(NamedTuple):
+    """The words of a unit.
+
+    Attributes:
+        first_word: The first word, as it is written.
+        keys: The keys of all words.
+        content_keys: The keys of the content words.
+        forms: The content word for each key of another form of it: run for ran. For languages other than English also by the first
+            letters of the content words, which their other forms share.
+    """
+
+    first_word: str
+    keys: frozenset[str]
+    content_keys: frozenset[str]
+    forms: Mapping[str, str]
+
+    def find_key(self, word: Token) -> str | None:
+        """Return the key of the content word of which a word is a form, or None."""
+        if word.key in self.content_keys:
+            return word.key
+        return self.forms.get(word.key) or self.forms.get(word.folded[:_STEM_LETTERS])
+
+    def count_shared(self, words: Sequence[Token]) -> int:
+        """Count the content words of the unit that stand in some words, also in another form."""
+        shared_keys = {*self.content_keys.intersection(list_keys(words))}
+        if len(shared_keys) < len(self.content_keys):
+            for word in words:
+                key = self.find_key(word)
+                if key is not None:
+                    shared_keys.add(key)
+        return len(shared_keys)
 
 
 def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
@@ -54,26 +113,25 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     >>> str(find_reservation("It reached the coast.", ["It failed to reach the coast."], "en"))
     "reservation: 'reach' against 'failed to reach'"
     """
-    markers = _read_markers(base_language(language))
+    unit_words = tokenize(unit)
+    markers = _choose_markers(unit_words, language)
     if not any(_has_marker(tokenize(text), markers) for text in evidence):
         return None  # the usual case
-    unit_words = tokenize(unit)
     if _has_marker(unit_words, markers) or _denies(unit_words, language):
         return None
-    stop_words = get_word_list("stop", language)
-    content_keys = {
-        word.key for word in unit_words if word.kind != "character" and word.folded not in stop_words
-    }
+    claim = _read_unit(unit_words, markers, language)
     # The highest number of the unit's content words in a sentence without a reservation.
     most_shared_without_reservation = 0
     # Each reservation, with the number of the unit's content words in its sentence.
     reservations: list[tuple[int, Contradiction]] = []
     for text in evidence:
         words = tokenize(text)
-        shared_count = len(content_keys.intersection(list_keys(words)))
-        if shared_count < _MIN_SHARED_WORD_SHARE * len(content_keys):
+        shared_count = claim.count_shared(words)
+        if shared_count < _MIN_SHARED_WORD_SHARE * len(claim.content_keys):
             continue
-        reservation = _find_in_sentence(words, markers, unit_words, content_keys, language)
+        reservation = None
+        if not _is_free_of_markers_elsewhere(text, shared_count, markers, claim):
+            reservation = _find_in_sentence(words, markers, claim, language)
         if reservation is None:
             most_shared_without_reservation = max(most_shared_without_reservation, shared_count)
         else:
@@ -84,8 +142,35 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     return None
 
 
+def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
+    """Choose the markers of a language; those of all languages if the language of a short unit is open."""
+    folded_words = {*map(_get_folded, unit_words)}
+    if may_have_other_language(folded_words, language):
+        return _read_markers(_OPEN_LANGUAGE)
+    return _read_markers(base_language(language))
+
+
+def _read_unit(words: Sequence[Token], markers: _Markers, language: str) -> _Unit:
+    """Read the words of a unit."""
+    stop_words = get_word_list("stop", language)
+    content_keys = set()
+    forms: dict[str, str] = {}
+    is_english = markers is _read_markers("en")  # English stems are enough
+    for word in words:
+        if word.kind == "character" or word.folded in stop_words:
+            continue
+        content_keys.add(word.key)
+        for form in IRREGULAR_FORMS.get(word.key, ()):
+            forms[form] = word.key
+        if not is_english and word.kind == "word" and len(word.folded) >= _STEM_LETTERS:
+            forms[word.folded[:_STEM_LETTERS]] = word.key
+    return _Unit(words[0].spelling, frozenset(list_keys(words)), frozenset(content_keys), forms)
+
+
 def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
     """Whether a marker that is not harmless stands in some words."""
+    if markers.keys().isdisjoint(map(_get_folded, words)):
+        return False  # the usual case
     return next(_find_markers(words, markers), None) is not None
 
 
@@ -95,32 +180,78 @@ def _denies(words: Sequence[Token], language: str) -> bool:
     return any(word.folded in negations for word in words)
 
 
+# Where a marker stands: in the statement of the unit, or in another one of the same sentence.
+
+
+def _is_free_of_markers_elsewhere(
+    sentence: str, shared_count: int, markers: _Markers, unit: _Unit
+) -> bool:
+    """Whether a statement of a sentence has no marker, and as much of the unit as the whole sentence.
+
+    "The lake is 40 m deep; some believe that a monster lives in it" takes nothing back about the depth.
+    """
+    statements = _STATEMENT_END.split(sentence)
+    if len(statements) == 1:
+        return False  # the usual case
+    for statement in statements:
+        words = tokenize(statement)
+        if unit.count_shared(words) == shared_count and not _has_marker(words, markers):
+            return True
+    return False
+
+
+def _belongs_to_other_statement(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) -> bool:
+    """Whether a marker stands in a statement that a sentence adds or inserts, and all that it has of the unit stands outside.
+
+    A statement is added behind a comma and a word such as "and". An insertion stands between two commas, and has a content word
+    besides the marker: "The inn, allegedly haunted, has a bar". A condition that is inserted is one of the whole sentence.
+    """
+    start = place.start
+    while start > 0 and not words[start - 1].ends_clause:
+        start -= 1
+    if start == 0:
+        return False  # the marker stands in the first clause
+    end = place.end
+    while end < len(words) and not words[end - 1].ends_clause:
+        end += 1
+    shared_count = unit.count_shared(words)
+    if words[start].folded in _ADDING_WORDS and unit.count_shared(words[:start]) == shared_count:
+        return True
+    is_inserted = end < len(words) and place.kind != "condition"
+    if not is_inserted or not _has_own_word(words[start : place.start], words[place.end : end]):
+        return False
+    return unit.count_shared([*words[:start], *words[end:]]) == shared_count
+
+
+def _has_own_word(words_before: Sequence[Token], words_behind: Sequence[Token]) -> bool:
+    """Whether there is a word beside a marker that is no number, no date and not short."""
+    words = (*words_before, *words_behind)
+    return any(word.kind == "word" and len(word.folded) >= _STEM_LETTERS for word in words)
+
+
 def _find_in_sentence(
-    words: Sequence[Token],
-    markers: _Markers,
-    unit_words: Sequence[Token],
-    content_keys: Collection[str],
-    language: str,
+    words: Sequence[Token], markers: _Markers, unit: _Unit, language: str
 ) -> Contradiction | None:
     """Return the first marker of a sentence that takes back a word of the unit, or the sentence."""
-    unit_keys = frozenset(list_keys(unit_words))
-    first_word_of_unit = unit_words[0].spelling
-    for kind, start, end in _find_markers(words, markers):
-        marker_text = _spell(words[start:end])
-        if kind == "anywhere":
-            return Contradiction("reservation", first_word_of_unit, marker_text)
-        if kind == "until":
-            dates = [word for word in words[end : end + 2] if _YEAR.search(word.key)]
-            if dates and dates[0].key not in unit_keys:
-                marker_and_year = f"{marker_text} {dates[0].spelling}"
-                return Contradiction("reservation", first_word_of_unit, marker_and_year)
+    for place in _find_markers(words, markers):
+        marker_text = _spell(words[place.start : place.end])
+        if place.kind == "before":
+            position = _find_content_word(words, place.end, language)
+            if position is None or unit.find_key(words[position]) is None:
+                continue
+            if words[place.start].key in unit.keys:
+                continue  # "used to treat" is no contrary of "used in the treatment"
+            if not _is_stated_elsewhere(words, position, unit):
+                marker_and_word = _spell(words[place.start : position + 1])
+                return Contradiction("reservation", words[position].spelling, marker_and_word)
             continue
-        position = _find_content_word(words, end, language)
-        if position is None or words[position].key not in content_keys:
-            continue
-        if not _is_stated_elsewhere(words, position, content_keys):
-            marker_and_word = _spell(words[start : position + 1])
-            return Contradiction("reservation", words[position].spelling, marker_and_word)
+        if place.kind == "until":
+            dates = [word for word in words[place.end : place.end + 2] if _YEAR.search(word.key)]
+            if not dates or dates[0].key in unit.keys:
+                continue
+            marker_text += f" {dates[0].spelling}"
+        if not _belongs_to_other_statement(words, place, unit):
+            return Contradiction("reservation", unit.first_word, marker_text)
     return None
 
 
@@ -129,24 +260,24 @@ def _spell(words: Sequence[Token]) -> str:
     return " ".join(word.spelling for word in words)
 
 
-def _is_stated_elsewhere(words: Sequence[Token], position: int, content_keys: Collection[str]) -> bool:
+def _is_stated_elsewhere(words: Sequence[Token], position: int, unit: _Unit) -> bool:
     """Whether a word that a marker takes back also stands elsewhere in the sentence, near as many content words of the unit.
 
     "They tried to date the books, and the papyrus dates from 125": the second "date" is not taken back.
     """
-    least_shared = _count_content_near(words, position, content_keys)
+    least_shared = _count_content_near(words, position, unit)
     for other_position, word in enumerate(words):
         if other_position == position or word.key != words[position].key:
             continue
-        if _count_content_near(words, other_position, content_keys) >= least_shared:
+        if _count_content_near(words, other_position, unit) >= least_shared:
             return True
     return False
 
 
-def _count_content_near(words: Sequence[Token], position: int, content_keys: Collection[str]) -> int:
+def _count_content_near(words: Sequence[Token], position: int, unit: _Unit) -> int:
     """Count the different content words of the unit near a position."""
     neighbours = words[max(0, position - _WORDS_IN_SCOPE) : position + _WORDS_IN_SCOPE + 1]
-    return len({word.key for word in neighbours if word.key in content_keys})
+    return len({word.key for word in neighbours if word.key in unit.content_keys})
 
 
 def _find_content_word(words: Sequence[Token], start: int, language: str) -> int | None:
@@ -160,13 +291,13 @@ def _find_content_word(words: Sequence[Token], start: int, language: str) -> int
     return None
 
 
-def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[tuple[str, int, int]]:
-    """Yield the kind, the first position and the end of each marker. No marker is looked for within a harmless one."""
+def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[_MarkerPlace]:
+    """Yield the place of each marker. No marker is looked for within a harmless one."""
     position = 0
     while position < len(words):
         kind, end = _find_longest_marker(words, position, markers)
         if kind not in ("", "harmless"):
-            yield kind, position, end
+            yield _MarkerPlace(kind, position, end)
         position = end
 
 
@@ -178,19 +309,27 @@ def _find_longest_marker(
     """Return the kind and the end of the longest marker at a position. Without a marker: an empty kind and the next position."""
     for kind, phrase in markers.get(words[position].folded, ()):
         end = position + len(phrase)
-        if tuple(word.folded for word in words[position:end]) == phrase:
+        if tuple(map(_get_folded, words[position:end])) == phrase:
             return kind, end
     return "", position + 1
 
 
 @lru_cache(maxsize=16)
 def _read_markers(language: str) -> _Markers:
-    """Read the markers of a language."""
+    """Read the markers of a language; those of all languages for `_OPEN_LANGUAGE`, without words that mean something else in another."""
+    lists: Mapping[str, Mapping[str, Sequence[str]]] = LISTS["reservations"]
+    left_out: frozenset[str] = frozenset()
+    chosen_lists = [lists.get(language, _NO_LISTS)]
+    if language == _OPEN_LANGUAGE:
+        chosen_lists = [*lists.values()]
+        left_out = frozenset(map(fold, LISTS["reservations_only_in_their_language"]))
     markers: dict[str, list[_Marker]] = {}
-    for kind, phrases in LISTS["reservations"].get(language, _NO_LISTS).items():
-        for text in phrases:
-            phrase = tuple(word.folded for word in tokenize(text))
-            markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
+    for phrases_by_kind in chosen_lists:
+        for kind, phrases in phrases_by_kind.items():
+            for text in phrases:
+                if fold(text) not in left_out:
+                    phrase = tuple(map(_get_folded, tokenize(text)))
+                    markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
     for markers_of_word in markers.values():
         markers_of_word.sort(key=lambda marker: len(marker.phrase), reverse=True)
     return markers

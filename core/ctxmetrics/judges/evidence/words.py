@@ -43,6 +43,7 @@ from ctxmetrics.judges.evidence.chunks import (
     find_plain_chunk,
     find_plain_key,
     read_chunk,
+    read_phrase,
 )
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.text.quantities import (
@@ -535,6 +536,26 @@ def get_negations(language: str) -> frozenset[str]:
     others = (words for name, words in LISTS["negations"].items() if name != "en")
     certain_words = {fold(word) for words in others for word in words}
     return own_words | (certain_words - {*map(fold, LISTS["negations_only_in_their_language"])})
+
+
+# For the keys of each form of an irregular verb: the keys of all its forms.
+IRREGULAR_FORMS: Mapping[str, Sequence[str]] = {
+    form: forms
+    for verb, others in LISTS["irregular_verbs"].items()
+    for forms in [[token.key for word in (verb, *others) for token in read_phrase(word)]]
+    for form in forms
+}
+
+# The share of words without content up to which a text that is taken for English may have another language.
+_MAX_STOP_WORD_SHARE = 0.2
+
+
+def may_have_other_language(folded_words: AbstractSet[str], language: str) -> bool:
+    """Whether a text that is taken for English may have another language: it has hardly any English word without content."""
+    if base_language(language) != "en":
+        return False
+    stop_words = folded_words & get_word_list("stop", "en")
+    return len(stop_words) <= _MAX_STOP_WORD_SHARE * len(folded_words)
 
 
 # Words that may deny in a text whose language is open.

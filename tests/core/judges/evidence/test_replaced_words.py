@@ -22,6 +22,14 @@ HALL = "The hall has 12 windows."
         ("The house stands at number 12.", "The house stands at number 14.", "en"),
         ("Мост построил мастер Иван в городе.", "Мост построил мастер Пётр в городе.", "ru"),
         ("Die Halle hat 12 Fenster.", "Die Halle hat 14 Fenster.", "de"),
+        # The sentence goes on behind the name or number.
+        (
+            "The office of the bank is in Leeds.",
+            "The office of the bank is in Bradford, near the station.",
+            "en",
+        ),
+        ("The hall was opened by Queen Maud.", "The hall was opened by Queen Ida on a cold day.", "en"),
+        ("The tank holds 40 gallons.", "The tank holds 40 litres of fuel.", "en"),
     ],
 )
 def test_another_name_or_number_in_its_place(unit, sentence, language):
@@ -44,6 +52,19 @@ def test_another_name_or_number_in_its_place(unit, sentence, language):
         (HALL, ["The hall of the other house has 14 doors."], [], "en"),
         ("Es wurde mit Erfolg gebaut.", ["Es wurde mit Gewinn gebaut."], [], "de"),
         (HALL, [], [], "en"),
+        (
+            "The office of the bank is in Leeds.",
+            ["The office of the bank is in Bradford and Leeds."],
+            [],
+            "en",
+        ),
+        (
+            "The prize of the fair went to Graz.",
+            ["The prize for a book went to Turin in May."],
+            [],
+            "en",
+        ),
+        ("The trail is 10 miles long.", ["The trail is 16 km long."], [], "en"),
         ("", [""], [], "en"),
     ],
 )

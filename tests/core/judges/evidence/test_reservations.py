@@ -86,3 +86,92 @@ def test_an_article_stands_behind_the_marker(unit: str, sentence: str, language:
 )
 def test_what_takes_nothing_back_is_not_found(unit: str, sentences: list[str]) -> None:
     assert find_reservation(unit, sentences, "es" if unit.startswith("El") else "en") is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "language"),
+    [
+        ("Das Werk baut Traktoren.", "Das Werk baute bis 2011 Traktoren.", "de"),
+        ("La fábrica produce motores.", "La fábrica produjo motores hasta 2009.", "es"),
+        ("La linea serve Pavia.", "La linea ha servito Pavia fino al 2013.", "it"),
+        ("Завод выпускает тракторы.", "Завод выпускал тракторы до 2012 года.", "ru"),
+        ("Kopalnia wydobywa węgiel.", "Kopalnia wydobywała węgiel do 1998 roku.", "pl"),
+        ("The line runs to Dover.", "Until 2016 the line ran to Dover.", "en"),
+        ("The city built a tram line.", "The city plans to build a tram line.", "en"),
+    ],
+)
+def test_other_form_of_a_verb_is_taken_back(unit: str, sentence: str, language: str) -> None:
+    assert find_reservation(unit, [sentence], language) is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "language"),
+    [
+        ("Il duca avvelenò la moglie.", "Secondo una leggenda il duca avvelenò la moglie.", "it"),
+        ("Il viaggio è gratuito.", "Il viaggio è gratuito se si prenota in anticipo.", "it"),
+        ("Król zabił brata.", "Podobno król zabił brata.", "pl"),
+        ("Wstęp jest bezpłatny.", "Wstęp jest bezpłatny, jeśli kupi się bilet wcześniej.", "pl"),
+        ("La entrada es gratuita.", "La entrada es gratuita si se reserva antes.", "es"),
+        (
+            "Le remboursement est intégral.",
+            "Le remboursement est intégral si le billet est rendu.",
+            "fr",
+        ),
+        ("国王杀死了他的弟弟。", "据说国王杀死了他的弟弟。", "zh"),
+        ("参观是免费的。", "如果提前预约，参观是免费的。", "zh"),
+    ],
+)
+def test_hearsay_and_conditions_in_other_languages(unit: str, sentence: str, language: str) -> None:
+    assert find_reservation(unit, [sentence], language) is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence"),
+    [
+        ("El rey mató a su hermano.", "Supuestamente el rey mató a su hermano."),
+        ("Król zabił brata.", "Podobno król zabił brata."),
+        ("Le général a trahi son pays.", "Le général aurait trahi son pays, selon la rumeur."),
+    ],
+)
+def test_short_text_taken_for_english_has_all_markers(unit: str, sentence: str) -> None:
+    assert find_reservation(unit, [sentence], "en") is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence"),
+    [
+        ("The hotel has a pool.", "The hotel, until 2015 a hospital, has a pool."),
+        ("The road leads to Bern.", "The road, which until 1990 was a track, leads to Bern."),
+        ("The inn has a bar.", "The inn, allegedly haunted, has a bar."),
+        (
+            "The castle burned down in 1702.",
+            "The castle burned down in 1702, and it is said that a ghost lives there.",
+        ),
+        ("The lake is 40 m deep.", "The lake is 40 m deep; some believe that a monster lives in it."),
+        (
+            "The shop opens at nine.",
+            "The shop opens at nine, and if you are early, you can wait inside.",
+        ),
+        ("The fee is 20 euros.", "The fee is 20 euros; if you have questions, call us."),
+        ("The drug is used in the treatment of pain.", "The drug is a salt used to treat pain."),
+    ],
+)
+def test_reservation_about_another_statement_is_none(unit: str, sentence: str) -> None:
+    assert find_reservation(unit, [sentence], "en") is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence"),
+    [
+        ("The line runs to Dover.", "From the port, until 2016, the line ran to Dover."),
+        ("The song was written by Abbot Lull.", "The song was, allegedly, written by Abbot Lull."),
+        ("The warranty covers water damage.", "The warranty covers water damage, if it was sealed."),
+        ("The engine runs on gas.", "The engine, if properly serviced, runs on gas."),
+        (
+            "Guests get a refund.",
+            "Guests get a refund if they cancel early, and if they have a receipt.",
+        ),
+    ],
+)
+def test_reservation_between_commas_about_the_unit(unit: str, sentence: str) -> None:
+    assert find_reservation(unit, [sentence], "en") is not None

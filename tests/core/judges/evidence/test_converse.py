@@ -1,0 +1,60 @@
+"""Contrary words with exchanged names say the same; with the same order of names they contradict each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxmetrics.judges.evidence.contradiction import find_contradiction
+
+CONVERSES = [
+    ("Oslo lies north of Rome.", "Rome lies south of Oslo.", "en"),
+    ("The tower is higher than the mast.", "The mast is lower than the tower.", "en"),
+    ("Socrates was the teacher of Plato.", "Plato was the student of Socrates.", "en"),
+    ("Ravi sold the house to Mia.", "Mia bought the house from Ravi.", "en"),
+    ("The bank lent money to the farmer.", "The farmer borrowed money from the bank.", "en"),
+    ("Deer are the prey of wolves.", "Wolves are the predators of deer.", "en"),
+    ("Chile exports copper to China.", "China imports copper from Chile.", "en"),
+    ("Ann is older than Ben.", "Ben is younger than Ann.", "en"),
+    ("Greece won against Spain.", "Spain lost against Greece.", "en"),
+    ("Alaska has more bears than Texas.", "Texas has fewer bears than Alaska.", "en"),
+    ("Rent is higher in Rome than in Bari.", "Rent is lower in Bari than in Rome.", "en"),
+    ("The dam is upstream of the mill.", "The mill is downstream of the dam.", "en"),
+    ("Oslo liegt nördlich von Rom.", "Rom liegt südlich von Oslo.", "de"),
+    ("Der Turm ist höher als der Mast.", "Der Mast ist niedriger als der Turm.", "de"),
+    ("Lille est au nord de Paris.", "Paris est au sud de Lille.", "fr"),
+    ("La torre è più alta del ponte.", "Il ponte è più basso della torre.", "it"),
+    ("Башня выше дома.", "Дом ниже башни.", "ru"),
+]
+CONTRARY = [
+    ("Oslo lies north of Rome.", "Oslo lies south of Rome.", "en"),
+    ("The tower is higher than the mast.", "The tower is lower than the mast.", "en"),
+    ("Socrates was the teacher of Plato.", "Socrates was the student of Plato.", "en"),
+    ("Chile exports copper to China.", "Chile imports copper from China.", "en"),
+    ("Ann is older than Ben.", "Ann is younger than Ben.", "en"),
+    # A phrase only moves, with its preposition.
+    ("In the final Graz won.", "Graz lost in the final.", "en"),
+    ("Im Finale gewann Graz.", "Graz verlor im Finale.", "de"),
+    ("Im Mai stiegen die Preise.", "Die Preise sanken im Mai.", "de"),
+    ("In May the sales of the shop rose.", "The sales of the shop fell in May.", "en"),
+    ("The lake is the deepest in Europe.", "The lake is the second deepest in Europe.", "en"),
+    (
+        "The new pump is cheaper than the old one.",
+        "The new pump is more expensive than the old one.",
+        "en",
+    ),
+    ("价格上涨了。", "价格下跌了。", "zh"),
+    ("所有员工都有奖金。", "部分员工有奖金。", "zh"),
+    ("他没有参加会议。", "他参加了会议。", "zh"),
+    ("至少需要五个人。", "最多需要五个人。", "zh"),
+]
+
+
+@pytest.mark.parametrize(("unit", "sentence", "language"), CONVERSES)
+def test_contrary_word_with_exchanged_names_says_the_same(unit, sentence, language):
+    for tag in {language, "en"}:  # the language of a short text is a guess
+        assert find_contradiction(unit, [sentence], tag, is_quoted=True) is None
+
+
+@pytest.mark.parametrize(("unit", "sentence", "language"), CONTRARY)
+def test_contrary_word_with_names_in_their_places(unit, sentence, language):
+    assert find_contradiction(unit, [sentence], language, is_quoted=True) is not None
