@@ -122,6 +122,8 @@ def test_the_figures_are_those_of_the_paired_values():
     )
     assert found.difference == pytest.approx((-2 / 3 - 1) / 4)
     assert (found.better, found.worse, found.equal, found.unpaired) == (0, 2, 2, 0)
+    turned = run(AFTER).compare(run(BEFORE))["context_recall"]
+    assert (turned.better, turned.worse, turned.equal, turned.unpaired) == (2, 0, 2, 0)
     assert found.p == 0.5  # the sign test: two of the four sign patterns of two differences
     precision = run(BEFORE).compare(run(AFTER))["context_precision"]
     assert (found.p_adjusted, precision.p_adjusted) == (0.5, None)
