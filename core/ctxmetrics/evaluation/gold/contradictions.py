@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from itertools import groupby, pairwise, takewhile
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
-from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.answers import cut_short_answer
+from ctxmetrics.evaluation.gold.equal_surroundings import (
+    MIN_EQUAL_CHARACTERS,
+    denies,
+    find_name_beside,
+    find_name_between,
+    find_number_between,
+    find_runs,
+    find_words_without_negation,
+    have_other_name,
+)
 from ctxmetrics.evaluation.gold.passages import read_compared, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_content
 from ctxmetrics.evaluation.gold.values import (
@@ -34,7 +40,6 @@ from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
 from ctxmetrics.judges.evidence.contradiction import find_contradiction
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.word_forms import LISTS
 from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.judges.lexical.index import sentences
 
@@ -55,18 +60,10 @@ _MIN_SHARED_WORDS_BESIDE_NEGATION = 2
 _MIN_EQUAL_WORDS_BESIDE_NUMBER = 3
 # The same for a number that the gold has elsewhere.
 _MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER = 6
-# The minimum number of equal words beside another name.
-_MIN_EQUAL_WORDS_BESIDE_NAME = 4
 # A gold passage says the same without a negation if at least this number of words around the negation are equal.
 _MIN_EQUAL_WORDS_AROUND_NEGATION = 5
-# The minimum number of equal characters of two parts of Chinese sentences.
-_MIN_EQUAL_CHARACTERS = 4
-# The numbers of characters of a Chinese name.
-_LENGTHS_OF_CHINESE_NAMES = (2, 3)
 # A part of a sentence of Chinese, with the numbers in it.
 _UNSPACED_PART = re.compile(r"[\u3400-\u9fff\d]+")
-# A name has at most this number of words.
-_MAX_NAME_WORDS = 3
 
 
 class _Sentence:
@@ -295,7 +292,7 @@ class GoldTexts:
                     continue
                 min_equal = _MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER
             for others in self._words:
-                rival = _find_number_between(words, place, others, min_equal)
+                rival = find_number_between(words, place, others, min_equal)
                 if rival is not None:
                     return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
@@ -304,10 +301,10 @@ class GoldTexts:
         """Describe a negation that only a text, or only a passage has between the same words, at least so many."""
         compared = read_compared(text, self._language)
         for passage in self._compared:
-            denied_by_text = _find_words_without_negation(compared, passage, min_equal)
+            denied_by_text = find_words_without_negation(compared, passage, min_equal)
             if denied_by_text is not None and not self._has_words(denied_by_text.keys):
                 return repr(denied_by_text.spelling)
-            denied_by_gold = _find_words_without_negation(passage, compared, min_equal)
+            denied_by_gold = find_words_without_negation(passage, compared, min_equal)
             if denied_by_gold is not None and not self._has_words(denied_by_gold.keys_without):
                 return repr(denied_by_gold.spelling)
         return ""
@@ -324,19 +321,19 @@ class GoldTexts:
         """Describe names that no passage has, and other names between the same words."""
         language = self._language
         unknown_names = find_unknown_names(words, language, self._known_keys)
-        for start, end in _find_runs(words, unknown_names):
+        for start, end in find_runs(words, unknown_names):
             name = " ".join(word.spelling for word in words[start:end])
             for gold_words in self._words:
                 gold_names = find_names_in(gold_words, language)
-                gold_name = _find_name_between(words[:start], words[end:], gold_words, gold_names)
-                gold_name = gold_name or _find_name_beside(words, end, gold_words, gold_names)
+                gold_name = find_name_between(words[:start], words[end:], gold_words, gold_names)
+                gold_name = gold_name or find_name_beside(words, end, gold_words, gold_names)
                 if gold_name and not has_initials(name, gold_name):
                     return f"{name!r} against {gold_name!r}"
         return ""
 
     def _find_changed_characters(self, text: str) -> str:
         """Describe a part of a Chinese sentence that the gold has with a denying character more or less, or with another name."""
-        parts = [part for part in _UNSPACED_PART.findall(text) if len(part) >= _MIN_EQUAL_CHARACTERS]
+        parts = [part for part in _UNSPACED_PART.findall(text) if len(part) >= MIN_EQUAL_CHARACTERS]
         gold_parts = [part for gold_text in self._texts for part in _UNSPACED_PART.findall(gold_text)]
         whole_gold = " ".join(gold_parts)
         for part in parts:
@@ -344,9 +341,9 @@ class GoldTexts:
                 continue
             for gold_part in gold_parts:
                 if (
-                    _denies(gold_part, part)
-                    or (len(gold_part) >= _MIN_EQUAL_CHARACTERS and _denies(part, gold_part))
-                    or _have_other_name(part, gold_part, whole_gold)
+                    denies(gold_part, part)
+                    or (len(gold_part) >= MIN_EQUAL_CHARACTERS and denies(part, gold_part))
+                    or have_other_name(part, gold_part, whole_gold)
                 ):
                     return f"{part!r} against {gold_part!r}"
         return ""
@@ -461,239 +458,3 @@ def _is_clear(denial: Contradiction, text: str, sentence: _Sentence, language: s
     return len(held) >= max(
         _MIN_SHARED_WORDS_BESIDE_NEGATION, _MIN_SHARED_SHARE_BESIDE_NEGATION * len(content)
     )
-
-
-# --- characters of scripts without blanks ---
-
-
-@cache
-def _read_denying_pattern() -> re.Pattern[str]:
-    """Read the pattern of a Chinese character that denies. It is no part of another word (不仅, 不同)."""
-    characters = LISTS["denying_characters"]["zh"]
-    other_words = [pair for pair in LISTS["harmless_pairs"] if pair[0] in characters]
-    return re.compile(f"(?!{'|'.join(other_words)})[{''.join(characters)}]")
-
-
-def _denies(part: str, other: str) -> bool:
-    """Tell whether a part of a Chinese sentence has another one without one denying character."""
-    undenied, count = _read_denying_pattern().subn("", part, count=1)
-    return count == 1 and other in undenied and other not in part
-
-
-def _have_other_name(part: str, gold_part: str, gold: str) -> bool:
-    """Tell whether two parts of Chinese sentences are equal but for the name of a person.
-
-    Args:
-        part: The part of the sentence.
-        gold_part: The part of the gold.
-        gold: All parts of the gold. The name of the sentence must not be among them.
-    """
-    before = _count_equal_characters(part, gold_part)
-    after = _count_equal_characters(part[before:][::-1], gold_part[before:][::-1])
-    if before + after < _MIN_EQUAL_CHARACTERS:
-        return False
-    (surnames,) = read_data("evaluation.gold", "words.json")["surnames"]
-    if min(len(part), len(gold_part)) == before + after:
-        return False  # one part only has more characters
-    if part[before] not in surnames or gold_part[before] not in surnames:
-        return False
-    # The end of the given name may be equal in both.
-    for length in _LENGTHS_OF_CHINESE_NAMES:
-        shared = max(0, length - (len(part) - after - before))
-        name = part[before : len(part) - after + shared]
-        gold_name = gold_part[before : len(gold_part) - after + shared]
-        have_lengths = {len(name), len(gold_name)} <= {*_LENGTHS_OF_CHINESE_NAMES}
-        if shared <= after and have_lengths and name not in gold:
-            return True
-    return False
-
-
-def _count_equal_characters(text: str, other: str) -> int:
-    """Count how many first characters of two texts are equal."""
-    pairs = zip(text, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-# --- words beside a place ---
-
-
-def _count_equal(words: Iterable[Token], others: Iterable[Token]) -> int:
-    """Count how many first words of two texts are equal."""
-    pairs = zip(words, others, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
-
-
-def _find_number_between(
-    words: Sequence[Token], place: int, others: Sequence[Token], min_equal: int
-) -> Token | None:
-    """Find another number of the same measure that stands between the same words in another text.
-
-    Args:
-        words: The words of the text.
-        place: The position of the number in them.
-        others: The words of the other text.
-        min_equal: The minimum number of words on both sides that must be equal. The unit of the number counts as a word.
-    """
-    number = words[place]
-    unit = 1 if number.measures else 0
-    for other_place, other in enumerate(others):
-        is_rival = other.kind == "number" and other.measures == number.measures
-        if not is_rival or other.key == number.key:
-            continue
-        if may_be_rounded(words, place, other):
-            continue
-        before = _count_equal(words[:place][::-1], others[:other_place][::-1])
-        after = _count_equal(words[place + 1 :], others[other_place + 1 :])
-        if before + after + unit >= min_equal:
-            return other
-    return None
-
-
-class _Denied(NamedTuple):
-    """Words of a text around a negation.
-
-    Attributes:
-        spelling: The words as a text.
-        keys: The keys of the words.
-        keys_without: The keys of the words without the negation.
-    """
-
-    spelling: str
-    keys: Sequence[str]
-    keys_without: Sequence[str]
-
-
-def _find_words_without_negation(
-    text: ComparedText, other: ComparedText, min_equal: int
-) -> _Denied | None:
-    """Find a negation in a text whose neighbouring words stand in another text without the negation.
-
-    Args:
-        text: The text with negations.
-        other: The other text.
-        min_equal: The minimum number of equal words around the negation.
-
-    Returns:
-        The equal words around the first such negation; None if there is no such negation.
-    """
-    words = text.tokens
-    others = other.tokens
-    for negation in find_negations(text):
-        words_before = words[:negation]
-        words_after = words[negation + 1 :]
-        # The place in the other text where the negation is missing.
-        for place in range(1, len(others)):
-            if not words_before or others[place - 1].key != words_before[-1].key:
-                continue
-            # Words before the place are compared from it backwards.
-            count_before = _count_equal(reversed(words_before), reversed(others[:place]))
-            count_after = _count_equal(words_after, others[place:])
-            rest_before = words_before[: negation - count_before]
-            if _end_with_other_words(rest_before, others[: place - count_before], text.language):
-                continue  # "Guests may not enter": what staff may do is another statement
-            if count_after > 1 and count_before + count_after >= min_equal:
-                equal_words = words[negation - count_before : negation + count_after + 1]
-                keys = [word.key for word in equal_words]
-                return _Denied(
-                    spelling=" ".join(word.spelling for word in equal_words),
-                    keys=keys,
-                    keys_without=[*keys[:count_before], *keys[count_before + 1 :]],
-                )
-    return None
-
-
-def _end_with_other_words(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
-    """Tell whether the words before two equal stretches differ and both carry a meaning: each stretch has its own subject.
-
-    Args:
-        words: The words before the stretch in the first text.
-        others: The words before the stretch in the other text.
-        language: The language of both texts.
-    """
-    if not words or not others:
-        return False
-    stop = get_word_list("stop", language)
-    last_words = (words[-1], others[-1])
-    return not any(word.ends_clause or word.folded in stop for word in last_words)
-
-
-def _find_runs(words: Sequence[Token], keys: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each sequence of words that have one of certain keys."""
-    start = 0
-    for has_key, group in groupby(words, key=lambda word: word.key in keys):
-        end = start + sum(1 for _ in group)
-        if has_key:
-            yield start, end
-        start = end
-
-
-def _find_name_between(
-    words_before: Sequence[Token],
-    words_after: Sequence[Token],
-    others: Sequence[Token],
-    names: frozenset[str],
-) -> str:
-    """Find the name that another text has between the same words. Return an empty text if there is none.
-
-    Enough of the words beside the name must be equal to show that both texts make one statement: Berg in "The bridge was built by
-    Berg in 1902", for the words beside Holm in "the bridge was built by Holm in 1902".
-
-    Args:
-        words_before: The words of the first text before its name.
-        words_after: The words of the first text behind its name.
-        others: The words of the other text.
-        names: The keys of the names of the other text.
-    """
-    if not words_before:
-        return ""
-    last_word_before = words_before[-1]
-    for start in range(1, len(others)):
-        if others[start - 1].key != last_word_before.key:
-            continue
-        # Words before a name are compared from the name backwards.
-        count_before = _count_equal(reversed(words_before), reversed(others[:start]))
-        name_length = _count_names(others[start : start + _MAX_NAME_WORDS], names)
-        name_ends = [*range(start + 1, start + name_length + 1)]
-        if not words_after:  # then the name ends the statement, and all its words belong to it
-            name_ends = name_ends[-1:]
-        for end in name_ends:
-            name = others[start:end]
-            count_after = _count_equal(words_after, others[end:])
-            if words_after and count_after == 0:
-                continue
-            if not words_after and name[-1].ends_clause:
-                count_after = 1  # that both statements end there counts as an equal word
-            if count_before + count_after >= _MIN_EQUAL_WORDS_BESIDE_NAME:
-                return " ".join(word.spelling for word in name)
-    return ""
-
-
-def _find_name_beside(
-    words: Sequence[Token], end: int, others: Sequence[Token], names: frozenset[str]
-) -> str:
-    """Find the name that another text has beside the same name: Manuel in "Manuel Ortega", instead of Miguel.
-
-    Args:
-        words: The words of the text.
-        end: The position behind its last word.
-        others: The words of the other text.
-        names: The keys of the names of the other text.
-
-    Returns:
-        The name in the other text. Empty if the name does not stand before a name of both texts, or has no other name in its place.
-    """
-    if end == len(words) or words[end - 1].ends_clause or words[end].key not in names:
-        return ""
-    rivals: dict[str, str] = {}
-    for before, name in pairwise(others):
-        if name.key == words[end].key and before.key in names and not before.ends_clause:
-            rivals[before.key] = before.spelling
-    if len(rivals) != 1:  # "VA" of several clinics is no name of a person
-        return ""
-    ((key, spelling),) = rivals.items()
-    return "" if any(word.key == key for word in words) else spelling
-
-
-def _count_names(words: Iterable[Token], names: frozenset[str]) -> int:
-    """Count the words at the beginning of a text that are names."""
-    return sum(1 for _ in takewhile(lambda word: word.key in names, words))
