@@ -346,6 +346,11 @@ def check_gold(
         *check_readings(questions, passages),
         *check_neighbours(questions, passages),
     ]
+    audit_result = None
+    corrected_samples: list[Sample] = []
+    if audit is not None and labels is not None:
+        # Before the judge is asked, which may cost money.
+        audit_result, corrected_samples = read_audit(Path(audit), Path(labels), questions, run_results)
     pools = list(build_pools(questions, passages, samples_by_run))
     results = _judge_pools(pools, judge, announce, options) if pools else None
     not_compared = 0
@@ -368,12 +373,9 @@ def check_gold(
             f"{plural(not_compared, 'reference')} in another language than the gold passages: the embedded judge compares "
             "words and did not look who states them. --judge takes a model"
         )
-    audit_result = None
-    if audit is not None and labels is not None:
-        audit_result, corrected_samples = read_audit(Path(audit), Path(labels), questions, run_results)
-        if corrected is not None and is_complete:
-            write_corrected(Path(corrected), corrected_samples, audit_result.changes)
-    elif audit is not None and is_complete:
+    if audit_result is not None and corrected is not None and is_complete:
+        write_corrected(Path(corrected), corrected_samples, audit_result.changes)
+    elif audit is not None and labels is None and is_complete:
         write_audit(Path(audit), draw_audit(pools, findings, sample, seed))
     output = audit if labels is None else corrected
     if output is not None and not is_complete:

@@ -208,6 +208,16 @@ def test_answers_about_another_reference_correct_nothing(tmp_path: Path) -> None
         check_gold(samples, corpus=CORPUS, progress=False, **options)
 
 
+def test_answers_are_checked_before_a_judge_is_asked(tmp_path: Path) -> None:
+    samples = make_samples()[:4]
+    options = write_audit(tmp_path, samples)
+    samples[2]["reference"] = "The oven number 2 stands beside shelf 102."
+    announced: list[str] = []
+    with pytest.raises(InputFileError):
+        check_gold(samples, corpus=CORPUS, announce=announced.append, progress=False, **options)
+    assert announced == []
+
+
 def test_number_of_a_sample_without_id_is_no_id(tmp_path: Path) -> None:
     first, second = omit_ids(make_samples()[:2])
     samples = [first, {**second, "id": "1"}]
