@@ -203,11 +203,9 @@ def propose_bar(
     """
     sample_indexes: list[int] = []
     rows: list[tuple[float, bool, bool]] = []
-    measure = "score"
+    measure = _choose_measure(scores)
     for sample_index, (score, labels) in enumerate(zip(scores, people, strict=True)):
         if score is not None and labels is not None:
-            if any("probability" in verdict.details for verdict in score.verdicts):
-                measure = "probability"
             sample_rows = _pair_with_labels(score.verdicts, labels, measure)
             rows += sample_rows
             sample_indexes += [sample_index] * len(sample_rows)
@@ -228,6 +226,14 @@ def propose_bar(
     interval = _bootstrap_gain(is_right, human, groups)
     parameter = "min_coverage" if measure == "score" else "bar"
     return FittedBar(label, len(rows), bar, float(gain), interval, parameter)
+
+
+def _choose_measure(scores: Iterable[Score | None]) -> str:
+    """Choose the measure that all bars are about: the probability if a verdict has one, else the score of the embedded judge."""
+    for score in scores:
+        if score is not None and any("probability" in verdict.details for verdict in score.verdicts):
+            return "probability"
+    return "score"
 
 
 def _predict_held_out(answers: _Flags, human: _Flags, groups: NDArray[np.intp]) -> _Flags:

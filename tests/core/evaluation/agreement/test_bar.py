@@ -112,3 +112,16 @@ def test_a_bar_for_judges_that_give_probabilities():
     assert 0.6 < proposed.bar <= 0.9
     assert proposed.gain == pytest.approx(0.25)
     assert proposed.conclusion.endswith(f"; take bar={proposed.bar:.2f}")
+
+
+def test_a_bar_is_about_one_measure():
+    """The scores of the embedded judge are no probabilities: only the samples with a probability count."""
+    scores = [score_of(0.9), score_of(0.2)]
+    labels: list[tuple[bool | None, ...] | None] = [(True,), (False,)]
+    for value in (0.9, 0.4) * 10:
+        verdict = Verdict(id="s1", value=value >= 0.5, text="x", details={"probability": value})
+        scores.append(Score(metric="context_recall", value=0.0, verdicts=(verdict,)))
+        labels.append((value > 0.5,))
+    found = propose_bar("unit_supported", scores, labels)
+    assert found is not None
+    assert (found.labels, found.parameter) == (20, "bar")
