@@ -331,11 +331,12 @@ def _read_weight(before: Row, after: Row) -> float:
     weights = {
         weight_in(row.fields.labels, f"sample {replace_invisible(row.name)!r}")
         for row in (before, after)
-    } - {1.0}
+    }
     if len(weights) > 1:
         low, high = sorted(weights)
         raise ParameterError(
             f"compare: the labels of sample {replace_invisible(before.name)!r} have the weights {low:g} and {high:g}. "
             "Draw both files alike: `ctxmetrics label` with the same --n, --seed and --by."
         )
-    return max(weights, default=1.0)
+    (weight,) = weights
+    return weight

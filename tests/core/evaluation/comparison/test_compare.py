@@ -663,6 +663,15 @@ def test_two_draws_with_other_weights_are_refused(tmp_path):
         compare(*runs, labels=labels)
 
 
+def test_labels_without_weights_are_another_draw(tmp_path):
+    """The first run's samples were drawn with equal chances, those of the second run by kind."""
+    runs, labels = drawn_runs(tmp_path, by="metadata.kind")
+    lines = labels[0].read_text().replace('"weight":3.0', '"weight":1.0')
+    labels[0].write_text(lines)
+    with pytest.raises(ParameterError, match=r"have the weights 1 and 3. Draw both files alike"):
+        compare(*runs, labels=labels)
+
+
 def test_other_labels_of_the_same_texts_are_refused(tmp_path):
     """Two people labelled the first run, each in a file: the answers of the second would replace those of the first."""
     runs, labels = drawn_runs(tmp_path)
