@@ -59,9 +59,9 @@ def paired_means(values: Numbers, present: Truths) -> list[PairedMean]:
 
 def _make_paired_mean(mean: float, error: float, samples: int, better: int, worse: int) -> PairedMean:
     changed = better + worse
-    detectable = power_multiple(samples - 1) * error
     if not changed:
-        return PairedMean(mean, None, 1.0, detectable, changed)
+        return PairedMean(mean, None, 1.0, None, changed)
+    detectable = power_multiple(samples - 1) * error
     half = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, samples - 1) * error
     p = mean_p(mean, error, samples - 1)
     interval = mean - half, mean + half
@@ -265,7 +265,7 @@ def _make_difference(
         figures["difference"],
         math.hypot(figures["label_error"], figures["sample_error"], figures["unseen_error"]),
         labels=figures["size"],
-        changed=better + worse,
+        few_changed=better + worse < MIN_CHANGED_SAMPLES,
         sums=_make_sums(better, worse, int(figures["degrees"]) + 1),
         unlabelled_share=1 - figures["share"],
         scale=1.0,

@@ -91,7 +91,8 @@ class Difference(Plain):
         better: Samples with a higher value in the second run.
         worse: Samples with a lower value in the second run.
         equal: Samples without a difference.
-        detectable: The smallest true difference that 80 % of such comparisons show. Labels count if there are some.
+        detectable: The smallest true difference that 80 % of such comparisons show. Labels count if there are some. None as
+            ``interval``.
         corrected: The difference corrected by people's labels; None unless at least two samples have labels in both runs.
         scale: The metric's highest value.
         passed: How many samples reach the pass mark in the first run and in the second run; None if there is no pass mark.

@@ -194,6 +194,8 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
 
     If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
 
+    It is None if no sample changed: nothing is known of the size of a change.
+
     Args:
         judge: The judge's difference.
         labels: The difference by labels; None without labels.
@@ -201,12 +203,14 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
     if labels is None:
         return judge.detectable
     if labels.complete or labels.contradict(judge.mean):
-        return power_multiple(labels.label_degrees) * math.hypot(labels.error, labels.unseen_error)
-    judge_detectable = judge.detectable or 0.0
-    # The judge shows this loss with the usual power. In the comparisons that labels do not overrule it must show more.
-    power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
-    combined_detectable = judge_detectable * (labels.quantile + power) / power_multiple(labels.degrees)
+        error = math.hypot(labels.error, labels.unseen_error)
+        return power_multiple(labels.label_degrees) * error if labels.changed else None
     labels_detectable = (
         student_quantile(TEST_POWER, labels.degrees) + MIN_HALF_INTERVAL_PART * labels.quantile
     ) * labels.error
-    return max(judge_detectable, min(combined_detectable, labels_detectable))
+    if judge.detectable is None:
+        return labels_detectable if labels.changed else None
+    # The judge shows this loss with the usual power. In the comparisons that labels do not overrule it must show more.
+    power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
+    combined_detectable = judge.detectable * (labels.quantile + power) / power_multiple(labels.degrees)
+    return max(judge.detectable, min(combined_detectable, labels_detectable))

@@ -20,6 +20,7 @@ from ctxmetrics.evaluation.statistics.paired import (
     SIGNIFICANCE_LEVEL,
     PairedMean,
     cluster_error,
+    have_few_changed,
     mean_p,
     number_clusters,
     paired_mean,
@@ -48,7 +49,7 @@ class LabelledDifference:
     Attributes:
         difference: The mean difference.
         interval: The 95 % interval of the difference, inside the scale; None if all samples are labelled and none changed.
-        decision_interval: The interval by which labels decide alone. It is wider if fewer than ten samples changed; None as
+        decision_interval: The interval by which labels decide alone. It is wider if few samples or clusters changed; None as
             ``interval``.
         p: p value of "no difference", from the distribution of ``decision_interval``.
         labelled: The number of samples with labels.
@@ -148,7 +149,7 @@ def labelled_difference(
     Special cases:
 
     - All samples are labelled: the interval is that of `paired_mean`.
-    - Fewer than ten samples changed: the interval that decides is widened as in `paired_mean`. Without that, labels that agree
+    - Few samples or clusters changed (`have_few_changed`): the interval that decides is widened as in `paired_mean`. Without that, labels that agree
       everywhere would pass a gate that the judge alone does not pass. The printed interval needs it only as far as b is
       reduced: see `find_intervals`.
     - A stratum has one label: ``d - f`` replaces the deviation.
@@ -201,12 +202,11 @@ def labelled_difference(
     sample_error = math.sqrt(variance * design)
     unseen_error = max(stratum.unseen for stratum in strata)
     error = math.hypot(label_error, sample_error, unseen_error)
-    changed = int((np.abs(best_known) > ROUNDING_ERROR).sum())
     interval, decision_interval, p_value = find_intervals(
         difference,
         error,
         labels=effective_labels,
-        changed=changed,
+        few_changed=have_few_changed(best_known, cluster_numbers, sample_error),
         sums=np.bincount(cluster_numbers, best_known).astype(float),
         unlabelled_share=len(others) / len(all_by_judge),
         scale=scale,
@@ -218,7 +218,7 @@ def labelled_difference(
         p=p_value,
         labelled=len(people),
         size=effective_labels,
-        changed=changed,
+        changed=int((np.abs(best_known) > ROUNDING_ERROR).sum()),
         correction=correction,
         label_error=label_error,
         unchanged_correction=math.fsum(stratum.correction for stratum in unchanged),
@@ -237,14 +237,14 @@ def find_intervals(
     error: float,
     *,
     labels: float,
-    changed: int,
+    few_changed: bool,
     sums: _Numbers,
     unlabelled_share: float,
     scale: float,
 ) -> tuple[_Interval, _Interval, float]:
     """Find the printed interval of a labelled difference, the interval that decides, and its p value.
 
-    The interval that decides reaches to changes that were not seen if fewer than ten samples changed (`paired_mean`). The
+    The interval that decides reaches to changes that were not seen if few samples or clusters changed (`have_few_changed`). The
     printed interval has the error of `UNSEEN_LABEL_DISTANCE` for them. As far as this error is reduced, since nearly all samples
     are labelled, it reaches towards the ends of the interval that decides.
 
@@ -252,7 +252,7 @@ def find_intervals(
         difference: The mean difference.
         error: Its standard error, with the error for changes that no label shows.
         labels: The number of independent labels.
-        changed: The number of samples with a difference.
+        few_changed: Whether few samples or clusters have a difference (`have_few_changed`).
         sums: The sum of the differences of each cluster.
         unlabelled_share: The share of the samples that has no label.
         scale: The largest possible difference.
@@ -262,7 +262,7 @@ def find_intervals(
     interval = difference - half_width, difference + half_width
     decision_interval = interval
     p_value = mean_p(difference, error, degrees)
-    if changed < MIN_CHANGED_SAMPLES:
+    if few_changed:
         decision_interval, p_value = widen_for_unseen_changes(
             difference, interval, p_value, sums, scale=scale
         )

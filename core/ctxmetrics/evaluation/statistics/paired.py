@@ -38,7 +38,7 @@ class PairedMean:
         mean: Mean of the differences.
         interval: The 95 % interval of the mean; None below two samples or clusters, and if no sample changed.
         p: p value of "no difference".
-        detectable: The smallest true difference that a test at 5 % would have found in 80 % of such runs; None below two.
+        detectable: The smallest true difference that a test at 5 % would have found in 80 % of such runs; None as ``interval``.
         changed: How many samples have a difference.
     """
 
@@ -61,7 +61,7 @@ def paired_mean(
     detectable: ``(t(0.975) + t(0.8)) * error``. If the means of all clusters are equal, ten changed ones at least, the interval has
     no width.
 
-    With fewer than ten changed samples, or fewer than ten changed clusters with equal means, the interval also reaches to
+    If few samples or clusters changed (`have_few_changed`), the interval also reaches to
     ``-scale * u(worse)`` and ``scale * u(better)``, where u is the upper end of the exact 95 % interval of the share of clusters
     (Clopper and Pearson), since changes that were not seen could be as large as the scale. An end stays Student's where the sign
     test shows the direction. p is then the larger one of both tests.
@@ -87,17 +87,14 @@ def paired_mean(
     if cluster_count < 2:  # noqa: PLR2004 - one says nothing about the spread
         return PairedMean(mean, None, 1.0, None, changed)
     error = cluster_error(data, cluster_numbers, mean)
+    if not changed:  # nothing is known of the size of a change
+        return PairedMean(mean, None, 1.0, None, changed)
     detectable = power_multiple(cluster_count - 1) * error
-    if not changed:
-        return PairedMean(mean, None, 1.0, detectable, changed)
     half_width = student_quantile(1 - SIGNIFICANCE_LEVEL / 2, cluster_count - 1) * error
     p_value = mean_p(mean, error, cluster_count - 1)
     interval = mean - half_width, mean + half_width
     sums = np.bincount(cluster_numbers, data).astype(float)
-    changed_clusters = int((np.abs(sums) > ROUNDING_ERROR).sum())
-    # Where all means are equal, their spread says nothing about changes that were not seen.
-    has_no_spread = error == 0.0 and changed_clusters < MIN_CHANGED_SAMPLES
-    if changed < MIN_CHANGED_SAMPLES or has_no_spread:
+    if have_few_changed(data, cluster_numbers, error):
         interval, p_value = widen_for_unseen_changes(mean, interval, p_value, sums, scale=scale)
     return PairedMean(mean, interval, p_value, detectable, changed)
 
@@ -111,6 +108,33 @@ def cluster_error(data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], 
         cluster_count / (cluster_count - 1) * float(((sums - mean * counts) ** 2).sum())
     ) / len(data)
     return 0.0 if error < ROUNDING_ERROR * max(abs(mean), 1e-6) else error
+
+
+def have_few_changed(
+    data: NDArray[np.float64], cluster_numbers: NDArray[np.intp], error: float
+) -> bool:
+    """Tell whether so few differences are not 0 that their spread says too little about changes that were not seen.
+
+    That is so in three cases:
+
+    - fewer than ten samples changed;
+    - fewer than ten clusters changed, and all samples of a cluster have the same difference: then a cluster says no more than one
+      sample;
+    - fewer than ten clusters changed, and all clusters have the same mean.
+
+    Args:
+        data: The differences.
+        cluster_numbers: The number of the cluster of each.
+        error: The standard error of their mean.
+    """
+    if int((np.abs(data) > ROUNDING_ERROR).sum()) < MIN_CHANGED_SAMPLES:
+        return True
+    sums = np.bincount(cluster_numbers, data)
+    if int((np.abs(sums) > ROUNDING_ERROR).sum()) >= MIN_CHANGED_SAMPLES:
+        return False
+    means = sums / np.bincount(cluster_numbers)
+    are_equal_in_clusters = bool((np.abs(data - means[cluster_numbers]) < ROUNDING_ERROR).all())
+    return are_equal_in_clusters or error == 0.0
 
 
 def widen_for_unseen_changes(

@@ -188,6 +188,18 @@ def test_detectable_is_peoples_where_all_are_labelled() -> None:
     assert find_detectable_loss(paired_mean(LOSSES), labels) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("labels", [0, 30, 200])
+def test_nothing_is_detectable_where_nothing_changed(labels: int) -> None:
+    unchanged = [0.0] * 200
+    judge = paired_mean(unchanged)
+    found = (
+        labelled_difference(unchanged[:labels], unchanged[:labels], unchanged[labels:])
+        if labels
+        else None
+    )
+    assert find_detectable_loss(judge, found) is None
+
+
 def test_detectable_is_that_of_labels_that_contradict() -> None:
     """The judge calls everything equal; 60 of 200 samples are labelled, and half of them lost."""
     judge = [0.0] * 200

@@ -144,7 +144,7 @@ def test_no_difference_at_all_has_p_one_and_no_interval():
         0.0,
         None,
         1.0,
-        0.0,
+        None,
         0,
     )
     one = paired_mean([0.25])
@@ -200,3 +200,25 @@ def test_few_clusters_with_equal_means_are_no_proof() -> None:
     assert found.interval == pytest.approx((-(1 - 0.025**0.5), 1.0))
     many = paired_mean([0.5] * 40, [number // 4 for number in range(40)])
     assert (many.interval, many.p) == ((0.5, 0.5), 0.0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 10])
+def test_few_changed_clusters_are_as_few_changed_samples(size: int) -> None:
+    """Five of 40 documents are lost, and a document has several samples that say the same."""
+    alone = paired_mean([-1.0] * 5 + [0.0] * 35)
+    found = paired_mean(
+        [-1.0] * 5 * size + [0.0] * 35 * size, [number // size for number in range(40 * size)]
+    )
+    assert found.p == alone.p == 0.0625
+    assert found.interval == pytest.approx(alone.interval)
+    assert found.interval[0] < -0.26  # 1 - the lower end of the share 35 of 40, by Clopper and Pearson
+
+
+def test_few_clusters_of_different_changes_are_students() -> None:
+    """Each of six clusters is a mean of twenty changes: `ttest_1samp` of the six means."""
+    means = [-0.3, -0.25, -0.35, -0.28, -0.32, -0.3]
+    values = [mean + shift for mean in means for shift in (-0.1, 0.1) * 10]
+    found = paired_mean(values, [number // 20 for number in range(120)])
+    oracle = stats.ttest_1samp(means, 0)
+    assert found.p == pytest.approx(oracle.pvalue)
+    assert found.interval == pytest.approx(tuple(oracle.confidence_interval(0.95)))
