@@ -177,7 +177,7 @@ class FittedBar(Plain):
     def conclusion(self) -> str:
         """Whether the bar is to be preferred, in words."""
         low, high = self.interval
-        text = f"bar {self.bar:.2f}: {self.gain:+.3f} balanced accuracy on labels left out ({low:+.3f} to {high:+.3f})"
+        text = f"bar {self.bar:.2f}: {self.gain:+z.3f} balanced accuracy on labels left out ({low:+z.3f} to {high:+z.3f})"
         if low > 0:
             advice = f"{self.parameter}={self.bar:.2f}"
             if self.parameter == "min_coverage":

@@ -160,7 +160,7 @@ class Agreement:
         if interval is None or interval[0] <= CHANCE_ACCURACY:
             return "not shown to be better than chance"
         word = next(word for lowest_kappa, word in _KAPPA_STRENGTHS if self.kappa >= lowest_kappa)
-        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+.2f}"
+        return f"{word} agreement with people (kappa {self.kappa:.2f}), its rate of yes differs by {self.bias:+z.2f}"
 
     def cell(self, name: str, sign: str = "") -> str:
         """Return a figure and its interval as they are shown."""
@@ -276,7 +276,7 @@ def _divide(count: int, *, of: int) -> float | None:
 
 def format_figure(value: float | None, sign: str = "") -> str:
     """Format a figure. Write a dash if it is None."""
-    return "-" if value is None else f"{value:{sign}.3f}"
+    return "-" if value is None else f"{value:{sign}z.3f}"  # z: 0 is never written as -0
 
 
 def format_with_interval(
@@ -356,7 +356,7 @@ class JudgeTable(Plain):
 _JUDGE_COLUMNS: Sequence[Column[Agreement]] = (
     Column("kappa", lambda item: item.cell("kappa")),
     Column("balanced accuracy", lambda item: item.cell("balanced_accuracy")),
-    Column("bias", attrgetter("bias"), "+.3f"),
+    Column("bias", attrgetter("bias"), "+z.3f"),
     Column("equal", lambda item: _divide(item.both + item.neither, of=item.answers), ".3f"),
     Column("answers", attrgetter("answers")),
 )

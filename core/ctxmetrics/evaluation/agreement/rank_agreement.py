@@ -100,8 +100,8 @@ class Ranking(Plain):
         high_name, high = self.highest
         return (
             f"{self.systems} systems ranked by the judge and by people: {self.agreement}; "
-            f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+.2f} "
-            f"({replace_invisible(low_name)[:_MAX_NAME_CHARACTERS]}) to {high:+.2f} ({replace_invisible(high_name)[:_MAX_NAME_CHARACTERS]}): a difference between "
+            f"Spearman's rho {_format_rank(self.spearman)}; the judge is off by {low:+z.2f} "
+            f"({replace_invisible(low_name)[:_MAX_NAME_CHARACTERS]}) to {high:+z.2f} ({replace_invisible(high_name)[:_MAX_NAME_CHARACTERS]}): a difference between "
             f"systems below {high - low:.2f} may be the judge's"
         )
 

@@ -37,6 +37,12 @@ from ctxmetrics.evaluation.statistics.paired import holm
 from ctxmetrics.metrics.metric_names import find_near_metrics, list_possible_names
 from ctxmetrics.scores.score import Provenance
 
+# The note on labels that correct nothing.
+_NO_METRIC_CORRECTED = (
+    "the labels correct no metric: that takes two samples, of two clusters, with an answer about every sentence or every context in "
+    "both runs. Draw from both runs: ctxmetrics label --compare FIRST SECOND"
+)
+
 
 def compare(
     before: RunRows,
@@ -374,6 +380,8 @@ def _compare_two(inputs: Sequence[_OpenRun], options: _Options) -> Comparison:
         raise ParameterError("compare: no sample has a value in both runs.")
     if options.audit is not None:
         _check_audit(options.audit, differences)
+    elif options.by_file and all(item.corrected is None for item in differences):
+        notes.append(_NO_METRIC_CORRECTED)
     names_with_values = {item.name for item in differences}
     names_without_values = [name for name in shared.columns if name not in names_with_values]
     if names_without_values:

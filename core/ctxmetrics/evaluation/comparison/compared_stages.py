@@ -81,7 +81,7 @@ _STAGE_COLUMNS: Sequence[Column[ComparedStage]] = (
     Column("stage", lambda stage: clean(stage.name, TEXT)),
     Column("first", attrgetter("before"), ".3f", lambda stage: Bar(stage.before)),
     Column("second", attrgetter("after"), ".3f", lambda stage: Bar(stage.after)),
-    Column("95 % interval", lambda stage: format_interval(stage.interval, "+.3f")),
+    Column("95 % interval", lambda stage: format_interval(stage.interval, "+z.3f")),
     Column("samples", attrgetter("samples")),
 )
 

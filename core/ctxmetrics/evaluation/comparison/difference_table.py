@@ -58,8 +58,8 @@ def format_ends(item: Difference) -> str:
 
 
 def get_number_format(item: Difference, sign: str = "") -> str:
-    """Return the format of the values of a metric: three decimals up to the scale 1, else one."""
-    return f"{sign}.3f" if item.scale <= 1 else f"{sign}.1f"
+    """Return the format of the values of a metric: three decimals up to the scale 1, else one. ``z``: 0 is never written as -0."""
+    return f"{sign}z.3f" if item.scale <= 1 else f"{sign}z.1f"
 
 
 # The columns of the table of differences. The interval and the p value of a row are not adjusted for the other rows.

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.comparison.changed_units import compare_verdicts
+from ctxmetrics.evaluation.comparison.changed_units import compare_verdicts, has_same_contexts
 from ctxmetrics.evaluation.comparison.differences import Causes, CorrectedDifference, Difference
 from ctxmetrics.evaluation.comparison.pairing import RowPair
 from ctxmetrics.evaluation.rows.gold_answers import PeopleGold, counts_gold, score_by_people
@@ -240,10 +240,17 @@ class PairedTest:
         if are_of_one_run and any(values.differences):
             return {}, []
         people_values: dict[int, float] = {}
+        labelled_once = 0
         for index, pair in pairs.items():
             before, after = (_read_people_value(row, metric, name, label) for row in pair)
             if before is not None and after is not None:
                 people_values[index] = after - before
+            elif before is not None or after is not None:
+                labelled_once += 1
+        # If a file is about one run only, the samples with labels in both runs are those with the same texts in both. They are no
+        # random part: nothing can change in them.
+        if labelled_once and all(has_same_contexts(*pairs[index]) for index in people_values):
+            return {}, []
         return people_values, [_read_weight(*pairs[index]) for index in people_values]
 
     def _score_audited(self, metric: Metric, values: _Values) -> dict[int, float]:

@@ -30,6 +30,7 @@ from ctxmetrics.evaluation.agreement.labelling.draw import (
 )
 from ctxmetrics.evaluation.comparison.compare import compare_all
 from ctxmetrics.evaluation.comparison.difference_sentences import build_clauses
+from ctxmetrics.evaluation.comparison.difference_table import format_number
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.people_answers import PersonAnswer
 from ctxmetrics.evaluation.rows.sample_record import context_hashes
@@ -661,6 +662,27 @@ def test_two_draws_with_other_weights_are_refused(tmp_path):
     labels[1].write_text(lines)
     with pytest.raises(ParameterError, match=r"have the weights 2 and 3. Draw both files alike"):
         compare(*runs, labels=labels)
+
+
+def test_labels_of_one_run_correct_nothing(tmp_path):
+    """Eight of twelve samples have the same texts in both runs, so that only these have labels in both."""
+    samples = [sample(n, FACTS) for n in range(12)]
+    others = [sample(n, FACTS[:2] if n < 4 else FACTS) for n in range(12)]
+    runs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path, items in zip(runs, (samples, others), strict=True):
+        write(run(items, metrics=METRICS[:1]), path)
+    known = samples_by_key(samples)
+    file = LabelsFile(tmp_path / "a.labels.jsonl")
+    file.begin(draw(known, 12, seed=1))
+    for one in file.draw.drawn:
+        for question in list_questions(one.key, known[one.key], ["unit_supported"]):
+            file.add(PersonAnswer(question, "yes", "ann", one.weight))
+    found = compare(*runs, labels=[file.path])
+    assert found["context_recall"].corrected is None
+    assert "the labels correct no metric" in str(found)
+    both = answered(tmp_path / "b.labels.jsonl", others, {item.id: True for item in others})
+    found = compare(*runs, labels=[file.path, both])
+    assert "the labels correct no metric" not in str(found)
 
 
 def test_labels_without_weights_are_another_draw(tmp_path):
@@ -1510,3 +1532,11 @@ def test_an_option_of_the_wrong_kind_is_explained(options, message):
     run = evaluate([Sample(id="1", **fields)], ["id_based_context_recall"])
     with pytest.raises(ParameterError, match=message):
         compare(run, run, **options)
+
+
+def test_zero_is_never_written_below_zero():
+    found = run([sample(n, FACTS) for n in range(2)]).compare(
+        run([sample(n, FACTS) for n in range(2)])
+    )["context_recall"]
+    assert format_number(-1e-9, found, sign="+") == "+0.000"
+    assert format_number(-1e-9, found) == "0.000"

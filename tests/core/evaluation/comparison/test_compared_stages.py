@@ -50,11 +50,11 @@ def test_two_runs_are_compared_stage_by_stage(tmp_path):
 
 
 def test_the_difference_of_a_stage_has_an_interval():
-    """Student's, by scipy, of 12 losses and 8 equal samples; with clusters that of their sums."""
+    """Student's, by scipy, of 24 losses and 16 equal samples; with clusters that of their sums."""
     stats = pytest.importorskip("scipy.stats")
-    rows = [{**row(n, search=SEARCH), "metadata": {"document": n // 2}} for n in range(20)]
-    less = [{**one, "stages": {"search": SEARCH[:3]}} if n < 12 else one for n, one in enumerate(rows)]
-    losses = [-1 / 3] * 12 + [0.0] * 8
+    rows = [{**row(n, search=SEARCH), "metadata": {"document": n // 2}} for n in range(40)]
+    less = [{**one, "stages": {"search": SEARCH[:3]}} if n < 24 else one for n, one in enumerate(rows)]
+    losses = [-1 / 3] * 24 + [0.0] * 16
     first, second = run(rows), run(less)
     for cluster, values in ((None, losses), ("metadata.document", losses[::2])):
         (stage,) = first.compare(second, cluster=cluster).stages.stages
