@@ -62,6 +62,8 @@ _CLEARED_RESULT: dict[str, Any] = {
 _PICTURE_PATTERN = re.compile(r"\[DEEPEVAL:(?:IMAGE|PDF):.*?\]")
 
 
+# The number of characters of a question that an error shows.
+_MAX_INPUT_CHARACTERS = 80
 # The pass mark of DeepEval's own metrics.
 _DEFAULT_PASS_MARK = 0.5
 # Attributes of DeepEval's own metrics that do nothing here, each with what to write instead.
@@ -283,6 +285,8 @@ class AnyDeepEvalMetric:
     @strict_mode.setter
     def strict_mode(self, strict: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - an attribute there
         self.core = replace(self.core, strict=strict)
+        if strict:
+            self.threshold = self.core.pass_mark
 
     @property
     def score_breakdown(self) -> dict[str, Any] | None:
@@ -377,9 +381,10 @@ def results(run: EvaluationResult) -> Results:
     """
     rows = []
     for test in sorted(run.test_results, key=lambda test: test.index or 0):
-        scores: dict[str, Any] = {}
-        for data in test.metrics_data or ():
-            scores[data.name] = adapting.find_score(data.verbose_logs) or data.error
+        scores = [  # a name may stand there twice
+            (data.name, adapting.find_score(data.verbose_logs) or data.error)
+            for data in test.metrics_data or ()
+        ]
         # DeepEval writes None for an empty list.
         record = {**vars(test), "id": test.name}
         if not test.conversational:
@@ -420,7 +425,7 @@ def _set_result(metric: AnyDeepEvalMetric, measuring: object, score: Score) -> f
 def _set_pass_mark(core: Metric, threshold: float | str | None, *, strict: bool) -> Metric:
     """Return a metric with the pass mark and the strictness that the caller gave; see `AnyDeepEvalMetric`."""
     if strict and not core.strict:
-        core = replace(core, strict=True)
+        core = replace(core, strict=strict)
     if threshold == "convention":
         convention_has_pass_mark = core.pass_mark is not None
         threshold = None if convention_has_pass_mark else _DEFAULT_PASS_MARK
@@ -475,7 +480,7 @@ class _TestCaseWrapper(adapting.Wrapper):
                     f"{sample_name}: both 'reference_contexts' and 'context' are given for '{name}'. Keep one of them."
                 )
         sample = Sample(**fields)
-        self._check_complete(sample)
+        self._check_complete(sample, record)
         return sample
 
     def _read_conversation(self, record: ConversationalTestCase) -> Sample:
@@ -521,7 +526,7 @@ class _TestCaseWrapper(adapting.Wrapper):
             )
         return fields
 
-    def _check_complete(self, sample: Sample) -> None:
+    def _check_complete(self, sample: Sample, record: LLMTestCase) -> None:
         """Check that a sample has all fields that the metric requires.
 
         Raises:
@@ -532,8 +537,9 @@ class _TestCaseWrapper(adapting.Wrapper):
         if missing_names:
             has_facts = sample.reference_facts and "reference" in requires
             fix = ". Count its facts with unit='fact'" if has_facts else ""
+            test_case = record.name or record.input[:_MAX_INPUT_CHARACTERS]
             raise MissingParamsError(
-                f"{' and '.join(missing_names)} cannot be None for the '{self.metric.name}' metric{fix}"
+                f"{' and '.join(missing_names)} cannot be None for the '{self.metric.name}' metric{fix} (test case {test_case!r})"
             )
 
     def score_failure(self, error: BaseException, *, strict: bool = False) -> Score:

@@ -260,10 +260,10 @@ def results(run: Iterable[Any], **keys: Unpack[adapting.KeyParams]) -> Results:
     """
     rows = []
     for row in run:
-        scores = {
-            result.key: (result.evaluator_info or {}).get("score", result.comment)
+        scores = [  # a key may stand there twice
+            (result.key, (result.evaluator_info or {}).get("score", result.comment))
             for result in row["evaluation_results"]["results"]
-        }
+        ]
         rows.append((to_record(row["run"], row["example"]), scores))
     return adapting.build_results(SCHEMA, rows, keys)
 

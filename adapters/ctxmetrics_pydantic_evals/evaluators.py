@@ -18,6 +18,8 @@ from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics_pydantic_evals.models import name_of, to_judge
 
 if TYPE_CHECKING:
+    from pydantic_evals.reporting import ReportCase
+
     from ctxmetrics import Results
 
 _KEY_PARAMETERS = (*adapting.OPTIONS.values(), "id_key")
@@ -158,8 +160,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         with adapting.breaker_scope(self):  # each call builds a new metric object
             score = await self._build_wrapper(to_judge(self.judge)).ascore(_to_record(ctx))
         name = self.get_default_evaluation_name()
-        # A report keeps only the number and the reason. The whole score stands in the case's attributes, for `results`.
-        ctx.attributes.setdefault("ctxmetrics", {})[name] = score.to_dict()
+        _save_score(ctx.attributes, name, score)
         if score.value is None:
             raise NoScoreError(score)
         reason = _break_tags(score.reason) or None
@@ -183,9 +184,42 @@ def results(report: EvaluationReport[Any, Any, Any], **keys: Unpack[adapting.Key
     Raises:
         ParameterError: The report holds no score of this package.
     """
-    records = [_to_record(case) for case in (*report.cases, *report.failures)]
-    rows = [(record, record.get("ctxmetrics", {})) for record in records]
+    rows = []
+    names: set[str] = set()
+    for case in report.cases:
+        scores = _read_scores(case)
+        names.update(name for name, _ in scores)
+        rows.append((_to_record(case), scores))
+    for failure in report.failures:
+        message = f"the task failed: {adapting.safe_text(failure.error_message)}"
+        rows.append((_to_record(failure), [(name, message) for name in sorted(names)]))
     return adapting.build_results(SCHEMA, rows, keys)
+
+
+def _save_score(attributes: dict[str, Any], name: str, score: Score) -> None:
+    """Put the whole score into the attributes of its case, for `results`: a report keeps only the number and the reason.
+
+    Several evaluators may have one name. An evaluator that pydantic-evals calls again after a failure replaces its own score.
+    """
+    scores: list[dict[str, Any]] = attributes.setdefault("ctxmetrics", {}).setdefault(name, [])
+    is_earlier_failure = [
+        saved["value"] is None and saved["metric"] == score.metric for saved in scores
+    ]
+    if True in is_earlier_failure:
+        del scores[is_earlier_failure.index(True)]
+    scores.append(score.to_dict())
+
+
+def _read_scores(case: ReportCase[Any, Any, Any]) -> list[tuple[str, Any]]:
+    """List the scores of a case with the names of the evaluators, and the messages of evaluators that failed."""
+    scores: list[tuple[str, Any]] = []
+    for name, saved in case.attributes.get("ctxmetrics", {}).items():
+        # A report of an earlier version has one score for each name.
+        scores += [(name, score) for score in (saved if isinstance(saved, list) else [saved])]
+    for failure in case.evaluator_failures:
+        if failure.name not in case.attributes.get("ctxmetrics", {}):
+            scores.append((failure.name, adapting.safe_text(failure.error_message)))
+    return scores
 
 
 def _break_tags(text: str) -> str:

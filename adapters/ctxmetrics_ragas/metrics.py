@@ -26,7 +26,7 @@ from ragas.metrics.result import MetricResult
 from ragas.run_config import RunConfig
 
 from ctxmetrics import Metric, Sample, Score, adapting
-from ctxmetrics.errors import ParameterError, SampleError
+from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 
 if TYPE_CHECKING:
     from ctxmetrics import Results
@@ -243,7 +243,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         parameters = {field.name for field in fields(self.core_class)}
         if name in parameters or name in self.renamed or name == "required_columns":
             raise ParameterError(
-                f"{type(self).__name__}: {name} is fixed; make another metric. {self._describe_parameters()}"
+                f"{type(self).__name__}: {name} is fixed, make another metric; {self._describe_parameters()}"
             )
         super().__setattr__(name, value)
 
@@ -315,7 +315,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         """Score a sample for Ragas' runner; log why there is no value, and keep the whole score in Ragas' trace."""
         try:
             score = await self._score(sample, callbacks)
-        except SampleError as error:
+        except (SampleError, MissingFieldError) as error:
             raise error.at(_name_row(sample, callbacks)) from None
         if score.value is None:
             name = _name_row(sample, callbacks)

@@ -15,6 +15,7 @@ import pytest
 from ctxmetrics import (
     ContextPrecision,
     ContextRecall,
+    IDBasedContextPrecision,
     IDBasedContextRecall,
     LexicalJudge,
     NonLLMContextPrecision,
@@ -328,3 +329,81 @@ def test_contexts_under_another_key_are_asked_for() -> None:
         build_results(
             SCHEMAS["ragas"], [({"id": "a"}, {"context_recall": row["context_recall"].to_dict()})]
         )
+
+
+def test_two_scores_of_one_name_and_two_metrics_are_kept() -> None:
+    sample = Sample(id="a", retrieved_context_ids=["x", "y"], reference_context_ids=["x"])
+    scores = [IDBasedContextRecall().score(sample), IDBasedContextPrecision().score(sample)]
+    results = build_results(SCHEMAS["ragas"], [({"id": "a"}, [("found", score) for score in scores])])
+    assert [score.value for score in results[0].scores] == [1.0, 0.5]
+
+
+def test_two_scores_of_one_metric_are_refused() -> None:
+    sample = Sample(id="a", retrieved_context_ids=["x", "y"], reference_context_ids=["x"])
+    scores = [IDBasedContextRecall(threshold=mark).score(sample) for mark in (0.5, 1)]
+    with pytest.raises(ParameterError, match="of different metrics, not: found, found"):
+        build_results(SCHEMAS["ragas"], [({"id": "a"}, [("found", score) for score in scores])])
+
+
+def test_evaluators_of_one_name_keep_their_scores() -> None:
+    from pydantic_evals import Case, Dataset
+
+    import ctxmetrics_pydantic_evals as package
+
+    def retrieve(question: str) -> dict[str, Any]:
+        if question == "broken":
+            raise RuntimeError("no index")
+        return {"retrieved_context_ids": ["x", "y"]}
+
+    expected = {"reference_context_ids": ["x"]}
+    cases = [
+        Case(name=name, inputs=name, expected_output=expected) for name in ("whole", "broken", "lost")
+    ]
+    cases[2].expected_output = {}
+    evaluators = [
+        package.IDBasedContextRecallEvaluator(evaluation_name="found"),
+        package.IDBasedContextPrecisionEvaluator(evaluation_name="found"),
+    ]
+    dataset: Any = Dataset(name="samples", cases=cases, evaluators=evaluators)
+    results = package.results(dataset.evaluate_sync(retrieve, progress=False))
+    assert {score.metric: score.value for score in results[0].scores} == {
+        "id_based_context_recall": 1.0,
+        "id_based_context_precision": 0.5,
+    }
+    rows = {row.sample.id: row for row in results}
+    for score in rows["broken"].scores:
+        assert (score.value, score.message) == (None, "the task failed: RuntimeError: no index")
+    for score in rows["lost"].scores:
+        assert "has no reference_context_ids" in str(score.message)
+
+
+def test_deepeval_metrics_of_one_name_are_refused() -> None:
+    from deepeval.evaluate.types import EvaluationResult, TestResult
+    from deepeval.tracing.api import MetricData
+
+    import ctxmetrics_deepeval as package
+
+    test_case = _make_test_case()
+    data = []
+    for threshold in (0.5, 1.0):
+        metric = package.IDBasedContextRecallMetric(threshold=threshold)
+        metric.measure(test_case)
+        data.append(
+            MetricData(
+                name=metric.__name__, threshold=threshold, success=True, verboseLogs=metric.verbose_logs
+            )
+        )
+    test = TestResult(
+        name="a", success=True, metrics_data=data, conversational=False, input="q", index=0
+    )
+    run = EvaluationResult(test_results=[test], confident_link=None, test_run_id=None)
+    with pytest.raises(ParameterError, match="of different metrics"):
+        package.results(run)
+
+
+def _make_test_case() -> Any:
+    """Make a test case with ids."""
+    from deepeval.test_case import LLMTestCase
+
+    ids = {"retrieved_context_ids": ["x", "y"], "reference_context_ids": ["x"]}
+    return LLMTestCase(input="q", actual_output="a", metadata=ids)

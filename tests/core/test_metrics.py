@@ -7,12 +7,24 @@ import subprocess
 import sys
 import typing
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
-from ctxmetrics import ContextRecall, IDMetric, Judgement, LexicalJudge, Sample
-from ctxmetrics.errors import CannotDecomposeError
+from ctxmetrics import (
+    ContextRecall,
+    IDBasedContextPrecision,
+    IDMetric,
+    Judgement,
+    LexicalJudge,
+    NonLLMContextPrecision,
+    NonLLMContextRecall,
+    Sample,
+    SpanBasedContextPrecision,
+)
+from ctxmetrics.errors import CannotDecomposeError, ParameterError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import ALL_METRICS, METRICS
 from support.cases import each_case
@@ -57,6 +69,59 @@ def test_no_class_variable_is_written_on_an_object(metric: type[Metric], convent
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "parameters"),
+    [
+        (ContextRecall, {"strict": "false"}),
+        (ContextRecall, {"strict": 1}),
+        (NonLLMContextRecall, {"explain": "no"}),
+    ],
+)
+def test_a_switch_is_true_or_false(metric: Any, parameters: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=r"must be True or False"):
+        metric(**parameters)
+
+
+def test_a_switch_of_numpy_is_one_of_python() -> None:
+    assert ContextRecall(strict=np.bool_(True)) == ContextRecall(strict=True)
+
+
+def test_equal_metrics_have_one_name() -> None:
+    assert NonLLMContextRecall(min_similarity=1) == NonLLMContextRecall(min_similarity=1.0)
+    assert NonLLMContextRecall(min_similarity=1).name == "non_llm_context_recall(min_similarity=1.0)"
+
+
+def test_a_name_holds_no_address_in_memory() -> None:
+    metric = NonLLMContextRecall(similarity=partial(max, 0.5))
+    assert metric.name == "non_llm_context_recall(similarity=partial)"
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        NonLLMContextPrecision(convention="ragas", strict=True),
+        IDBasedContextPrecision(convention="ragas", strict=True, formula="average_precision"),
+        SpanBasedContextPrecision(convention="ragas", strict=True, formula="ap"),
+    ],
+    ids=lambda metric: metric.base_name,
+)
+def test_a_perfect_ranking_of_ragas_is_perfect_if_strict(metric: Metric) -> None:
+    sample = Sample(
+        retrieved_contexts=["Paris is large."],
+        reference_contexts=["Paris is large."],
+        retrieved_context_ids=["a#char=0,15"],
+        reference_context_ids=["a#char=0,15"],
+    )
+    score = metric.score(sample)
+    assert (score.value, score.passed) == (1.0, True)
+
+
+@pytest.mark.parametrize("language", ["", "english", "DE", "de_CH", " de"])
+def test_a_language_is_a_code(language: str) -> None:
+    with pytest.raises(ParameterError, match="must be an ISO 639 code"):
+        ContextRecall(language=language)
+
+
 def test_the_embedded_judge_needs_no_thread_in_score() -> None:
     code = (
         "import threading\n"

@@ -156,7 +156,8 @@ def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
     >>> redundancy([[True, False], [False, True]])
     0.0
     """
-    return divide(len(redundant_contexts(matrix)), useful_contexts(matrix).count(True))
+    rows = _check_matrix(matrix)
+    return divide(len(redundant_contexts(rows)), useful_contexts(rows).count(True))
 
 
 def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:

@@ -71,13 +71,18 @@ def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[
         One verdict per distinct context, in rank order.
 
     Raises:
-        ParameterError: A verdict is not true or false.
+        ParameterError: A verdict is not true or false, or an index has no verdict.
 
     >>> merge_repeats([False, True, True], {2: 1})
     [False, True]
     """
     merged_verdicts = check_verdicts(verdicts, "verdicts")
     for index, first_index in repeats.items():
+        if not 0 <= first_index < index < len(merged_verdicts):
+            raise ParameterError(
+                f"repeats says that verdict {index} repeats verdict {first_index}: write indexes of "
+                f"{len(merged_verdicts)} verdicts from 0, the lower one second"
+            )
         merged_verdicts[first_index] = merged_verdicts[first_index] or merged_verdicts[index]
     return [verdict for index, verdict in enumerate(merged_verdicts) if index not in repeats]
 
@@ -106,16 +111,20 @@ def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | 
     >>> print(weighted_share([1], [0]))
     None
     """
-    if len(parts) != len(weights):
+    checked_parts = _check_gains(parts, "parts")
+    checked_weights = _check_gains(weights, "weights")
+    if len(checked_parts) != len(checked_weights):
         raise ParameterError(
-            f"the numbers of parts and weights differ, {len(parts)} and {len(weights)}: give one weight a unit"
+            f"the numbers of parts and weights differ, {len(checked_parts)} and {len(checked_weights)}: give one weight a unit"
         )
-    are_parts_valid = all(0 <= part <= 1 for part in parts)
-    are_weights_valid = all(0 <= weight < math.inf for weight in weights)
-    if not are_parts_valid or not are_weights_valid:
+    if any(part > 1 for part in checked_parts):
         raise ParameterError("write parts from 0 to 1, and finite weights of at least 0")
-    supported_weight = math.fsum(part * weight for part, weight in zip(parts, weights, strict=True))
-    total_weight = math.fsum(weights)
+    pairs = zip(checked_parts, checked_weights, strict=True)
+    try:
+        total_weight = math.fsum(checked_weights)
+        supported_weight = math.fsum(part * weight for part, weight in pairs)
+    except OverflowError:
+        raise ParameterError("the weights are too large to add up: write smaller ones") from None
     return supported_weight / total_weight if total_weight else None
 
 
@@ -200,7 +209,8 @@ def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
     >>> precision_at_k([True, False, True, False], 10)
     0.2
     """
-    first_k = check_verdicts(relevant, "relevant")[: check_k(k)]
+    k = check_k(k)
+    first_k = check_verdicts(relevant, "relevant")[:k]
     return divide(first_k.count(True), k)
 
 
@@ -312,9 +322,10 @@ def _sum_discounted(gains: list[float]) -> float:
 
 def _check_gains(gains: Sequence[float], name: str) -> list[float]:
     """Return gains as finite floats of at least 0."""
+    gains = [*gains]
     are_floats = {*map(type, gains)} == {float}
     if are_floats and min(gains) >= 0.0 and math.isfinite(sum(gains)):  # the usual case
-        return [*gains]
+        return gains
     return [check_not_negative(gain, f"{name}[{index}]") for index, gain in enumerate(gains)]
 
 
@@ -343,12 +354,13 @@ def check_not_negative(value: float, name: str) -> float:
 
 def check_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     """Check that every value is a verdict, and return them as booleans: 0 and 1, or NumPy's booleans, become booleans."""
-    if _BOOLEAN.issuperset(map(type, values)):  # the usual case
-        return [*values]
-    for index, value in enumerate(values):
+    verdicts = [*values]  # an iterator can be read only once
+    if _BOOLEAN.issuperset(map(type, verdicts)):  # the usual case
+        return verdicts
+    for index, value in enumerate(verdicts):
         if value not in (True, False):  # a tuple: no hash is needed
             raise ParameterError(f"{name}[{index}] is {value!r}: a verdict is True or False")
-    return list(map(bool, values))
+    return list(map(bool, verdicts))
 
 
 def divide(numerator: float, denominator: int) -> float | None:

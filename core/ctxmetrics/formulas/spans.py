@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.ranks import divide
@@ -60,6 +61,7 @@ def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> floa
     >>> span_precision([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
     0.25
     """
+    retrieved = _check_spans(retrieved)
     return divide(_count_characters(common_spans(reference, retrieved)), _count_characters(retrieved))
 
 
@@ -85,6 +87,7 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
     >>> span_iou([("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)])
     0.2
     """
+    retrieved = _check_spans(retrieved)
     reference_union = merged_spans(reference)
     common = _count_characters(_intersect(reference_union, merged_spans(retrieved)))
     return divide(common, _count_characters(retrieved) + _count_characters(reference_union) - common)
@@ -143,6 +146,8 @@ def relevant_spans(
     >>> relevant_spans([("a", 0, 100), ("a", 8, 12), ("a", 9, 12)], [("a", 0, 10)], 0.5)
     (True, True, False)
     """
+    retrieved = _check_spans(retrieved)
+    reference = _check_spans(reference)
     are_reference_text = covered_spans(retrieved, reference, least)
     verdicts = []
     for span, is_reference_text in zip(retrieved, are_reference_text, strict=True):
@@ -259,13 +264,20 @@ def _has_share(count: int, span: Span, min_share: float) -> bool:
     return count > 0 and count / (end - start) >= min_share
 
 
-def _check_spans(spans: Sequence[Span]) -> Sequence[Span]:
-    """Check that every span has a source and holds at least one character."""
+def _check_spans(spans: Sequence[Span]) -> list[Span]:
+    """Check that every span has a source and holds at least one character, and return them as tuples.
+
+    A list is accepted in place of a tuple, and whole numbers of NumPy: a file or a table holds such spans.
+    """
+    checked_spans: list[Span] = []
     for index, span in enumerate(spans):
         match span:
-            case tuple((str(), int(start), int(end))) if 0 <= start < end:
-                continue
-        raise ParameterError(
-            f"spans[{index}] is {span!r}: write (source, start, end) with 0 <= start < end"
-        )
-    return spans
+            case tuple((str(), int(start), int(end))) if 0 <= start < end:  # the usual case
+                checked_spans.append(span)
+            case (str(source), Integral() as start, Integral() as end) if 0 <= start < end:
+                checked_spans.append((source, int(start), int(end)))
+            case _:
+                raise ParameterError(
+                    f"spans[{index}] is {span!r}: write (source, start, end) with 0 <= start < end"
+                )
+    return checked_spans

@@ -119,8 +119,14 @@ class Metric(Definition, ABC):
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if isinstance(value, Real):  # a number of NumPy becomes one of Python
-                object.__setattr__(self, item.name, as_list(value))
+            is_switch = isinstance(item.default, bool)
+            if is_switch or isinstance(value, Real):
+                value = as_list(value)  # a value of NumPy becomes one of Python
+            if isinstance(item.default, float) and type(value) is int:
+                value = float(value)  # 1 and 1.0 have one name
+            if is_switch and not isinstance(value, bool):
+                raise ParameterError(f"{self.base_name}: {item.name}={value!r} must be True or False.")
+            object.__setattr__(self, item.name, value)
         check_choice("convention", self.convention, tuple(CONVENTIONS))
         convention = CONVENTIONS[self.convention]
         # A metric "at k", whose class has a number as the default of `top_k`, cannot do without one.
@@ -169,7 +175,12 @@ class Metric(Definition, ABC):
             choices = item.metadata.get("choices")
             if choices:
                 check_choice(f"{self.base_name}: {item.name}", value, choices)
-            parameters.append(f"{item.name}={getattr(value, '__name__', None) or value}")
+            text = str(value)
+            if callable(
+                value
+            ):  # the text of a function holds its address in memory, which differs from run to run
+                text = getattr(value, "__name__", None) or type(value).__name__
+            parameters.append(f"{item.name}={text}")
         return f"{self.base_name}({', '.join(parameters)})" if parameters else self.base_name
 
     @abstractmethod
@@ -406,8 +417,13 @@ class Metric(Definition, ABC):
     def to_value(self, hits: Sequence[bool]) -> float | None:
         """Apply the formula to complete verdicts: average precision, or the share of the verdicts that are yes."""
         if self.formula_name == "average_precision":
-            return average_precision(hits, epsilon=self.convention_data.epsilon)
+            return average_precision(hits, epsilon=self.epsilon)
         return share(hits)
+
+    @property
+    def epsilon(self) -> float:
+        """The number that is added to the divisor of average precision; 0 if strict, since no ranking is perfect with it."""
+        return 0.0 if self.strict else self.convention_data.epsilon
 
     def score_empty_side(
         self, sample: Sample, *, retrieved: bool, reference: bool, **provenance: Any

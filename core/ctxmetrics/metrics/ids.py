@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from numbers import Real
 from typing import Any, ClassVar
 
 from ctxmetrics._internal.frozen import EMPTY
@@ -13,6 +14,7 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
 from ctxmetrics.metrics.base import IN_METRIC_NAME, Formula, in_metric_name
 from ctxmetrics.metrics.lists import ListMetric, list_distinct_ids
+from ctxmetrics.samples.documents import whole_number
 from ctxmetrics.samples.field_keys import TIES
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import join_first
@@ -364,13 +366,17 @@ def _order_ties(
     ids: Sequence[str], ties: Iterable[Any], grades: Mapping[str, float], *, best_first: bool
 ) -> list[str]:
     """Reorder the ids of each tie, those that were retrieved with equal scores: the most relevant first, or last."""
+    tie_by_id: dict[str, int] = {}
+    for number, tie in enumerate(ties):
+        if isinstance(tie, (list, tuple)):
+            tie_by_id.update((str(id_), number) for id_ in tie)
+    indexes_by_tie: dict[int, list[int]] = {}
+    for index, id_ in enumerate(ids):
+        if id_ in tie_by_id:
+            indexes_by_tie.setdefault(tie_by_id[id_], []).append(index)
     ordered_ids = [*ids]
-    for tie in ties:
-        if not isinstance(tie, (list, tuple)):
-            continue
-        tied_ids = {str(id_) for id_ in tie}
-        # The ids of a tie change places among themselves; all others keep theirs.
-        indexes = [index for index, id_ in enumerate(ids) if id_ in tied_ids]
+    # The ids of a tie change places among themselves; all others keep theirs.
+    for indexes in indexes_by_tie.values():
         ids_by_grade = [ids[index] for index in indexes]
         ids_by_grade.sort(key=lambda id_: grades.get(id_, 0.0), reverse=best_first)
         for index, id_ in zip(indexes, ids_by_grade, strict=True):
@@ -407,10 +413,10 @@ def read_grades(
     for id_, grade in relevance.items():
         if grade is None:  # in a column of Arrow, each row has the ids of all rows
             continue
-        id_text = str(id_)
+        id_text = str(whole_number(id_))
         if not is_visible(id_text):  # white space is not an id
             continue
-        is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
+        is_number = isinstance(grade, Real) and not isinstance(grade, bool)
         is_in_range = is_number and 0 <= grade <= _MAX_GRADE
         is_reference_id = id_text in grades
         if not is_in_range or (grade > 0) != is_reference_id:

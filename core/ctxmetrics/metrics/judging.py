@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -139,7 +140,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
             object.__setattr__(self, "requires", ("reference_facts", "retrieved_contexts"))
             object.__setattr__(self, "uses", (*self.uses, "reference"))
         language = self.language
-        if language is not None and (not isinstance(language, str) or not language.isascii()):
+        if language is not None and not _is_language_code(language):
             raise ParameterError(
                 f"{self.base_name}: language={language!r} must be an ISO 639 code such as 'en'."
             )
@@ -504,9 +505,16 @@ class JudgedMetric(_JudgedDefinition, Metric):
         return replace(judgement, verdicts=verdicts)
 
 
+# An ISO 639 code, with or without further parts of a language tag: en, deu, zh-Hant.
+_LANGUAGE_CODE_PATTERN = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 _POSSIBLE_REFUSAL_NOTE = "the reference may say that there is no answer; it counts as a statement"
 # Reason codes of a reference that says nothing that a context could state.
 _NO_FACTS = frozenset({"no_reference", "unanswerable"})
+
+
+def _is_language_code(language: object) -> bool:
+    """Return whether a value has the form of an ISO 639 code, alone (``"de"``) or with a region (``"de-CH"``)."""
+    return isinstance(language, str) and _LANGUAGE_CODE_PATTERN.fullmatch(language) is not None
 
 
 def _get_value_or_minus_one(score: Score) -> float:

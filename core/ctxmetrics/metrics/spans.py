@@ -224,8 +224,7 @@ class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "re
                 hits.append(False)
         if self.formula == "ap":
             distinct_hits = formulas.merge_repeats(hits, _find_repeats(retrieved))
-            epsilon = self.convention_data.epsilon
-            return formulas.average_precision(distinct_hits, epsilon=epsilon), hits
+            return formulas.average_precision(distinct_hits, epsilon=self.epsilon), hits
         if not retrieved_spans:
             return 0.0, hits
         if self.formula == "iou":

@@ -234,7 +234,9 @@ def test_missing_params_are_both_libraries_error(
         ours.ContextRecallMetric().measure(make_case(expected_output=None))
     assert isinstance(caught.value, deepeval.errors.MissingTestCaseParamsError)
     assert caught.value.code == "missing_field"
-    assert str(caught.value) == "'expected_output' cannot be None for the 'context_recall' metric"
+    assert str(caught.value) == (
+        "'expected_output' cannot be None for the 'context_recall' metric (test case 'When was the Eiffel Tower built, and where?')"
+    )
 
 
 @pytest.mark.parametrize("ids", ["a", ["a", 1.5], [["a"]], {"a": 1}])

@@ -165,7 +165,8 @@ def test_column_missing_in_a_later_sample_costs_that_sample_only(
     first, second, third = evaluate(rows, [ours.ContextRecall()])["context_recall"]
     assert (first, third) == (0.5, 0.5)
     assert math.isnan(second)
-    assert "MissingFieldError(The sample has no reference, which context_recall needs." in caplog.text
+    assert "MissingFieldError(row 1 (" in caplog.text
+    assert "): The sample has no reference, which context_recall needs." in caplog.text
 
 
 def test_raise_exceptions_raises_ours(evaluate: Any, row: Row) -> None:

@@ -458,6 +458,47 @@ def test_zero_one_and_numpy_booleans_are_verdicts(function):
     assert function((T, F, T)) == expected
 
 
+@pytest.mark.parametrize("function", OVER_VERDICTS)
+def test_verdicts_of_an_iterator_count(function):
+    assert function(iter([T, F, T])) == function([T, F, T])
+
+
+def test_gains_spans_and_matrices_of_iterators_count():
+    assert ndcg(iter([0.0, 1.0]), iter([1.0])) == 1 / LOG2_3
+    assert weighted_share(iter([1, 0]), iter([3, 1])) == 0.75
+    assert redundancy(iter(MATRIX)) == redundancy(MATRIX)
+    reference, retrieved = [("a", 0, 10)], [("a", 5, 15), ("a", 5, 15)]
+    assert span_recall(iter(reference), iter(retrieved)) == 0.5
+    assert span_precision(iter(reference), iter(retrieved)) == 0.25
+    assert span_iou(iter(reference), iter(retrieved)) == 0.2
+    assert covered_spans(iter(reference), iter(retrieved), 0.5) == (True,)
+    assert relevant_spans(iter(retrieved), iter(reference), 0.5) == (True, True)
+    assert characters(iter(retrieved)) == 20
+
+
+@pytest.mark.parametrize(
+    ("parts", "weights"), [([None], [1]), (["1"], [1]), ([1, 1], [1e308, 1e308]), ([1], [10**400])]
+)
+def test_odd_parts_and_weights_are_refused(parts, weights):
+    with pytest.raises(ParameterError):
+        weighted_share(parts, weights)
+
+
+def test_spans_of_files_and_tables_are_spans():
+    assert span_recall([["a", np.int64(0), np.int64(10)]], [("a", 0, 5)]) == 0.5
+    assert merged_spans([["a", 3, 5], ["a", 0, 3]]) == [("a", 0, 5)]
+
+
+@pytest.mark.parametrize("repeats", [{2: 0}, {0: 1}, {1: 1}, {1: -1}])
+def test_a_repeat_of_no_verdict_is_refused(repeats):
+    with pytest.raises(ParameterError, match="repeats says that verdict"):
+        merge_repeats([False, False], repeats)
+
+
+def test_precision_at_k_of_numpy_is_a_float():
+    assert type(precision_at_k([T], np.int64(4))) is float
+
+
 def test_options_that_read_alike_are_named_by_the_caller():
     with pytest.raises(TypeError):
         average_precision([T], 1e-10)

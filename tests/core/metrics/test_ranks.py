@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from time import process_time
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ctxmetrics import (
@@ -106,6 +108,29 @@ def test_ndcg_is_graded(relevance: Any, a: float, b: float) -> None:
     best, second = max(a, b), min(a, b)
     expected = (b + a / 2) / (best + second / math.log2(3))
     assert IDBasedNDCG().score(graded(relevance)).value == pytest.approx(expected, rel=1e-15)
+
+
+def test_grades_of_a_table_are_numbers_and_ids() -> None:
+    sample = Sample(
+        retrieved_context_ids=[7.0, 8],
+        reference_context_ids=[7.0, 8.0],
+        labels={"relevance": {7.0: np.int64(1), 8.0: np.float32(3)}},
+    )
+    expected = (1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3))
+    assert IDBasedNDCG().score(sample).value == pytest.approx(expected, rel=1e-15)
+
+
+def test_ties_of_a_long_list_are_read_once() -> None:
+    ids = [f"d{number}" for number in range(40_000)]
+    ties = [ids[start : start + 2] for start in range(0, len(ids), 2)]
+    sample = Sample(
+        retrieved_context_ids=ids, reference_context_ids=["d1"], metadata={"tied_ids": ties}
+    )
+    start = process_time()
+    score = IDBasedReciprocalRank().score(sample)
+    assert process_time() - start < 5  # 40 seconds if each tie were looked for in the whole list
+    assert score.value == 1 / 2
+    assert score.metadata["tie_range"] == (1 / 2, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import CtxMetricsError, ParameterError
@@ -18,18 +18,22 @@ from ctxmetrics.samples.stages import sizes_of
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Score
 
+# The saved scores of a row by the framework's names of the metrics; or pairs, if a name may stand there twice.
+SavedScores: TypeAlias = Mapping[str, Any] | Iterable[tuple[str, Any]]
+
 
 def build_results(
     schema: Schema,
-    rows: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    rows: Iterable[tuple[Mapping[str, Any], SavedScores]],
     keys: Mapping[str, Any] = EMPTY,
 ) -> Results:
     """Build results of a framework's run.
 
     Args:
         schema: Reads the records.
-        rows: Each row's record, and its saved scores by the framework's names of the metrics: the `Score`, its dict, or the
-            error of a metric that failed. A metric without a score in any row is not of this library, and is left out.
+        rows: Each row's record, and its saved scores by the framework's names of the metrics, as a mapping or as pairs: the
+            `Score`, its dict, or the error of a metric that failed. A metric without a score in any row is not of this library,
+            and is left out.
         keys: The keys of the fields in the records: see `KeyParams`.
 
     Raises:
@@ -37,29 +41,59 @@ def build_results(
             sample lacks the contexts that were judged.
     """
     check_key_params(keys)
-    samples_and_scores = []
-    examples: dict[str, Score] = {}
+    entries: list[_RowEntry] = []
+    # The first score of each metric, by the framework's name and the metric's.
+    examples: dict[tuple[str, str], Score] = {}
+    # The framework's names of metrics that have several scores in one row.
+    repeated_names: list[str] = []
     for record, saved_scores in rows:
-        sample = _read_sample(schema, record, keys)
-        scores = {name: _read_score(value, sample) for name, value in saved_scores.items()}
-        for name, score in scores.items():
-            if isinstance(score, Score):
-                examples.setdefault(name, score)
-        samples_and_scores.append((sample, scores))
+        entry = _RowEntry(_read_sample(schema, record, keys))
+        pairs = saved_scores.items() if isinstance(saved_scores, Mapping) else saved_scores
+        for name, saved in pairs:
+            score = _read_score(saved, entry.sample)
+            if not isinstance(score, Score):
+                entry.failures[name] = score
+                continue
+            if (name, score.metric) in entry.scores:
+                repeated_names.append(name)
+            entry.scores[name, score.metric] = score
+            examples.setdefault((name, score.metric), score)
+        entries.append(entry)
     scales = {}
     for score in examples.values():
         scales[score.metric] = get_convention(score.provenance.convention).scale
-    if not scales or len(scales) < len(examples):
+    if not scales or repeated_names or len(scales) < len(examples):
+        names = [name for name, _ in examples] + repeated_names[:1]
         raise ParameterError(
-            f"results: the run must have scores of ctxmetrics, of different metrics, not: {', '.join(examples) or 'none'}."
+            f"results: the run must have scores of ctxmetrics, of different metrics, not: {', '.join(names) or 'none'}."
         )
     results = Results(scales, keep=True)
-    for index, (sample, scores) in enumerate(samples_and_scores):
-        row = [_fill_missing(scores.get(name), example, sample) for name, example in examples.items()]
+    for index, entry in enumerate(entries):
+        sample = entry.sample
+        row = []
+        for name_and_metric, example in examples.items():
+            name, _ = name_and_metric
+            saved_score = entry.scores.get(name_and_metric) or entry.failures.get(name)
+            row.append(_fill_missing(saved_score, example, sample))
         results.add(Row(index, sample, sample.id, tuple(row)))
         for score in row:
             results.usage += replace(score.usage, reused=0)
     return results
+
+
+@dataclass(frozen=True, slots=True)
+class _RowEntry:
+    """A sample of a framework's run, with its scores and the failures of metrics.
+
+    Attributes:
+        sample: The sample.
+        scores: The scores by the framework's name of the metric and the metric's own name.
+        failures: Why a metric has no score, by the framework's name of the metric.
+    """
+
+    sample: Sample
+    scores: dict[tuple[str, str], Score] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 def _read_sample(schema: Schema, record: Mapping[str, Any], keys: Mapping[str, Any]) -> Sample:

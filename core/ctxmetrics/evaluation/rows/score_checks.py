@@ -162,12 +162,13 @@ def _compute_value(
     if counted_noun == "context" and len(hits) == len(verdict_values):
         hits = merge_repeats(hits, dict(repeats))
     convention = get_convention(convention_name)
+    is_strict = _is_strict(metric)
     if formula == "share":
         unscaled_value = share(hits)
     else:
-        unscaled_value = average_precision(hits, epsilon=convention.epsilon)
+        unscaled_value = average_precision(hits, epsilon=0.0 if is_strict else convention.epsilon)
     expected = convention.scale * (unscaled_value or 0.0)
-    if expected < convention.scale and _is_strict(metric):
+    if expected < convention.scale and is_strict:
         return 0.0
     return expected
 
