@@ -303,6 +303,23 @@ def read_grade_word(text: str) -> float | None:
     return _GRADES_IN_WORDS.get(to_plain_name(text))
 
 
+def describe_degrees(words: Iterable[Any]) -> str | None:
+    """Describe the words in the place of grades that all are read as 1, and differ: ``highly relevant``. None if there are no two such words."""
+    relevant_words: dict[str, str] = {}
+    for word in words:
+        if isinstance(word, str) and read_grade_word(word) == 1:
+            relevant_words.setdefault(to_plain_name(word), word.strip())
+    if len(relevant_words) < 2:  # noqa: PLR2004 - one word says no degree
+        return None
+    first_word, second_word, *_ = relevant_words.values()
+    return f"the degree in {first_word[:40]!r} and {second_word[:40]!r}"
+
+
+def list_grade_words(items: Iterable[Any]) -> list[Any]:
+    """List what stands in the place of the grade of each item that is a document or an object."""
+    return [first_value_at(item, _GRADES) for item in items if not isinstance(item, str)]
+
+
 def _read_grade(item: Any, names: Iterable[str]) -> float | None:
     """Read the grade of an item under the first of some names that it has; None if it is neither a number nor a known word."""
     if isinstance(item, str):

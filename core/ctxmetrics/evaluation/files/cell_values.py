@@ -25,6 +25,7 @@ from ctxmetrics.samples.documents import (
     whole_number,
 )
 from ctxmetrics.samples.field_keys import LISTS, TEXTS, TEXTS_OF
+from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.pictures import in_value
 
 # By field, the keys under which an object in the place of a text may hold the text.
@@ -68,18 +69,61 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
         name: The field.
     """
     holder: Any = value
-    if isinstance(value, str) and value.lstrip()[:1] == "{":
-        holder = object_in(value)
+    if isinstance(value, str) and may_hold_text(value):
+        holder = object_in(_without_fence(value))
     if hasattr(holder, "items"):
-        for key in TEXT_KEYS_OF_FIELDS.get(name, ()):
-            inner = holder.get(key)
-            if isinstance(inner, (str, Real)) or (name == "reference" and are_texts(inner)):
-                return f"{path}.{key}", inner
-        return path, value
+        key = _find_text_key(holder, name)
+        return (path, value) if key is None else (f"{path}.{key}", holder[key])
+    if name == "reference" and isinstance(holder, list):
+        answers = _list_answers(holder)
+        if answers:
+            return path, answers
     text = join_parts(value)
     if text is None and name == "user_input" and are_messages(value):
         text = _find_last_question(value)
     return path, value if text is None else text
+
+
+# Beginnings of a text that may be an object, a list of objects, or either in a fence of Markdown.
+_BEGINNINGS_OF_OBJECTS = ("{", "[", "`")
+# A fence of Markdown around a whole text.
+_FENCED_TEXT = compile_on_use(r"\s*```\w*\s*(?P<text>.*?)\s*```\s*", re.DOTALL)
+
+
+def may_hold_text(value: str) -> bool:
+    """Tell whether a text in the place of a field may be an object or a list in which the text of the field stands."""
+    return value.lstrip()[:1].startswith(_BEGINNINGS_OF_OBJECTS)
+
+
+def _without_fence(text: str) -> str:
+    """Return a text without the fence of Markdown around it, as a model writes JSON. Any other text is returned as it is."""
+    match = _FENCED_TEXT.fullmatch(text) if text.lstrip().startswith("```") else None
+    return text if match is None else match["text"]
+
+
+def _find_text_key(holder: Any, name: str) -> str | None:
+    """Find the key of an object under which the text of a field stands, whatever its case and separators. Return None if there is none."""
+    if not hasattr(holder, "items"):
+        return None
+    keys_by_letters = {normalized_key(str(key)): key for key in reversed(list(holder))}
+    for usual_key in TEXT_KEYS_OF_FIELDS.get(name, ()):
+        key = usual_key if usual_key in holder else keys_by_letters.get(normalized_key(usual_key))
+        inner = None if key is None else holder.get(key)
+        if isinstance(inner, (str, Real)) or (name == "reference" and are_texts(inner)):
+            return key
+    return None
+
+
+def _list_answers(items: Sequence[Any]) -> list[str]:
+    """List the texts of objects in the place of the reference. The result is empty if an item is anything else."""
+    answers: list[str] = []
+    for item in items:
+        key = _find_text_key(item, "reference")
+        text = None if key is None else item[key]
+        if not isinstance(text, str):
+            return []
+        answers.append(text)
+    return answers
 
 
 def _find_last_question(messages: Sequence[Any]) -> str | None:

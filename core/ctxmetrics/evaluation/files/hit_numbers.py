@@ -49,13 +49,21 @@ _GRADE_LIST_NAMES = frozenset(map(normalized_key, ORDER_WORDS["grade_lists"]))
 _GRADE_NAME_PREFIXES = sorted(
     map(normalized_key, ORDER_WORDS["owners_of_grades"]), key=len, reverse=True
 )
+# Names of lists that hold grades only if no retrieved item can have one.
+_GENERAL_GRADE_LIST_NAMES = frozenset(map(normalized_key, ORDER_WORDS["general_grade_lists"]))
 # The maximum grade in a list.
 _MAX_GRADE_OF_LIST = 10
 # Words of names that may say an order, although the whole name is not known: ``colbert_score``.
 _ORDER_WORDS = frozenset(ORDER_WORDS["words"])
+# Those of them that say a place in the source if the name also has a word of the source: ``page_position``, ``chunk_weight``.
+_WORDS_OF_SOURCE_ORDER = frozenset(ORDER_WORDS["words_of_places"])
+# Names of one word that may count the hits.
+_PLACE_WORDS = frozenset({"index", "idx"})
 # Words of names of numbers that may count the hits, and words that make them places in a source: ``page_number``.
 _NUMBER_WORDS = frozenset(ORDER_WORDS["numbers"])
 _SOURCE_WORDS = frozenset(ORDER_WORDS["of_sources"])
+# Words of names of fractions that say nothing about the order: ``price``, ``seconds``.
+_PROPERTY_WORDS = frozenset(ORDER_WORDS["properties"])
 # Words of names of truth values that say which documents were used, or were not.
 _FLAG_WORDS = frozenset(ORDER_WORDS["flags"])
 # Words of names of lists that choose from the retrieved items, and what they choose.
@@ -157,7 +165,8 @@ def read_numbers_of_hits(hits: Sequence[Any], *, is_milvus_reply: bool = False) 
     # The numbers by their name in the hits.
     columns: dict[str, _NumberCells] = {}
     if all(map(_has_no_order_key, hits)):  # nearly always
-        return []
+        only_number = _find_only_number(hits)
+        return [] if only_number is None else [only_number]
     for index, hit in enumerate(hits):
         if type(hit) is not str:
             _collect_numbers(hit, index, len(hits), columns)
@@ -178,6 +187,39 @@ def _has_no_order_key(hit: Any) -> bool:
         if kind or key == "scores" or (hit[key] and not _has_no_order_key(hit[key])):
             return False
     return True
+
+
+def _find_only_number(hits: Sequence[Any]) -> Numbers | None:
+    """Find the only fraction of hits that have no known number: it stands under an unknown name, such as ``bge_m3``.
+
+    Return None if the first hit has another fraction too, or if a hit has no such fraction.
+    """
+    if not hits or type(hits[0]) is not dict:
+        return None
+    names: list[str] = []
+    for key, value in hits[0].items():
+        if type(value) is float and isinstance(key, str) and not names_source(key):
+            names.append(key)
+    if len(names) != 1:
+        return None
+    (name,) = names
+    values = [hit.get(name) if type(hit) is dict else None for hit in hits]
+    return Numbers(name, "guess", values, 0, are_numbers=True) if are_fractions(values) else None
+
+
+@lru_cache(maxsize=4096)
+def names_source(name: str) -> bool:
+    """Tell whether the name of a number has a word of the source or of another property of a document, such as ``price``."""
+    words = {word.lower() for word in _NAME_WORD.findall(name)}
+    return not words.isdisjoint(_SOURCE_WORDS | _PROPERTY_WORDS)
+
+
+def are_fractions(values: Any) -> bool:
+    """Tell whether a value is a list of finite floats, of which at least one is no whole number."""
+    if type(values) is not list or not values or type(values[0]) is not float:  # nearly always
+        return False
+    are_floats = all(type(value) is float and math.isfinite(value) for value in values)
+    return are_floats and not all(value.is_integer() for value in values)
 
 
 def _read_numbers(name: str, kind: str, cells: list[Any], depth: int = 0) -> Numbers | None:
@@ -269,13 +311,19 @@ def _find_order_keys(
 def _guess_kind(name: str) -> str | None:
     """Guess the kind of numbers with an unknown name, by its words: they may say an order, or count the hits."""
     words = {word.lower() for word in _NAME_WORD.findall(name)}
-    if words == {"index"}:
-        return "count"  # the place among the hits, or in the source
+    if words <= _PLACE_WORDS:
+        return "count" if words else None  # the place among the hits, or in the source
+    order_words = {_to_singular(word) for word in words} & _ORDER_WORDS
     if words & _SOURCE_WORDS:
-        return None
-    if words & _ORDER_WORDS:
+        return "guess" if order_words - _WORDS_OF_SOURCE_ORDER else None
+    if order_words:
         return "guess"
     return "count" if words & _NUMBER_WORDS else None
+
+
+def _to_singular(word: str) -> str:
+    """Return a word of a name without the ending of the plural: ``logit`` of logits, ``probability`` of probabilities."""
+    return f"{word.removesuffix('ies')}y" if word.endswith("ies") else word.removesuffix("s")
 
 
 @lru_cache(maxsize=4096)
@@ -288,8 +336,7 @@ def find_list_kind(key: Any) -> str | None:
         letters,
         *(letters.removeprefix(owner) for owner in _LIST_NAME_PREFIXES if letters.startswith(owner)),
     ):
-        singular = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
-        kind = _KINDS_BY_NAME.get(name) or _KINDS_BY_NAME.get(singular)
+        kind = _KINDS_BY_NAME.get(name) or _KINDS_BY_NAME.get(_to_singular(name))
         if kind is not None:
             return kind
     return "guess" if _guess_kind(key) == "guess" else None
@@ -304,6 +351,8 @@ def read_numbers_beside(
             yield from read_numbers_beside(cell, hits, f"{key}.")
             continue
         kind = None if is_grade_list(key) else find_list_kind(key)
+        if kind is None and holds_unknown_fractions(key, cell):
+            kind = "guess"
         if kind is None:
             continue
         items = _list_numbers(_take_out_of_list(cell), hits)
@@ -316,6 +365,16 @@ def read_numbers_beside(
             yield numbers
     if not path:  # numbered columns stand in the row itself only
         yield from _read_numbered_columns(beside, hits)
+
+
+def holds_unknown_fractions(key: Any, cell: Any) -> bool:
+    """Tell whether a cell is a list of fractions under an unknown name: it may order a list of as many hits."""
+    return (
+        are_fractions(cell)
+        and isinstance(key, str)
+        and not is_grade_list(key)
+        and not names_source(key)
+    )
 
 
 def _read_numbered_columns(beside: Mapping[str, Any], hits: Sequence[Any]) -> Iterator[Numbers]:
@@ -396,6 +455,12 @@ def is_grade_list(key: Any) -> bool:
     return False
 
 
+@lru_cache(maxsize=4096)
+def may_be_grade_list(key: Any) -> bool:
+    """Tell whether a list with this key holds grades of the expected items if it has as many items as these, and as no other list."""
+    return isinstance(key, str) and normalized_key(key) in _GENERAL_GRADE_LIST_NAMES
+
+
 def find_grade_lists(
     beside: Mapping[str, Any], count: int, *, is_of_expected: bool
 ) -> Iterator[tuple[str, list[float] | None]]:
@@ -411,7 +476,8 @@ def find_grade_lists(
     for key, cell in beside.items():
         has_certain_name = is_grade_list(key)
         has_possible_name = count > 1 and normalized_key(str(key)) in GRADE_NAMES
-        if not has_certain_name and not has_possible_name:
+        has_general_name = count > 1 and is_of_expected and may_be_grade_list(key)
+        if not (has_certain_name or has_possible_name or has_general_name):
             continue
         items = _NUMBER_SEPARATOR.split(cell.strip()) if isinstance(cell, str) else as_list(cell)
         if not isinstance(items, list) or len(items) != count:
@@ -478,7 +544,7 @@ def find_flag(hits: Any) -> str | None:
 
 def may_hold_grades(columns: Iterable[Any]) -> bool:
     """Tell whether a column has the name of a list of grades."""
-    return any(map(is_grade_list, columns))
+    return any(is_grade_list(column) or may_be_grade_list(column) for column in columns)
 
 
 def _list_numbers(cell: Any, hits: Sequence[Any]) -> list[Any] | None:

@@ -17,9 +17,11 @@ from ctxmetrics.evaluation.files.hit_numbers import (
     RANK_KINDS,
     Numbers,
     find_list_kind,
+    holds_unknown_fractions,
     is_grade_list,
     is_numbered,
     last_letters,
+    may_be_grade_list,
     names_choice,
     read_numbers_beside,
     read_numbers_of_hits,
@@ -52,7 +54,7 @@ _MAX_GRADE = 5
 # The names of a reranker's answer.
 _RERANKER_ANSWER_NAMES = frozenset(map(normalized_key, ORDER_WORDS["answers"]))
 # Parts of the names of numbers whose lowest value comes first.
-_LOWEST_FIRST_NAME_PARTS = ("dist", "position", "rank", "euclid")
+_LOWEST_FIRST_NAME_PARTS = ("dist", "position", "rank", "euclid", "place")
 
 
 class HitOrder(NamedTuple):
@@ -262,10 +264,11 @@ def _may_agree_with_list(numbers: Numbers) -> bool:
     values: list[Any] = numbers.values
     rises = values == sorted(values)
     falls = values == sorted(values, reverse=True)
-    is_lowest_first = any(word in numbers.name.lower() for word in _LOWEST_FIRST_NAME_PARTS)
+    name = numbers.name.lower().replace("rerank", "")  # what a reranker says is no rank
+    is_lowest_first = any(part in name for part in _LOWEST_FIRST_NAME_PARTS)
     if numbers.kind == "count":
         return rises
-    if numbers.kind == "guess" and is_lowest_first and "score" not in numbers.name:
+    if numbers.kind == "guess" and is_lowest_first and "score" not in name:
         return rises
     return falls or (rises and is_lowest_first)
 
@@ -390,13 +393,13 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
 
 
 def is_reranked_list(key: Any) -> bool:
-    """Tell whether a key names what a reranker returned, such as ``reranked_contexts`` or ``rerank_order``."""
+    """Tell whether a key names what a reranker returned, such as ``reranked_contexts`` or ``contexts_after_rerank``."""
     if not isinstance(key, str):
         return False
     letters = normalized_key(key)
     if letters.startswith("reranked"):
         return True
-    is_rerank = letters.startswith("rerank") and letters not in _RERANKER_ANSWER_NAMES
+    is_rerank = "rerank" in letters and letters not in _RERANKER_ANSWER_NAMES
     return is_rerank and find_list_kind(key) is None
 
 
@@ -405,10 +408,12 @@ def may_hold_order(row: Mapping[str, Any]) -> bool:
     for key, value in row.items():
         if find_list_kind(key) is not None or normalized_key(str(key)) in _RERANKER_ANSWER_NAMES:
             return True
-        if is_grade_list(key) or is_numbered(key) or is_reranked_list(key):
+        if is_grade_list(key) or may_be_grade_list(key) or is_numbered(key) or is_reranked_list(key):
             return True
         if key in OBJECTS_WITH_LISTS and hasattr(value, "items") and any(map(find_list_kind, value)):
             return True
         if names_choice(key) and not isinstance(value, (int, float)):
+            return True
+        if holds_unknown_fractions(key, value):
             return True
     return False

@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.files.graded_ids import (
 )
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, list_in, object_in
-from ctxmetrics.samples.documents import text_of, whole_number
+from ctxmetrics.samples.documents import is_missing, text_of, whole_number
 from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.unanswerable import phrase_kind
 
@@ -39,7 +39,8 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
         graded = read_graded_ids(cell) if reading.ids_have_grades else None
         cell = list_graded(cell) if graded is None else graded
     elif reading.schema.has_runs and holds_numbers_by_id(cell):  # the scores by the ids
-        cell = [{"id": id_, "score": score} for id_, score in cell.items()]
+        scores = [(id_, score) for id_, score in cell.items() if not is_missing(score)]
+        cell = [{"id": id_, "score": score} for id_, score in scores]
     if reading.parses_texts and name in TEXTS_OF and is_id_number(cell):
         cell = str(whole_number(cell))
     if reading.parses_texts and isinstance(cell, str):

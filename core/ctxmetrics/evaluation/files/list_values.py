@@ -23,10 +23,12 @@ from ctxmetrics.evaluation.files.passage_lists import split_at
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, list_in, object_in
 from ctxmetrics.samples.documents import (
+    describe_degrees,
     grades_of,
     have_texts,
     ids_of,
     labels_are_spans,
+    list_grade_words,
     own_id,
     relevant,
     text_of,
@@ -111,7 +113,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
     items = relevant("reference_context_ids", expected)
     ids = values.get("reference_context_ids")
     grades = grades_of(items, ids)
-    unread = None
+    unread = describe_degrees(list_grade_words(items))
     if not grades and isinstance(ids, list):
         sizes = {len(values[name]) for name in RETRIEVED if isinstance(values.get(name), list)}
         lists = find_grade_lists(fields_beside, len(ids), is_of_expected=len(ids) not in sizes)

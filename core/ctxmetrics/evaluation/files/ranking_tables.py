@@ -19,7 +19,13 @@ from ctxmetrics.evaluation.files.first_rows import LOOKAHEAD_ROWS
 from ctxmetrics.evaluation.files.hit_numbers import find_list_kind, says_rank, to_number
 from ctxmetrics.evaluation.files.rankings import is_single_id, iterate_queries
 from ctxmetrics.evaluation.files.several_runs import explain_setting, may_hold_setting, name_value
-from ctxmetrics.samples.documents import is_missing, read_grade_word, whole_number
+from ctxmetrics.samples.documents import (
+    describe_degrees,
+    is_missing,
+    read_grade_word,
+    whole_number,
+)
+from ctxmetrics.samples.field_keys import NOT_READ
 from ctxmetrics.samples.field_names import normalized_key
 
 # The names of the query, the document and its grade.
@@ -124,6 +130,8 @@ class _DocumentTable:
         self._expected = are_expected
         self._has_ranks = not are_expected and says_rank(str(columns.number))
         self._queries: dict[str, _Query] = {}
+        # The different words in the place of grades.
+        self._grade_words: dict[Any, None] = {}
         # The query and the number of the row before.
         self._row_before: tuple[str, float] | None = None
 
@@ -150,8 +158,10 @@ class _DocumentTable:
         name = str(whole_number(row[columns.query]))
         document = str(whole_number(row[columns.document]))
         number = columns.read_number(row)
+        cell = row.get(str(columns.number))
+        if self._expected and isinstance(cell, str):
+            self._grade_words[cell] = None
         if number is None:
-            cell = row.get(str(columns.number))
             text = "" if _is_gap(cell) else f": {cell!r}"
             raise InputFileError(
                 f"{where}: {columns.number!r} holds no number{text}. Write one, or leave the row out."
@@ -199,6 +209,7 @@ class _DocumentTable:
             raise InputFileError(
                 f"{self._file}: all queries begin again with a higher {columns.number!r}.{_ADVICE_TO_NAME_RUNS}"
             )
+        degrees = describe_degrees(self._grade_words)
         read_columns = {columns.document, columns.number}
         is_text = normalized_key(columns.query) not in QUERY_IDS
         if not is_text:
@@ -214,6 +225,8 @@ class _DocumentTable:
             other_cells = {
                 key: value for key, value in query.shared_cells.items() if key not in read_columns
             }
+            if degrees is not None:
+                fields["metadata"] = {NOT_READ: degrees}
             yield query.place, {**other_cells, **fields}
 
 

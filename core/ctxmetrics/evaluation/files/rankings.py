@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import isfinite
 from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.files.formats import group_ties
 from ctxmetrics.evaluation.files.graded_ids import is_graded_pair
+from ctxmetrics.evaluation.files.hit_order import Order
 from ctxmetrics.evaluation.files.json_rows import line_rows
 from ctxmetrics.evaluation.files.text_files import open_text
 from ctxmetrics.samples.cells import find_doubled
 from ctxmetrics.samples.documents import whole_number
+from ctxmetrics.samples.field_keys import UNORDERED_BY
 
 
 class _LineForm(NamedTuple):
@@ -31,6 +35,7 @@ class _LineForm(NamedTuple):
         document: The index of the column of the document.
         score: The index of the column of the score, rank or grade.
         is_expected: Whether the documents are the expected ones: qrels.
+        rank: The index of the column of the rank, if a score stands beside it.
     """
 
     width: int
@@ -38,12 +43,13 @@ class _LineForm(NamedTuple):
     document: int
     score: int
     is_expected: bool
+    rank: int | None = None
 
 
-_TREC_RUN = _LineForm(6, 0, 2, 4, is_expected=False)  # q1 Q0 d3 1 9.25 bm25
+_TREC_RUN = _LineForm(6, 0, 2, 4, is_expected=False, rank=3)  # q1 Q0 d3 1 9.25 bm25
 _QRELS = _LineForm(4, 0, 2, 3, is_expected=True)  # q1 0 d3 1
 _BEIR_QRELS = _LineForm(3, 0, 1, 2, is_expected=True)  # q1 d3 1
-_SCORED_RUN = _LineForm(4, 0, 1, 3, is_expected=False)  # q1 d3 1 9.25, of ColBERT
+_SCORED_RUN = _LineForm(4, 0, 1, 3, is_expected=False, rank=2)  # q1 d3 1 9.25, of ColBERT
 _SHORT_RUN = _LineForm(3, 0, 1, 2, is_expected=False)  # q1 d3 9.25, or with a rank: q1 d3 1
 # The forms by the number of columns: of any file, and of a run beside a file of what is expected.
 _FORMS: Mapping[int, _LineForm] = {form.width: form for form in (_TREC_RUN, _QRELS, _BEIR_QRELS)}
@@ -54,6 +60,9 @@ _RUN_FORMS: Mapping[int, _LineForm] = {
 _ITERATIONS = frozenset({"0", "Q0"})
 # The maximum number of objects around rankings by query.
 _MAX_SPLITS = 3
+# What may say another order of a run than its scores.
+_RANKS_OF_RUN = "the rank of the run (trec_eval takes the score)"
+_RISING_NUMBERS = "the order of the file (its numbers rise, as ranks and distances do)"
 # The first line of BEIR's qrels.
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
@@ -103,18 +112,53 @@ def _read_queries(file: Path) -> dict[str, str]:
     return questions
 
 
-def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any]]:
+def ranking_rows(
+    file: Path, *, is_run: bool = False, order: Order | None = None
+) -> Iterator[tuple[str, Any]]:
     """Return each query of a run or of qrels.
 
     Args:
         file: The file.
         is_run: Whether a file with three or four columns is a run, since another file holds the expected items.
+        order: What puts the documents of a run in order; see `order_run`.
 
     Raises:
         InputFileError: A line has other columns than the first one, or a document stands twice for a query.
     """
-    # The key of a ranking: a query, and the name of the run. Its value: the number of each document.
-    rankings: dict[tuple[str, str], dict[str, float]] = {}
+    lines = _read_lines(file, is_run=is_run)
+    rankings: Mapping[tuple[str, str], Mapping[str, float]] = lines.numbers
+    notes: Mapping[tuple[str, str], str] = {}
+    if not lines.form.is_expected:
+        may_be_ranks = lines.form == _SHORT_RUN
+        rankings, notes = order_run(rankings, order, lines.ranks, may_be_ranks=may_be_ranks)
+    queries = {query for query, _ in rankings}
+    for (query, tag), scores in rankings.items():
+        note = notes.get((query, tag), "")
+        for place, row in iterate_queries(
+            {query: scores}, are_expected=lines.form.is_expected, note=note
+        ):
+            if len(queries) < len(rankings):  # several runs
+                row["metadata"] = {"tag": tag, **row["metadata"]}
+            yield place, row
+
+
+class _Lines(NamedTuple):
+    """The lines of a run or of qrels. The key of a ranking: a query, and the name of the run.
+
+    Attributes:
+        form: The form of the lines.
+        numbers: By ranking, the grade, score or rank of each document.
+        ranks: By ranking, the rank of each document, if it stands beside a score.
+    """
+
+    form: _LineForm
+    numbers: dict[tuple[str, str], dict[str, float]]
+    ranks: dict[tuple[str, str], dict[str, float]]
+
+
+def _read_lines(file: Path, *, is_run: bool) -> _Lines:
+    """Read the lines of a run or of qrels; see `ranking_rows`."""
+    lines = _Lines(_TREC_RUN, {}, {})
     form: _LineForm | None = None
     with open_text(file) as text:
         for number, line in enumerate(text, 1):
@@ -133,21 +177,16 @@ def ranking_rows(file: Path, *, is_run: bool = False) -> Iterator[tuple[str, Any
             query = cells[form.query]
             document = cells[form.document]
             tag = cells[-1] if form == _TREC_RUN else ""
-            scores = rankings.setdefault((query, tag), {})
+            scores = lines.numbers.setdefault((query, tag), {})
             if document in scores:
                 raise InputFileError(
                     f"{file}, line {number}: {document[:80]!r} stands twice for the query {query[:80]!r}."
                 )
             scores[document] = score
-    are_expected = form is not None and form.is_expected
-    if form == _SHORT_RUN and all(map(_are_ranks, rankings.values())):
-        rankings = {key: _negate(ranks) for key, ranks in rankings.items()}
-    queries = {query for query, _ in rankings}
-    for (query, tag), scores in rankings.items():
-        for place, row in iterate_queries({query: scores}, are_expected=are_expected):
-            if len(queries) < len(rankings):  # several runs
-                row["metadata"] = {"tag": tag, **row["metadata"]}
-            yield place, row
+            rank = None if form.rank is None else _read_finite(cells[form.rank])
+            if rank is not None:
+                lines.ranks.setdefault((query, tag), {})[document] = rank
+    return lines if form is None else lines._replace(form=form)
 
 
 def _find_line_form(cells: Sequence[str], *, is_run: bool) -> _LineForm | None:
@@ -159,14 +198,69 @@ def _find_line_form(cells: Sequence[str], *, is_run: bool) -> _LineForm | None:
     return form
 
 
-def _are_ranks(numbers: Mapping[str, float]) -> bool:
-    """Tell whether the numbers of documents are ranks: 1, 2, 3 .. in this order."""
-    return [*numbers.values()] == [*range(1, len(numbers) + 1)]
+# The name of the key of a query.
+K = TypeVar("K")
 
 
-def _negate(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Return ranks as numbers of which the highest comes first."""
-    return {document: -number for document, number in numbers.items()}
+def order_run(
+    run: Mapping[K, Mapping[str, float]],
+    order: Order | None = None,
+    ranks: Mapping[K, Mapping[str, float]] = MappingProxyType({}),
+    *,
+    may_be_ranks: bool = False,
+) -> tuple[dict[K, Mapping[str, float]], dict[K, str]]:
+    """Return numbers of the documents of each query of which the highest comes first, and what may say another order.
+
+    Without an option the numbers are scores, as trec_eval reads them.
+
+    Args:
+        run: By query, the number of each document.
+        order: ``"given"``: the order of the file counts; ``"rank"``: the lowest rank comes first; ``"score"``: the highest number.
+        ranks: By query, the rank of each document, where a rank stands beside the number.
+        may_be_ranks: Whether the numbers may be ranks: those of every query count from 0 or 1 on, and do not fall in all queries.
+    """
+    scores: dict[K, Mapping[str, float]] = dict(run)
+    lists = [[*numbers.values()] for numbers in run.values() if len(numbers) > 1]
+    if order == "given":
+        for key, numbers in run.items():
+            scores[key] = {document: -float(place) for place, document in enumerate(numbers)}
+        return scores, {}
+    if order == "rank" or (order is None and may_be_ranks and _are_ranks(lists)):
+        for key, numbers in run.items():
+            scores[key] = {document: -number for document, number in ranks.get(key, numbers).items()}
+        return scores, {}
+    notes: dict[K, str] = {}
+    if order is None:
+        rise = bool(lists) and all(_rises(numbers) for numbers in lists)
+        for key, numbers in run.items():
+            if len(numbers) > 1 and _contradict(numbers, ranks.get(key, {})):
+                notes[key] = _RANKS_OF_RUN
+            elif len(numbers) > 1 and rise:
+                notes[key] = _RISING_NUMBERS
+    return scores, notes
+
+
+def _are_ranks(lists: Sequence[Sequence[float]]) -> bool:
+    """Tell whether the numbers of each query are ranks: they count from 0 or 1 on, and do not fall in all queries."""
+    for numbers in lists:
+        count = len(numbers)
+        if sorted(numbers) not in ([*range(count)], [*range(1, count + 1)]):
+            return False
+    return not all(numbers == sorted(numbers, reverse=True) for numbers in lists)
+
+
+def _rises(numbers: Sequence[float]) -> bool:
+    """Tell whether each number is higher than the one before."""
+    return all(number < next_number for number, next_number in pairwise(numbers))
+
+
+def _contradict(scores: Mapping[str, float], ranks: Mapping[str, float]) -> bool:
+    """Tell whether ranks say another order than scores: a later rank has a higher score, or all scores are equal."""
+    if len(ranks) < len(scores) or len({*ranks.values()}) < len(ranks):
+        return False
+    scores_by_rank = [scores[document] for document in sorted(ranks, key=ranks.__getitem__)]
+    are_equal = len({*scores_by_rank}) == 1
+    return are_equal or any(score < next_score for score, next_score in pairwise(scores_by_rank))
 
 
 def is_single_id(value: Any) -> bool:
@@ -265,7 +359,9 @@ def _is_pair(item: Any) -> bool:
     return is_graded_pair(item)
 
 
-def run_with_qrels_rows(data: Any, file: Path) -> Iterator[tuple[str, Any]] | None:
+def run_with_qrels_rows(
+    data: Any, file: Path, order: Order | None = None
+) -> Iterator[tuple[str, Any]] | None:
     """Yield the queries of an object that holds qrels and a run: ``{"qrels": {..}, "run": {..}}``. Return None for another object.
 
     All queries of the qrels count. For one that the run lacks, nothing was retrieved.
@@ -281,29 +377,43 @@ def run_with_qrels_rows(data: Any, file: Path) -> Iterator[tuple[str, Any]] | No
     run = rankings_in(data.get("run"), file, may_be_lists=True)
     if run is None:
         return None
-    return _join_run(qrels, run)
+    scores, notes = order_run(run, order)
+    return _join_run(qrels, scores, notes)
 
 
 def _join_run(
-    qrels: Mapping[str, Mapping[str, float]], run: Mapping[str, Mapping[str, float]]
+    qrels: Mapping[str, Mapping[str, float]],
+    run: Mapping[str, Mapping[str, float]],
+    notes: Mapping[str, str],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield a row for each query of qrels or of a run."""
+    """Yield a row for each query of qrels or of a run, with what may say another order of its documents."""
     for query in dict.fromkeys([*qrels, *run]):
-        place, row = next(iterate_queries({query: run.get(query, {})}, are_expected=False))
+        note = notes.get(query, "")
+        place, row = next(iterate_queries({query: run.get(query, {})}, are_expected=False, note=note))
         if query in qrels:
             _, gold = next(iterate_queries({query: qrels[query]}, are_expected=True))
             row |= gold
         yield place, row
 
 
+def run_rows(
+    run: Mapping[str, Mapping[str, float]], order: Order | None = None
+) -> Iterator[tuple[str, Any]]:
+    """Yield a row for each query of a run, after its place; see `order_run`."""
+    scores, notes = order_run(run, order)
+    for query, numbers in scores.items():
+        yield from iterate_queries({query: numbers}, are_expected=False, note=notes.get(query, ""))
+
+
 def iterate_queries(
-    rankings: Mapping[str, Mapping[str, float]], *, are_expected: bool
+    rankings: Mapping[str, Mapping[str, float]], *, are_expected: bool, note: str = ""
 ) -> Iterator[tuple[str, Any]]:
     """Yield a row for each query, after its place.
 
     Args:
         rankings: By query, the grade or score of each document.
         are_expected: Whether the documents are the expected ones. Else they are the retrieved ones.
+        note: What may say another order of the retrieved documents; empty if nothing does.
     """
     for query, scores in rankings.items():
         fields: dict[str, Any]
@@ -314,6 +424,8 @@ def iterate_queries(
             pairs = sorted(zip(array("f", scores.values()), scores, strict=True), reverse=True)
             fields = {"retrieved_context_ids": [document for _, document in pairs]}
             fields["metadata"] = group_ties(pairs)
+            if note:
+                fields["metadata"][UNORDERED_BY] = note
         yield f"query {query[:80]!r}", {"id": query, **fields}
 
 

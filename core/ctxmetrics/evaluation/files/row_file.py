@@ -38,6 +38,7 @@ from ctxmetrics.evaluation.files.rankings import (
     iterate_queries,
     ranking_rows,
     rankings_in,
+    run_rows,
     run_with_qrels_rows,
 )
 from ctxmetrics.evaluation.files.recognition import AUTO, recognise
@@ -162,6 +163,8 @@ class RowFile(Iterator[T], Generic[T]):
         self._group_by = group_by
         self._split = split
         self._order: Order | None = order
+        # What puts the lists of a row in order: the option, unless the reader of the file has put them in order.
+        self._list_order: Order | None = order
         self._header = header
         check_encoding(encoding)
         self._encoding = encoding
@@ -231,7 +234,7 @@ class RowFile(Iterator[T], Generic[T]):
             self._is_trace = True
             self._rows = trace_rows(chain(placed_rows, self._rows))
             placed_rows = list(islice(self._rows, LOOKAHEAD_ROWS))
-            self._order = self._order or "given"  # a retriever returns its documents in order
+            self._list_order = self._order or "given"  # a retriever returns its documents in order
         if not placed_rows:
             raise InputFileError(f"{self.path}: the file is empty. It should hold one sample a line.")
         self._rows = chain(placed_rows, self._rows)
@@ -266,7 +269,7 @@ class RowFile(Iterator[T], Generic[T]):
             source=source,
             grouped=self._group_by is not None,
             split=self._split,
-            order=self._order,
+            order=self._list_order,
             several=self._run_column is not None or self._only_references,
             headed=self._header is not None,
         )
@@ -345,7 +348,7 @@ class RowFile(Iterator[T], Generic[T]):
         rows = self._read_fields(plan)
         if self._group_by is not None:
             no_settings = _carried_columns(plan.reading)
-            rows = group_rows(rows, self._group_by, plan.reading.mapping, self._order, no_settings)
+            rows = group_rows(rows, self._group_by, plan.reading.mapping, self._list_order, no_settings)
         elif not self._only_references:
             rows = self._check_settings(rows, plan.reading)
         for values, where in rows:
@@ -480,7 +483,8 @@ class RowFile(Iterator[T], Generic[T]):
             return beir_rows(self.path) if is_beir else arrow_rows(self.path)
         is_run = self.references is not None
         if ending not in _NEVER_RANKING_ENDINGS and is_ranking(self.path, is_run=is_run):
-            return ranking_rows(self.path, is_run=is_run)
+            self._list_order = "given"
+            return ranking_rows(self.path, is_run=is_run, order=self._order)
         if ending in (".csv", ".tsv"):
             return cell_rows(self.path, self._header, self._encoding)
         readers: Mapping[str, Callable[[], Iterator[tuple[str, Any]]]] = {
@@ -501,8 +505,9 @@ class RowFile(Iterator[T], Generic[T]):
         if self.payload is not None:
             return iter(self.payload.rows)
         data = read_json(self.path, self._encoding)
-        joined_rows = run_with_qrels_rows(data, self.path)
+        joined_rows = run_with_qrels_rows(data, self.path, self._order)
         if joined_rows is not None:
+            self._list_order = "given"
             return joined_rows
         # A table by columns holds lists too. Beside a second file, and without a known name, lists are rankings.
         is_one_of_two_files = self._only_references or self.references is not None
@@ -512,8 +517,11 @@ class RowFile(Iterator[T], Generic[T]):
             are_expected=self._only_references,
             may_be_lists=is_one_of_two_files and not count_known(map(str, data)),
         )
+        if rankings is not None and self._only_references:
+            return iterate_queries(rankings, are_expected=True)
         if rankings is not None:
-            return iterate_queries(rankings, are_expected=self._only_references)
+            self._list_order = "given"
+            return run_rows(rankings, self._order)
         if is_trace(data):
             rows = [data]
             path = ""

@@ -16,6 +16,7 @@ from typing import Any
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.errors import AmbiguousFieldError, SampleError
+from ctxmetrics.evaluation.files.cell_values import may_hold_text
 from ctxmetrics.evaluation.files.field_locations import (
     PASSAGE_FIELDS,
     STAGE_COLUMN_PREFIX,
@@ -26,7 +27,11 @@ from ctxmetrics.evaluation.files.field_locations import (
     parse_cells,
     without_paths,
 )
-from ctxmetrics.evaluation.files.hit_numbers import holds_numbered_objects, may_hold_grades
+from ctxmetrics.evaluation.files.hit_numbers import (
+    holds_numbered_objects,
+    holds_unknown_fractions,
+    may_hold_grades,
+)
 from ctxmetrics.evaluation.files.hit_order import may_hold_order
 from ctxmetrics.evaluation.files.list_values import read_lists
 from ctxmetrics.evaluation.files.row_decisions import Reading
@@ -140,7 +145,7 @@ class _Fields:
         Raises:
             _NeedsCarefulReaderError: The field has a value already, or its text may be an object in which the text stands.
         """
-        may_be_object = name in TEXTS and type(value) is str and value.lstrip()[:1] == "{"
+        may_be_object = name in TEXTS and type(value) is str and may_hold_text(value)
         if name in self.values or may_be_object:
             raise _NeedsCarefulReaderError
         self.values[name] = value
@@ -275,7 +280,8 @@ class Plan:
                 fields.has_order = fields.has_order or is_order
             if kind in column.carried or (column.is_unread and not hasattr(value, "tolist")):
                 fields.carry(column, value)
-                fields.has_order = fields.has_order or (kind is list and holds_numbered_objects(value))
+                if kind is list and not fields.has_order:
+                    fields.has_order = _may_order_hits(column.name, value)
             elif kind is dict and column.is_holder:
                 self._add_held(fields, column.name, value)
             elif kind in column.fields:
@@ -326,6 +332,8 @@ class Plan:
             else:
                 fields.add(field_name, value[inner_key], f"{name}.{inner_key}")
         fields.has_order = fields.has_order or decision.may_order
+        if not fields.has_order and list in form:
+            fields.has_order = any(holds_unknown_fractions(key, item) for key, item in value.items())
         if decision.rest is None:
             fields.carried[name] = value
         elif decision.rest:
@@ -520,6 +528,11 @@ class Plan:
         for _, path in PLACES:
             holders.update(path.split(".")[1:])
         return holders
+
+
+def _may_order_hits(name: str, items: list[Any]) -> bool:
+    """Tell whether a list that is no field may order the hits: ranked or scored objects, or fractions under an unknown name."""
+    return holds_numbered_objects(items) or holds_unknown_fractions(name, items)
 
 
 def _may_order_each_other(values: Mapping[str, Any]) -> bool:

@@ -568,3 +568,72 @@ def test_an_integer_of_many_digits_in_a_file_is_named(tmp_path):
     )
     with pytest.raises(CtxMetricsError, match=r"line 1: holds an integer of thousands of digits"):
         list(read_samples(path))
+
+
+# --- what puts the documents of a run in order ---
+
+RANKS_OF_RUN = "the rank of the run (trec_eval takes the score)"
+RISING_NUMBERS = "the order of the file (its numbers rise, as ranks and distances do)"
+
+
+def read_run(
+    folder: Path, name: str, content: str, **options: Any
+) -> tuple[tuple[str, ...], str | None]:
+    """Return the retrieved ids of the first query of a run, and what may say another order of them."""
+    (folder / name).write_text(content, encoding="utf-8")
+    (folder / "qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\n", encoding="utf-8")
+    sample = next(read_samples(folder / name, references=folder / "qrels.txt", **options))
+    return sample.retrieved_context_ids or (), sample.metadata.get("order_unclear")
+
+
+@pytest.mark.parametrize(
+    ("lines", "ids", "note"),
+    [
+        # ranks from 0, and ranks that do not stand in their order
+        ("q1 b 0\nq1 a 1\nq2 a 0\nq2 b 1\n", ("b", "a"), None),
+        ("q1 a 2\nq2 b 2\nq1 b 1\nq2 a 1\nq1 c 3\nq2 c 3\n", ("b", "a", "c"), None),
+        # numbers that fall are scores, also where they are whole
+        ("q1 b 2\nq1 a 1\nq2 a 2\nq2 b 1\n", ("b", "a"), None),
+        # numbers that rise may be distances, or ranks with gaps
+        ("q1 b 0.1\nq1 a 0.4\nq2 a 0.2\nq2 b 0.3\n", ("a", "b"), RISING_NUMBERS),
+        ("q1 b 1\nq1 a 4\nq2 a 2\nq2 b 3\n", ("a", "b"), RISING_NUMBERS),
+        ("q1 b 0.1\nq1 a 0.4\nq2 a 0.3\nq2 b 0.2\n", ("a", "b"), None),
+        # ranks beside scores
+        ("q1 Q0 b 1 9.5 t\nq1 Q0 a 2 8.5 t\n", ("b", "a"), None),
+        ("q1 Q0 b 1 0.1 t\nq1 Q0 a 2 0.4 t\n", ("a", "b"), RANKS_OF_RUN),
+        ("q1 Q0 a 1 0 t\nq1 Q0 b 2 0 t\n", ("b", "a"), RANKS_OF_RUN),
+        ("q1 Q0 b 1 9 t\nq1 Q0 a 2 9 t\nq1 Q0 c 3 8 t\n", ("b", "a", "c"), None),
+        ("q1 b 1 3.5\nq1 a 2 9.5\n", ("a", "b"), RANKS_OF_RUN),
+    ],
+)
+def test_numbers_of_a_run_say_its_order(
+    tmp_path: Path, lines: str, ids: tuple[str, ...], note: str | None
+) -> None:
+    assert read_run(tmp_path, "run.txt", lines) == (ids, note)
+
+
+def test_rising_scores_of_a_json_run_are_noted(tmp_path: Path) -> None:
+    run = {"q1": {"b": 1, "a": 2}, "q2": {"a": 0.1, "b": 0.7}}
+    assert read_run(tmp_path, "run.json", json.dumps(run)) == (("a", "b"), RISING_NUMBERS)
+    assert read_run(tmp_path, "run.json", json.dumps(run), order="rank") == (("b", "a"), None)
+    assert read_run(tmp_path, "run.json", json.dumps(run), order="given") == (("b", "a"), None)
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"),
+    [("rank", ("b", "a", "c")), ("given", ("a", "c", "b")), ("score", ("c", "a", "b"))],
+)
+def test_the_option_orders_a_trec_run(tmp_path: Path, order: str, ids: tuple[str, ...]) -> None:
+    lines = "q1 Q0 a 2 0.5 t\nq1 Q0 c 3 0.7 t\nq1 Q0 b 1 0.1 t\n"
+    assert read_run(tmp_path, "run.trec", lines, order=order) == (ids, None)
+
+
+def test_grades_in_words_of_a_table_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"q1": ["b", "a"]}), encoding="utf-8")
+    gold = tmp_path / "gold.csv"
+    table = "query_id,doc_id,label\nq1,a,highly relevant\nq1,b,partially relevant\nq1,c,irrelevant\n"
+    gold.write_text(table, encoding="utf-8")
+    (sample,) = read_samples(tmp_path / "run.json", references=gold)
+    assert sample.reference_context_ids == ("a", "b")
+    degree = "the degree in 'highly relevant' and 'partially relevant'"
+    assert sample.metadata["not_read"] == degree
