@@ -83,8 +83,8 @@ class Difference(Plain):
         before: Mean of the first run on the samples with both values.
         after: Mean of the second run on these samples.
         difference: ``after - before``.
-        interval: The 95 % interval of the difference (`ctxmetrics.evaluation.statistics.paired.paired_mean`). None below two
-            samples or clusters, and if no sample changed.
+        interval: The 95 % interval of the difference (`ctxmetrics.evaluation.statistics.paired.paired_mean`), inside the scale. None
+            below two samples or clusters, and if no sample changed.
         p: p value of "no difference", from the distribution of the interval.
         p_adjusted: The p value of `basis`, adjusted for the number of primary metrics by Holm's method; None for a secondary
             metric.

@@ -18,7 +18,7 @@ from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.statistics.corrected_means import weighted_mean
 from ctxmetrics.evaluation.statistics.label_decisions import choose_p, find_detectable_loss
 from ctxmetrics.evaluation.statistics.labelled import labelled_difference
-from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, paired_mean
+from ctxmetrics.evaluation.statistics.paired import ROUNDING_ERROR, limit_to_scale, paired_mean
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.conventions import get_convention
@@ -173,7 +173,7 @@ class PairedTest:
             before=math.fsum(values.before) / sample_count,
             after=math.fsum(values.after) / sample_count,
             difference=mean.mean,
-            interval=mean.interval,
+            interval=_limit(mean.interval, scale),
             p=mean.p,
             p_adjusted=None,
             better=better,
@@ -216,10 +216,11 @@ class PairedTest:
             clusters=clusters,
             scale=scale,
         )
+        figures = asdict(difference)
+        for interval_name in ("interval", "decision_interval"):
+            figures[interval_name] = _limit(figures[interval_name], scale)
         return CorrectedDifference(
-            people=weighted_mean(weights, [*people_values.values()]),
-            by_audit=by_audit,
-            **asdict(difference),
+            people=weighted_mean(weights, [*people_values.values()]), by_audit=by_audit, **figures
         )
 
     def _score_labelled(
@@ -264,6 +265,11 @@ class PairedTest:
             if before is not None and after is not None:
                 people_values[index] = after - before
         return people_values
+
+
+def _limit(interval: tuple[float, float] | None, scale: float) -> tuple[float, float] | None:
+    """Limit an interval of a difference to the scale, if there is one."""
+    return None if interval is None else limit_to_scale(interval, scale)
 
 
 def _count_passed(column: PairedColumn, values: _Values) -> tuple[int, int] | None:

@@ -162,14 +162,15 @@ def _find_problem(
         samples_that_have = plural(metric.values_lost, "sample", "that has", "that have")
         return f"{metric.name} has no value for {samples_that_have} one in the first run"
     if metric.interval is None and (metric.changed or metric.samples == 1):
-        return f"{metric.name} has values for {metric.samples} sample in both runs: too few to say anything"
+        samples = "1 sample" if metric.samples == 1 else f"{metric.samples} samples of one cluster"
+        return f"{metric.name} has values for {samples} in both runs: too few to say anything"
     if problem is None:
         return None
     interval = basis.interval
     interval_name = "95 % interval"
     difference = format_number(basis.difference, metric, sign="+")
     if isinstance(basis, CorrectedDifference):
-        difference += " by the labels"
+        difference += " by the audit" if basis.by_audit else " by the labels"
         if basis.decision_interval != interval:
             interval = basis.decision_interval
             interval_name = "the interval that decides, with unseen changes,"

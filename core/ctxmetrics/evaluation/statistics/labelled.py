@@ -21,6 +21,7 @@ from ctxmetrics.evaluation.statistics.paired import (
     PairedMean,
     cluster_error,
     have_few_changed,
+    limit_to_scale,
     mean_p,
     number_clusters,
     paired_mean,
@@ -48,7 +49,8 @@ class LabelledDifference:
 
     Attributes:
         difference: The mean difference.
-        interval: The 95 % interval of the difference, inside the scale; None if all samples are labelled and none changed.
+        interval: The 95 % interval of the difference, inside the scale; that of `paired_mean` if all samples are labelled; None if none
+            of these changed.
         decision_interval: The interval by which labels decide alone. It is wider if few samples or clusters changed; None as
             ``interval``.
         p: p value of "no difference", from the distribution of ``decision_interval``.
@@ -272,13 +274,7 @@ def find_intervals(
             for end, far_end in zip(interval, decision_interval, strict=True)
         )
         interval = low, high
-    return _limit(interval, scale), _limit(decision_interval, scale), p_value
-
-
-def _limit(interval: _Interval, scale: float) -> _Interval:
-    """Cut an interval to the scale."""
-    low, high = interval
-    return max(low, -scale), min(high, scale)
+    return limit_to_scale(interval, scale), limit_to_scale(decision_interval, scale), p_value
 
 
 def _from_paired(estimate: PairedMean, judge_differences: _Numbers, degrees: int) -> LabelledDifference:

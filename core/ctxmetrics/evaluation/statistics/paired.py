@@ -162,6 +162,12 @@ def widen_for_unseen_changes(
     return (lower, upper), p
 
 
+def limit_to_scale(interval: tuple[float, float], scale: float) -> tuple[float, float]:
+    """Limit the ends of an interval to the scale: no mean difference is larger."""
+    low, high = interval
+    return max(low, -scale), min(high, scale)
+
+
 def mean_p(mean: float, error: float, degrees: int) -> float:
     """Return the p value of "the mean is 0", from Student's distribution. If the standard error is 0, the p value is 0 or 1."""
     if error:

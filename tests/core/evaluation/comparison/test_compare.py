@@ -35,6 +35,7 @@ from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.people_answers import PersonAnswer
 from ctxmetrics.evaluation.rows.sample_record import context_hashes
 from ctxmetrics.evaluation.runs.gates import (
+    check_difference,
     choose_gated,
     describe_overruled,
     find_max_drop_problem,
@@ -1540,3 +1541,25 @@ def test_zero_is_never_written_below_zero():
     )["context_recall"]
     assert format_number(-1e-9, found, sign="+") == "+0.000"
     assert format_number(-1e-9, found) == "0.000"
+
+
+def test_the_interval_of_a_difference_ends_at_the_scale():
+    """27 of 30 samples lost all: Student's interval would end below -1."""
+    stats = pytest.importorskip("scipy.stats")
+    before = run([sample(n, FACTS) for n in range(30)])
+    after = run([sample(n, () if n < 27 else FACTS) for n in range(30)])
+    low, high = before.compare(after)["context_recall"].interval
+    oracle = stats.ttest_1samp([-1.0] * 27 + [0.0] * 3, 0).confidence_interval(0.95)
+    assert oracle.low < -1.0 == low
+    assert high == pytest.approx(oracle.high)
+
+
+def test_gate_names_the_clusters_where_there_is_one():
+    before = run([sample(n, FACTS, metadata={"document": "a"}) for n in range(12)])
+    after = run([sample(n, (), metadata={"document": "a"}) for n in range(12)])
+    comparison = before.compare(after, cluster="metadata.document")
+    problem = check_difference(comparison, "--max-drop", "context_recall", 0.02).problem
+    assert (
+        problem
+        == "context_recall has values for 12 samples of one cluster in both runs: too few to say anything"
+    )
