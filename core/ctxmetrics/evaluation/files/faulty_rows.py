@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxmetrics.errors import CtxMetricsError, SampleError
 from ctxmetrics.samples.fields import check_depth
+from ctxmetrics.samples.sample import Sample
 
 # Bits of the largest integer that Python writes by default: 4,300 digits.
 _MAX_BITS = 14_283
@@ -42,6 +43,8 @@ def naming_faulty_rows(rows: Iterable[Any], what: str = "Sample", *, first: int 
 
 def _check_row(row: Any) -> None:
     """Refuse a row with data that is nested too deeply, or with a huge integer at any depth."""
+    if isinstance(row, Sample):  # the fields that may hold anything
+        row = {"labels": row.labels, "metadata": row.metadata}
     if not isinstance(row, Mapping):
         return
     for key, value in row.items():

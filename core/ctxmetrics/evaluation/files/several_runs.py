@@ -72,7 +72,7 @@ def to_retrieval(
         if is_setting and key not in excluded and not says_order(key):
             possible_settings[key] = name_value(value)
     retrieved = [_to_text(item) for item in items]
-    ranks = [name_value(value) for key, value in columns.items() if says_rank(key)]
+    ranks = [name_value(value) for key, value in columns.items() if says_rank(str(key))]
     name = f"{question} {reference}" if isinstance(reference, str) else str(question)
     return RetrievalRow(
         question=" ".join(name.split()).casefold(),

@@ -49,4 +49,9 @@ def _encode_slowly(data: Mapping[str, Any]) -> bytes:
 
 def _to_plain(value: object) -> object:
     to_list = getattr(value, "tolist", None)  # numpy's scalars and arrays
-    return to_list() if callable(to_list) else str(value)
+    if callable(to_list):
+        return to_list()
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - an object of the user's may fail in any way, and costs no line
+        return f"<{type(value).__name__}>"

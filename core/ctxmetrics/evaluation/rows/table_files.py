@@ -176,9 +176,19 @@ def _cell(value: Any) -> Any:
     """Return a value as a cell: numbers as they are, lists and objects as JSON, no text that is a formula."""
     if value is None or isinstance(value, (int, float)):
         return value
-    text = value if isinstance(value, str) else _json(value)
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = _to_utf8(value if isinstance(value, str) else _json(value))
     return f"'{text}" if ESCAPED_CELL.match(f"'{text}") else text
+
+
+def _to_utf8(text: str) -> str:
+    """Return a text that UTF-8 can hold: half a character becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _holds_object(value: Any) -> bool:
+    """Tell whether a value is an object or a list with an object, such as a fact with a weight."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, dict) for item in items)
 
 
 def _json(value: Any) -> str:
@@ -243,8 +253,13 @@ def _write_parquet(names: Sequence[str], table: TableRows) -> bytes:
     columns: dict[str, Any] = {}
     for name in names:
         values = [row.get(name) for row in table]
-        are_objects = any(isinstance(value, dict) for value in values)
-        columns[name] = [_json(value) if are_objects and value else value for value in values]
+        if any(map(_holds_object, values)):
+            values = [_json(value) if value else None for value in values]
+        column = pa.array([_to_utf8(value) if isinstance(value, str) else value for value in values])
+        if pa.types.is_null(column.type):  # no row has a value
+            is_text = name in FIELDS or name in _VERDICT_COLUMNS
+            column = column.cast(pa.string() if is_text else pa.float64())
+        columns[name] = column
     data = pa.table(columns).replace_schema_metadata({_WRITER_NAME: __version__})
     file = io.BytesIO()
     pq.write_table(data, file)

@@ -243,3 +243,24 @@ def test_ids_are_escaped_and_read_again(tmp_path: Path) -> None:
     evaluate([sample], [IDBasedContextRecall()], out=tmp_path / "a.csv", progress=False)
     (again,) = read_samples(tmp_path / "a.csv")
     assert again.retrieved_context_ids == ("-1", "=x")
+
+
+def test_parquet_holds_what_arrow_cannot_infer(tmp_path: Path) -> None:
+    """Half a character, a fact with a weight beside facts without one, and a metric without any value."""
+    pytest.importorskip("pyarrow")
+    facts: list[Any] = [[{"text": "It is red.", "importance": "vital"}], ["It is blue.", "It is big."]]
+    samples = [
+        Sample(id=str(number), reference="", retrieved_contexts=["It is red."], **fields)
+        for number, fields in enumerate(
+            {"reference_facts": items, "metadata": {"half": "\ud800"}} for items in facts
+        )
+    ]
+    path = tmp_path / "scores.parquet"
+    evaluate(samples, [ContextRecall()], out=path, keep_texts=True, progress=False)
+    rows, verdicts = tables_in(path)
+    assert [row["context_recall.reason_code"] for row in rows] == ["no_reference", "no_reference"]
+    assert rows[0]["metadata"] == '{"half": "\ufffd"}'
+    assert not verdicts
+    assert [len(sample.reference_facts or ()) for sample in read_samples(path)] == [1, 2]
+    pandas = pytest.importorskip("pandas")
+    assert pandas.read_parquet(path)["context_recall"].dtype == "float64"

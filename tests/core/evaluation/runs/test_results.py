@@ -24,6 +24,7 @@ from ctxmetrics.errors import (
     MissingExtraError,
     MissingFieldError,
     ParameterError,
+    SampleError,
 )
 from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.row import Row
@@ -364,3 +365,32 @@ def test_a_group_that_is_none_is_not_suggested(key):
 def test_a_group_that_python_cannot_write_is_named():
     with pytest.raises(ParameterError, match=r"^by: sample 's': 'topic' cannot be written"):
         _results_with_topic(10**5000).by("topic")
+
+
+@pytest.mark.parametrize("key", [1, None, ("a", "b"), 1.5])
+def test_keys_of_metadata_may_be_anything(tmp_path, key):
+    sample = Sample(
+        reference="It is red.", retrieved_contexts=["It is red."], metadata={key: "x", "half": "\ud800"}
+    )
+    results = evaluate([sample], [ContextRecall()], progress=False)
+    results.to_jsonl(tmp_path / "out.jsonl")
+    (row,) = Results.from_jsonl(tmp_path / "out.jsonl")
+    assert row.sample.metadata[str(key)] == "x"
+
+
+def test_an_integer_that_python_cannot_write_is_named():
+    texts = {"user_input": "Is it?", "reference": "It is.", "retrieved_contexts": ["It is."]}
+    sample = Sample(**texts, metadata={"n": 10**5000})
+    with pytest.raises(SampleError, match=r"Sample 1: field 'metadata' holds an integer of thousands"):
+        evaluate([sample, sample], [ContextRecall()], progress=False)
+
+
+def test_an_object_that_has_no_text_costs_no_line(tmp_path):
+    class Broken:
+        def __str__(self):
+            raise RuntimeError
+
+    sample = Sample(reference="It is red.", retrieved_contexts=["It is red."], metadata={"a": Broken()})
+    evaluate([sample], [ContextRecall()], out=tmp_path / "out.jsonl", progress=False)
+    (row,) = Results.from_jsonl(tmp_path / "out.jsonl")
+    assert row.sample.metadata["a"] == "<Broken>"
