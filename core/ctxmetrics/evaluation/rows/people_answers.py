@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,6 +50,8 @@ ASKED_KINDS = (UNITS, CONTEXTS)
 # The maximum number of samples that one may stand for; with more, sums of weights may be infinite.
 MAX_WEIGHT = 1e12
 _FIRST_BYTES = b'{"draw"'
+# The name of a sentence or context in a line: s1, c12.
+_ITEM = re.compile("[sc][1-9][0-9]{0,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +281,7 @@ def _parse_draw(data: dict[str, Any]) -> Draw:
     about = data["draw"]
     drawn_samples = tuple(
         Drawn(
-            (item["sample_id"], item["hash"]),
+            _parse_key(item),
             item["stratum"],
             float(item["weight"]),
             item.get("stratum_size"),
@@ -294,12 +297,21 @@ def _parse_draw(data: dict[str, Any]) -> Draw:
     return Draw(about["seed"], about["by"], about["samples"], drawn_samples)
 
 
+def _parse_key(data: Mapping[str, Any]) -> QuestionKey:
+    """Read the key of the sample that a line is about."""
+    sample_id = data["sample_id"]
+    texts_hash = data["hash"]
+    if not isinstance(sample_id, str | None) or not isinstance(texts_hash, str):
+        raise TypeError
+    return sample_id, texts_hash
+
+
 def _parse_answer(data: dict[str, Any]) -> PersonAnswer:
     if data["answer"] not in ANSWERS:
         raise ValueError
-    question = LabelQuestion(
-        (data["sample_id"], data["hash"]), data["label"], data["item"], data["text"]
-    )
+    if not _ITEM.fullmatch(data["item"]):
+        raise ValueError
+    question = LabelQuestion(_parse_key(data), data["label"], data["item"], data["text"])
     annotator = str(data["annotator"])
     weight = float(data["weight"])
     contexts = tuple(data["contexts"])
@@ -474,7 +486,7 @@ def weight_in(labels: Mapping[str, object], who: str) -> float:
 
 
 def labels_in(labels: Mapping[str, object], name: str) -> Sequence[bool | int | None] | None:
-    """Return the labels of one kind. Return None if no label says yes or no."""
+    """Return the labels of one kind. Return None if there are none, or one is neither yes, no nor None."""
     values = labels.get(name)
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
         return None
