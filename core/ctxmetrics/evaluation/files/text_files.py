@@ -6,6 +6,7 @@ import codecs
 import gzip
 import io
 import logging
+import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,20 @@ _FOREIGN_FILE_BEGINNINGS = read_data("samples", "keys.json")["no_data"]
 _MAX_EXPANSION = 200
 # .. unless it has fewer bytes than this: so much of a line may be in memory before the file is refused.
 _FREE_BYTES = 1 << 25
+
+
+def check_path(path: object) -> Path:
+    """Return the path of a file that a caller names.
+
+    Raises:
+        ParameterError: It is no path.
+        InputFileError: No file can have the name.
+    """
+    if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+        raise ParameterError(f"{type(path).__name__} is no path of a file. Write the path as a text.")
+    if "\0" in os.fspath(path):
+        raise InputFileError(f"{os.fspath(path)!r} cannot be the name of a file. Choose another.")
+    return Path(path)
 
 
 def get_ending(file: Path) -> str:

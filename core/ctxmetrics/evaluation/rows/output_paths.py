@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
+from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, check_path, open_bytes
 from ctxmetrics.evaluation.rows.file_names import key_beside
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_beside
 
@@ -36,7 +36,7 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
     Raises:
         InputFileError: Two are one file, or an output cannot be written.
     """
-    outputs = {name: path for name, path in outputs.items() if path is not None}
+    outputs = {name: check_path(path) for name, path in outputs.items() if path is not None}
     inputs = {name: path for name, path in inputs.items() if path is not None}
     for name, path in list(outputs.items()):
         verdicts = verdicts_beside(path)
@@ -66,8 +66,13 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
 
 
 def find_target(path: str | os.PathLike[str]) -> Path | None:
-    """Return the file that a path names, through all links. Return None for a device or a pipe: writing to it loses nothing."""
-    target = Path(os.path.realpath(path))
+    """Return the file that a path names, through all links. Return None for a device or a pipe: writing to it loses nothing.
+
+    Raises:
+        ParameterError: It is no path.
+        InputFileError: No file can have the name.
+    """
+    target = Path(os.path.realpath(check_path(path)))
     if Path(path).absolute().parts[1:2] == ("dev",):
         return None
     if target.exists():

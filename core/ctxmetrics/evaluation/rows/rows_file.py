@@ -16,7 +16,12 @@ from ctxmetrics._internal.display import replace_invisible
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.near_names import suggest_file
 from ctxmetrics.errors import CtxMetricsError, InputFileError
-from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, check_beginning, open_bytes
+from ctxmetrics.evaluation.files.text_files import (
+    DAMAGED_FILE_ERRORS,
+    check_beginning,
+    check_path,
+    open_bytes,
+)
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import EMPTY_FIELDS, FIELDS_BESIDE_SAMPLE
 from ctxmetrics.evaluation.rows.score_reading import (
@@ -95,10 +100,11 @@ def read_groups(
         InputFileError: As `read_rows` raises.
     """
     metrics: list[str] | None = None
-    _check_ending(Path(path))
+    file_path = check_path(path)
+    _check_ending(file_path)
     try:
-        with open_bytes(Path(path)) as lines:
-            check_beginning(Path(path), lines.peek())
+        with open_bytes(file_path) as lines:
+            check_beginning(file_path, lines.peek())
             for group in _group_lines(lines, str(path), reader):
                 names = [line.metric for line in group]
                 if metrics is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY
+from ctxmetrics.evaluation.files.text_files import check_path
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.rows.metric_values import MetricValues
 from ctxmetrics.evaluation.rows.provenances import read_start
@@ -88,6 +89,7 @@ def read_values(path: str | os.PathLike[str]) -> FileValues:
     """
     from ctxmetrics.evaluation.rows import line_forms
 
+    check_path(path)
     reader = LineReader(line_forms.LIGHT_LINE, _check_fields, allow_nan=True)
     file_values = FileValues(str(path), read_start(path))
     for lines in read_groups(path, reader):

@@ -37,7 +37,7 @@ def evaluate(
         judge: Who judges where a metric has no judge of its own, or its name as ``--judge`` takes it
             (``"openai/gpt-4o-mini"``); None: the embedded `LexicalJudge`.
         controls: How many labelled samples that come with the library the same judge judges in between, spread over the
-            run, up to 37: in the language of the first sample if there are enough, else in English. They are in no
+            run, up to 45: in the language of the first sample if there are enough, else in English. They are in no
             row, mean or file; `Results.controls` and the summary say how many of their verdicts are right.
         **options: Each may be left out:
             max_concurrency: Requests in flight at most (16). Overload and time-outs lower the bound, success raises it

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, Plain
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.charts import Chart, Line
 from ctxmetrics.evaluation.pages.tables import Column, Table, escape_markdown, format_interval
@@ -158,7 +158,12 @@ def read_history(paths: Iterable[str | os.PathLike[str]]) -> History:
 
     Raises:
         InputFileError: There is no file, or a file holds no results.
+        ParameterError: A single path is given.
     """
+    if isinstance(paths, (str, os.PathLike)):
+        raise ParameterError(
+            f"history: paths must be a list. Write [{str(paths)!r}] for a single file."
+        )
     runs: list[RunPoint] = []
     before = _RunSamples(())
     for path in paths:

@@ -1,4 +1,4 @@
-"""The options of a run: one definition for all_options function that starts one."""
+"""The options of a run: one definition for every function that starts one."""
 
 from __future__ import annotations
 
@@ -64,6 +64,8 @@ _SMALLEST_VALUES = {
     "timeout": 0.001,
     "deadline": 0.001,
 }
+# The options that are either on or off.
+_SWITCHES = ("keep_texts", "one_context", "drop_self")
 
 # The names by which frameworks call the judge.
 _JUDGE_NAMES_ELSEWHERE = ("llm", "model")
@@ -73,7 +75,7 @@ def check_options(options: RunOptions) -> dict[str, Any]:
     """Return all options of a run. Options that are left out have their defaults. In a terminal, progress is shown.
 
     Raises:
-        ParameterError: A number is out of range, or ``on_error`` is unknown.
+        ParameterError: A number is out of range, a switch is neither True nor False, or ``on_error`` is unknown.
         TypeError: An option does not exist.
     """
     for name, value in options.items():
@@ -88,7 +90,13 @@ def check_options(options: RunOptions) -> dict[str, Any]:
             optional = DEFAULTS[name] is None
             check_number(f"evaluate: {name}", value, smallest_value, whole=is_count, optional=optional)
     all_options = {**DEFAULTS, **options}
-    if all_options["progress"] is None:
+    for name in _SWITCHES:
+        if not isinstance(all_options[name], bool):
+            raise ParameterError(f"evaluate: {name}={all_options[name]!r} must be True or False.")
+    progress = all_options["progress"]
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise ParameterError(f"evaluate: progress={progress!r} must be True, False or a function.")
+    if progress is None:
         all_options["progress"] = sys.stderr is not None and sys.stderr.isatty()
     if not isinstance(all_options["batch"], Batch | None):
         mode = all_options["batch"] if all_options["batch"] in BATCH_MODES else "submit"

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import ParameterError, importing
+from ctxmetrics.evaluation.files.text_files import check_path
 from ctxmetrics.evaluation.pages import name_page
 from ctxmetrics.evaluation.report.curve import compute_page_curves
 from ctxmetrics.evaluation.report.report import Report, rank_scores, render_html, render_notebook
@@ -179,7 +179,7 @@ class Results(ResultFigures):
 
     def _to_table(self, path: str | os.PathLike[str], ending: str, *, keep_texts: bool) -> None:
         """Write the rows as CSV or Excel."""
-        if Path(path).suffix.lower() != ending:
+        if check_path(path).suffix.lower() != ending:
             raise ParameterError(f"{path}: the file must end in {ending}.")
         self._need_rows(f"to_{'csv' if ending == '.csv' else 'excel'}")
         write_tables(path, self, keep_texts=keep_texts)
@@ -272,6 +272,7 @@ class Results(ResultFigures):
             OutputFileError: Writing failed.
         """
         self._need_rows("to_html")
+        check_path(path)
         if title is None:
             title = name_page(path, *filter(None, [self.source]))
         page = render_html(self.report(by=by), title=title, gates=gates)

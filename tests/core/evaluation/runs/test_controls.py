@@ -376,3 +376,9 @@ def test_a_gate_fails_where_the_judge_is_wrong_too_often(tmp_path):
     assert run_command(*asked, "--min-controls", ".1").returncode == 0
     done = run_command("score", str(file), "--min-controls", ".5")
     assert (done.returncode, "--min-controls needs --controls" in done.stderr) == (2, True)
+
+
+def test_evaluate_says_how_many_controls_there_are():
+    with pytest.raises(ParameterError, match="must be at most 45"):
+        evaluate([], [ContextRecall()], controls=46)
+    assert "up to 45:" in evaluate.__doc__

@@ -18,7 +18,7 @@ from ctxmetrics import (
     ScriptedJudge,
     evaluate,
 )
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.runs.history import read_history
 from support.command import run_command
 
@@ -229,3 +229,8 @@ def test_a_wrong_provenance_of_a_baseline_is_named(tmp_path):
     path.write_text(text.replace('"judge":"lexical"', '"judge":7'), encoding="utf-8")
     with pytest.raises(InputFileError, match=r"line 2: .* judge: Input should be a valid string"):
         read_history([path])
+
+
+def test_a_single_file_is_no_history():
+    with pytest.raises(ParameterError, match=r"paths must be a list. Write \['run.jsonl'\]"):
+        read_history("run.jsonl")

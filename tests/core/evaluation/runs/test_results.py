@@ -28,6 +28,7 @@ from ctxmetrics.errors import (
 )
 from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.runs.history import read_run
 from ctxmetrics.evaluation.runs.results import Results
 from support.later import later
 from support.rows import read_rows
@@ -394,3 +395,30 @@ def test_an_object_that_has_no_text_costs_no_line(tmp_path):
     evaluate([sample], [ContextRecall()], out=tmp_path / "out.jsonl", progress=False)
     (row,) = Results.from_jsonl(tmp_path / "out.jsonl")
     assert row.sample.metadata["a"] == "<Broken>"
+
+
+@pytest.mark.parametrize("path", [5, None, b"x", ["x"], {"a": 1}], ids=repr)
+def test_what_is_no_path_is_refused_in_words(path):
+    results = results_of(score(0.5))
+    for use in (Results.from_jsonl, results.to_jsonl, results.to_html, results.to_csv, read_run):
+        with pytest.raises(ParameterError, match="is no path of a file"):
+            use(path)
+
+
+def test_a_name_with_nul_is_refused_in_words():
+    results = results_of(score(0.5))
+    for use in (Results.from_jsonl, results.to_jsonl, results.to_html, results.to_baseline):
+        with pytest.raises(InputFileError, match="cannot be the name of a file"):
+            use("a\0b")
+
+
+@pytest.mark.parametrize("name", ["keep_texts", "one_context", "drop_self"])
+def test_a_switch_is_true_or_false(name):
+    """A text such as "no" would switch it on."""
+    with pytest.raises(ParameterError, match=f"{name}='no' must be True or False"):
+        evaluate([], [ContextRecall()], **{name: "no"})
+
+
+def test_progress_is_a_switch_or_a_function():
+    with pytest.raises(ParameterError, match="progress='no' must be True, False or a function"):
+        evaluate([], [ContextRecall()], progress="no")
