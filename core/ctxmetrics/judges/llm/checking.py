@@ -499,6 +499,8 @@ def _decide_context(
         if skipped_count:
             return Decision(None, "too_many_quotes")
         return _refuse_unproven(verdict, "called useful, but no quote is in it")
+    # If units were asked about too, their evidence should name a useful context. `MetricValues` counts those it does not name.
+    details = {"unnamed": True} if request_part.units and not evidence else {}
     verdict = replace(
         verdict, evidence=build_evidence(quotes, {quote.span.context for quote in quotes})
     )
@@ -512,7 +514,7 @@ def _decide_context(
     if entry.objection is not None:
         counted_doubts.append(comparing.OBJECTION)
         verdict = replace(verdict, reason=f"called useful, and beside it: {entry.objection}")
-    return Decision(with_doubts(verdict, counted_doubts, EMPTY))
+    return Decision(with_doubts(verdict, counted_doubts, details))
 
 
 def _doubt_own_quotes(
