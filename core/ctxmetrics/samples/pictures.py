@@ -57,6 +57,7 @@ _MAX_CHARACTERS_SHOWN = 60
 # The words of placeholders that stand where a text or a picture was.
 _PLACEHOLDER_WORDS = read_data("samples", "placeholders.json")
 _PLACEHOLDERS = "|".join(_PLACEHOLDER_WORDS["words"])
+_NULLS = "|".join(map(re.escape, _PLACEHOLDER_WORDS["nulls"]))
 _ABSENT = frozenset(_PLACEHOLDER_WORDS["absent"])
 # An address or an id that stands in the place of a text.
 _ADDRESS_OR_ID = compile_on_use(
@@ -64,7 +65,7 @@ _ADDRESS_OR_ID = compile_on_use(
     ["'(<\[{]{0,2}                                # <https://..>, {0f8f..}
     (?:
         (?:[a-z][a-z0-9+.-]*://|www\.)\S+         # an address
-      | (?:mailto|tel|doi|urn):\S+                # doi:10.1000/182
+      | (?:mailto|tel|doi|urn|arn):\S+            # doi:10.1000/182
       | (?:~|\.{1,2})?/(?:[\w.@-]+/)+[\w.@-]+     # an absolute path
       | (?:urn:uuid:)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}
       | (?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{32,128}  # a digest: letters and digits
@@ -76,10 +77,21 @@ _ADDRESS_OR_ID = compile_on_use(
 # A placeholder in brackets: [IMAGE 1].
 _PLACEHOLDER_IN_BRACKETS = compile_on_use(
     rf"""
-    [\[<({{【（]{{1,2}} [\s_*\#!-]*
+    [\[<({{【（]{{1,2}} [\s_*\#!|-]*
     (?:{_PLACEHOLDERS}) (?![^\W\d_])               # a whole word
     (?P<rest>[^\[\]<>(){{}}【】（）]{{0,80}})         # a number, a file's name
     [\]>)}}】）]{{1,2}}
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# What stands for a missing text (null), or names what is no text, perhaps with a number: Image, Figure 3.
+_STAND_IN = compile_on_use(
+    rf"""
+    ["'(<\[\#]?
+    (?: (?:{_NULLS}) (?:[\s,]+(?:{_NULLS}))*
+      | (?:{_PLACEHOLDERS}) (?:\W{{0,3}}\d{{1,4}})?
+    )
+    ["')>\].]?
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -170,8 +182,11 @@ def _describes(word: str) -> bool:
 
 
 def is_no_text(text: str) -> bool:
-    """Whether a text is only an address, a file, a place, a number or an id, or has neither a letter nor a digit."""
-    return not has_content(text) or is_address_or_name(text.strip()[:LONGEST_NAME])
+    """Whether a text is only an address, a file, a place, a number or an id, or stands for a missing text, such as "null"."""
+    if not has_content(text):
+        return True
+    beginning = text.strip()[:LONGEST_NAME]
+    return is_address_or_name(beginning) or _STAND_IN.fullmatch(beginning) is not None
 
 
 def is_address_or_name(text: str) -> bool:

@@ -360,6 +360,12 @@ NO_TEXTS = [
     "123e4567-e89b-12d3-a456-426614174000",
     "{123E4567-E89B-12D3-A456-426614174000}",
     "9e107d9d372bb6826bd81d3542a419d6",
+    "<|image|>",
+    "<|image_1|>",
+    "arn:aws:s3:::bucket/key",
+    "[object Object]",
+    "{{context}}",
+    "[deleted]",
 ]
 
 
@@ -408,11 +414,27 @@ def test_an_address_that_is_expected_is_judged() -> None:
     assert NonLLMContextRecall().score(same).value == 1.0
 
 
-@pytest.mark.parametrize("text", ["chunk_0012", "docs/a.md", "", "...", "—"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("chunk_0012", "docs/a.md", "", "...", "—"),
+        *("null", "None", "NaN", "undefined", "(null)", "<NA>", "#N/A", "null, null", "无"),
+        *("Image", "Figure 3", "图1"),
+    ],
+)
 def test_what_reads_as_no_text_is_said_beside_zero(text: str) -> None:
     score = ContextRecall().score(Sample(reference=A, retrieved_contexts=[text]))
     assert score.value == 0.0
     assert "no retrieved context reads as a text" in score.reason
+
+
+@pytest.mark.parametrize(
+    "text", ["Nation", "table of contents", "No image here", "Nancy", "nil nisi bonum"]
+)
+def test_words_that_begin_as_null_are_texts(text: str) -> None:
+    score = ContextRecall().score(Sample(reference=A, retrieved_contexts=[text]))
+    assert score.value == 0.0
+    assert "reads as a text" not in score.reason
 
 
 def test_tables_refuse_contexts_without_text() -> None:
