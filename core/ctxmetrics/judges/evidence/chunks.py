@@ -162,6 +162,14 @@ def _find_values(
                 yield name, (measures, key)
 
 
+def _find_inflected_ordinals() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the forms of ordinals of languages with many endings, each with what it measures and its key."""
+    for ordinals in LISTS["inflected_ordinals"]:
+        for value, stem_of_ordinal in ordinals["stems"].items():
+            for ending in ordinals["endings"]:
+                yield stem_of_ordinal + ending, ("ordinal", value)
+
+
 # For each name of a pair of opposites, the other name: single and several.
 OPPOSITES: Mapping[str, str] = {
     name: opposite for pair in LISTS["opposites"] for name, opposite in (tuple(pair), tuple(pair)[::-1])
@@ -174,7 +182,7 @@ _KINDS_WITH_NAME = (frozenset(LISTS["values"]) - _QUANTITIES) | OPPOSITES.keys()
 _NUMBERS: Mapping[str, str] = {fold(name): number for name, number in NUMBER_NAMES.items()}
 # What each other word with a value measures, and its key.
 _VALUES: Mapping[str, tuple[str, str]] = {
-    fold(name): value for name, value in _find_values(LISTS["values"])
+    fold(name): value for name, value in (*_find_inflected_ordinals(), *_find_values(LISTS["values"]))
 }
 # The same for words that have a value only in exactly this spelling.
 _EXACT_VALUES: Mapping[str, tuple[str, str]] = dict(_find_values(LISTS["exact_values"]))
@@ -213,7 +221,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             if option_or_address:
                 self._keep(chunk, option_or_address)
                 return option_or_address
-        word = chunk.strip(MARKS_AROUND)
+        word = chunk.strip(MARKS_AROUND).replace("’", "'")  # Ukrainian п’ятий is п'ятий
         if len(chunk) > LONGEST_CHUNK or not (_is_one_word(word) or fold(word) in _HYPHENATED):
             return self._read(chunk)
         words = self.get(word)
@@ -517,14 +525,15 @@ def _read_letters(word: str) -> _Reading:
     if exact_value is not None:
         measures, key = exact_value
         return key, folded, "word", measures
+    value = _VALUES.get(folded)
     if "'" in folded:
         folded = _CLITIC.sub("", folded).replace("'", "")
+        value = value or _VALUES.get(folded)
     number = _ROMAN_NUMBERS.get(word) or _NUMBERS.get(folded)
     if number is not None:
         return number, folded, "number", ""
     if folded in LISTS["counts"]:
         return LISTS["counts"][folded], folded, "count", ""
-    value = _VALUES.get(folded)
     if value is None:
         find_stem = stem_cyrillic if "\u0400" <= folded[-1:] <= "\u052f" else stem
         return find_stem(folded), folded, "word", _NAMES_OF_OPPOSITES.get(word.lower(), "")

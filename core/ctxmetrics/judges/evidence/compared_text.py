@@ -58,7 +58,9 @@ _MAX_PAIRS_DENIED = 4
 _MAX_WORDS_DENIED = 2
 # Languages in which the word that denies stands behind the verb, and in which it may stand on either side.
 _LANGUAGES_DENYING_BEHIND_VERB = frozenset(("fa", "ja", "ko"))
-_LANGUAGES_DENYING_ON_EITHER_SIDE = frozenset(("hu",))
+_LANGUAGES_DENYING_ON_EITHER_SIDE = frozenset(("bn", "hu", "kn", "ml", "ta", "te"))
+# The number of English words without content that a sentence of another language may have: a, be, her.
+_COMMON_WORDS = 2
 # The pairs of characters that a word shares with its neighbours.
 _PAIRS_BESIDE_WORD = 2
 # Letters of a word that its other forms share, without its vowels.
@@ -156,7 +158,7 @@ class ComparedText:
         denying = get_negations(language)
         folded_words = {*map(_get_folded, self.tokens)}
         if not OPEN_NEGATIONS.isdisjoint(folded_words) and may_have_other_language(
-            folded_words, language
+            folded_words, language, common_words=_COMMON_WORDS
         ):
             denying |= OPEN_NEGATIONS
         if not denying.isdisjoint(folded_words):
@@ -194,6 +196,14 @@ class ComparedText:
         return first_letters[0].islower() and first_letters[-1].isupper()
 
     # The following properties are computed on first use: most texts deny nothing, and most units have no number.
+
+    @cached_property
+    def may_be_turkish(self) -> bool:
+        """Whether the text is Turkish, or in a language that is taken for English. The guess of a language does not know Turkish."""
+        if base_language(self.language) == "tr":
+            return True
+        folded_words = {*map(_get_folded, self.tokens)}
+        return may_have_other_language(folded_words, self.language, common_words=_COMMON_WORDS)
 
     @cached_property
     def is_content(self) -> Sequence[bool]:
@@ -397,9 +407,12 @@ class ComparedText:
         language = base_language(self.language)
         count = _MAX_PAIRS_DENIED if language in _DENYING_CHARACTERS else _MAX_WORDS_DENIED
         places: list[int] = []
-        if language not in _LANGUAGES_DENYING_BEHIND_VERB:
+        denies_on_either_side = (
+            language in _LANGUAGES_DENYING_ON_EITHER_SIDE or self.denies_in_other_language
+        )
+        if denies_on_either_side or language not in _LANGUAGES_DENYING_BEHIND_VERB:
             places += islice(self.words_in_scope(position), count)
-        if language in _LANGUAGES_DENYING_BEHIND_VERB or language in _LANGUAGES_DENYING_ON_EITHER_SIDE:
+        if denies_on_either_side or language in _LANGUAGES_DENYING_BEHIND_VERB:
             places += islice(self.words_in_scope(position, -1), count)
         return [place for place in places if place not in self.denying]
 

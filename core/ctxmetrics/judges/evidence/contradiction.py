@@ -34,6 +34,7 @@ from ctxmetrics.judges.evidence.denials import (
     list_all_prefixed_contraries,
 )
 from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_other_setting, find_swap
+from ctxmetrics.judges.evidence.word_forms import base_language
 from ctxmetrics.judges.evidence.words import (
     find_equal_key,
     get_negation_keys,
@@ -103,7 +104,12 @@ def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contr
     if not (claim.values or has_value):
         return None  # the usual case
     sentences = [ComparedText(text, language, claim) for text in evidence]
-    checks = (_find_other_named_values, _find_opposite_bounds, _find_contrary_values)
+    checks = (
+        _find_other_named_values,
+        _find_opposite_bounds,
+        _find_contrary_values,
+        _find_open_points,
+    )
     for check in checks:
         for match in check(claim, sentences):
             return match
@@ -138,7 +144,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     # A text without a negation may contradict a unit that has one. Any other value may contradict a value.
     exception_keys = list_exception_keys(language)
     makes_exception = not exception_keys.isdisjoint(claim.keys)
-    if claim.negations or makes_exception or denies_by_characters(language):
+    if claim.negations or makes_exception or denies_by_characters(language) or claim.may_be_turkish:
         return None
     if not get_word_list("limits", language).isdisjoint(token.folded for token in claim.tokens):
         return None
@@ -248,6 +254,9 @@ _ANY_DIGIT = re.compile(r"\d")
 _HALF_DAY = 12  # hours
 # The measure of "twice" is "times", the measure of "half" is "fraction". Both say how many times.
 _MULTIPLE_KINDS = frozenset(("times", "fraction"))
+# 1:10 may be a ratio, and is read as a time; 10:1 is a ratio.
+_RATIO_OR_TIME = frozenset(("ratio", "time"))
+_COLON_FORM = re.compile(r"\d{1,2}:\d{1,2}")
 
 
 def _is_rival(token: Token, quantity: Token) -> bool:
@@ -258,7 +267,11 @@ def _is_rival(token: Token, quantity: Token) -> bool:
     if opposite is not None:
         return token.measures == opposite
     if token.measures != quantity.measures:
-        return token.measures in _MULTIPLE_KINDS and quantity.measures in _MULTIPLE_KINDS
+        kinds = {token.measures, quantity.measures}
+        are_ratios = kinds == _RATIO_OR_TIME and all(
+            _COLON_FORM.fullmatch(word.spelling) for word in (token, quantity)
+        )
+        return are_ratios or kinds <= _MULTIPLE_KINDS
     is_range = ".." in token.key or token.measures == "range"
     is_range_in_unit = ".." in quantity.key or quantity.measures == "range"
     if is_range != is_range_in_unit:
@@ -677,6 +690,47 @@ def _find_exchanged_values(
                     yield Contradiction("number", unit.spell(first, second), exchanged_values)
 
 
+def _find_other_order(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
+    """Yield the numbers of a unit that is nothing but numbers, if the evidence has them in another order: [1, 2, 3], [3, 2, 1]."""
+    keys = [token.key for token in unit.tokens]
+    if len(keys) == 1 or any(token.kind != "number" for token in unit.tokens):
+        return  # the usual case
+    texts = [text for text in evidence if text.keys.issuperset(keys)]
+    for text in texts:
+        remaining_keys = iter([token.key for token in text.tokens])
+        if all(key in remaining_keys for key in keys):  # each key stands behind the one before it
+            return
+    for text in texts:
+        numbers = [place for place, token in enumerate(text.tokens) if token.key in keys]
+        if numbers:
+            last = len(unit.tokens) - 1
+            yield Contradiction("number", unit.spell(0, last), text.spell(numbers[0], numbers[-1]))
+
+
+# An English number with a point and three digits behind it: 12.400 may be 12.4 or 12,400.
+_POINT_AND_THREE_DIGITS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,])")
+
+
+def _find_open_points(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
+    """Yield an amount that one side writes with a point of thousands, which English has not, and the other without: 12.400 mg, 12400 mg."""
+    if base_language(unit.language) != "en" or unit.has_open_language:
+        return
+    for token in unit.tokens:
+        if not token.measures:
+            continue
+        is_open = _POINT_AND_THREE_DIGITS.search(token.spelling) is not None
+        spellings = [
+            text.tokens[place].spelling for text in evidence for place in text.find_key(token.key)
+        ]
+        other_spellings = [
+            spelling
+            for spelling in spellings
+            if (_POINT_AND_THREE_DIGITS.search(spelling) is not None) is not is_open
+        ]
+        if spellings and len(other_spellings) == len(spellings):
+            yield Contradiction("number", token.spelling, spellings[0])
+
+
 def _have_order(text: ComparedText, keys: tuple[str, str]) -> bool:
     """Whether a text has the first of two values before the second."""
     first_places = text.find_key(keys[0])
@@ -721,5 +775,7 @@ _CHECKS_WITHOUT_LIMITS: Sequence[_Check] = (
     _find_exchanged_words,
     _find_other_initials,
     _find_exchanged_values,
+    _find_other_order,
+    _find_open_points,
 )
 _ALL_CHECKS: Sequence[_Check] = (*_CHECKS_WITHOUT_LIMITS, _find_lost_limits)

@@ -10,14 +10,19 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
-from ctxmetrics.judges.evidence.chunks import read_phrase
+from ctxmetrics.judges.evidence.chunks import Token, read_phrase
 from ctxmetrics.judges.evidence.compared_text import (
     WORDS_AROUND,
     ComparedText,
     denies_by_characters,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import (
+    LISTS,
+    base_language,
+    list_denied_stems,
+    states_verb,
+)
 from ctxmetrics.judges.evidence.words import IRREGULAR_FORMS, get_word_list
 
 # Words before a word of the unit within which something may deny it.
@@ -31,7 +36,9 @@ _NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
 # Languages whose nouns have another form behind a word such as without.
 _INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
 # Languages in which a denial is looked for on one side only, beside those without spaces.
-_DENYING_ON_ONE_SIDE = frozenset(("ca", "el", "et", "fa", "he", "hu", "vi"))
+_DENYING_ON_ONE_SIDE = frozenset(
+    ("bn", "ca", "el", "et", "fa", "he", "hu", "kn", "ml", "ta", "te", "vi")
+)
 # The keys of words that only look as if a prefix denied another word: display, play.
 _WORDS_WITH_PREFIX: frozenset[str] = frozenset(
     token.key for word in LISTS["words_with_prefix"] for token in read_phrase(word)
@@ -197,7 +204,8 @@ def _find_denials_on_one_side(
     )
     if not has_rule and not any(text.denies_in_other_language for text in (unit, *evidence)):
         return  # the usual case
-    least_shared = _MIN_SHARE_WITHOUT_WORD * (unit.content_count - len(unit.denying))
+    words_that_may_be_shared = unit.content_count - len(unit.denying)
+    least_shared = max(1, int(_MIN_SHARE_WITHOUT_WORD * words_that_may_be_shared))
     texts = [text for text in evidence if text.shared_count >= least_shared]
     if not unit.denying:
         for text in texts:
@@ -280,6 +288,56 @@ def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
     return frozenset(contraries - _WORDS_WITH_PREFIX)
 
 
+# Turkish denies inside the verb, and behind a noun.
+
+
+def _find_turkish_denials(
+    unit: ComparedText, evidence: Sequence[ComparedText]
+) -> Iterator[Contradiction]:
+    """Yield the words that one side denies and the other side states, in Turkish: girebilir, giremez; temizdir, temiz değil."""
+    if not unit.may_be_turkish:
+        return  # the usual case
+    for text in evidence:
+        # The denied word is not among the shared words, since its form differs.
+        words_that_may_be_shared = unit.content_count - 1
+        if text.shared_count < _MIN_SHARE_TO_DENY * words_that_may_be_shared:
+            continue
+        for denied_word, stated_word in _list_turkish_denials(text, unit):
+            if not any(text.find_key(stated_word.key) for text in evidence):
+                yield Contradiction("negation", stated_word.spelling, denied_word)
+        for denied_word, stated_word in _list_turkish_denials(unit, text):
+            yield Contradiction("negation", denied_word, stated_word.spelling)
+
+
+def _list_turkish_denials(denying: ComparedText, stating: ComparedText) -> Iterator[tuple[str, Token]]:
+    """Yield each word that one text denies, together with the word of the other text that states it."""
+    for position, token in enumerate(denying.tokens):
+        if token.key in stating.keys:
+            continue
+        stems = list_denied_stems(token.folded)
+        is_missing = token.folded in _TURKISH_MISSING
+        noun = denying.tokens[position - 1].folded if token.folded in _TURKISH_NOT and position else ""
+        if not (stems or is_missing or noun):
+            continue  # the usual case
+        for other in stating.tokens:
+            states_noun = noun and other.folded.removeprefix(noun) in _TURKISH_COPULAS
+            states_existence = is_missing and other.folded in _TURKISH_EXISTING
+            if (
+                states_noun
+                or states_existence
+                or any(states_verb(other.folded, stem) for stem in stems)
+            ):
+                yield denying.spell(position - 1 if noun else position, position), other
+                break
+
+
+# There is, there is not, is not; and what may stand behind a noun for "is". The words are folded.
+_TURKISH_EXISTING = frozenset(("var", "vardır"))
+_TURKISH_MISSING = frozenset(("yok", "yoktur"))
+_TURKISH_NOT = frozenset(("degil", "degildir"))
+_TURKISH_COPULAS = frozenset(("dır", "dir", "dur", "tır", "tir", "tur"))
+
+
 # The checks, in the order in which they are made: the first contradiction found is the one that is shown.
 DENIAL_CHECKS: Sequence[Callable[[ComparedText, Sequence[ComparedText]], Iterator[Contradiction]]] = (
     _find_denials_of_unit,
@@ -288,4 +346,5 @@ DENIAL_CHECKS: Sequence[Callable[[ComparedText, Sequence[ComparedText]], Iterato
     _find_denials_on_one_side,
     _find_added_negations,
     _find_denying_prefixes,
+    _find_turkish_denials,
 )

@@ -67,6 +67,8 @@ def word_pattern(is_ascii: bool) -> re.Pattern[str]:
         unspaced = rf"[{_UNSPACED}][{_UNSPACED}{marks}]*"
     inside = rf"(?:[{marks}]{{1,8}}{letter}{{0,{LONGEST}}}){{0,{LONGEST}}}" if marks else ""
     clitic = r"(?:'(?:s|t|re|ve|ll|d|m)(?![^\W_]))?"
+    if not is_ascii:  # Ukrainian сім'я is one word
+        clitic = rf"(?:(?<=[\u0400-\u04ff])'(?=[\u0400-\u04ff]){letter}{{1,{LONGEST}}}|{clitic})"
     return re.compile(
         rf"(?P<number>{_NUMBER})|(?P<unspaced>{unspaced})"
         rf"|{letter}{{1,{LONGEST}}}{inside}{clitic}",
@@ -145,3 +147,62 @@ def stem_cyrillic(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _MIN_STEM_LETTERS:
             return word[: -len(ending)]
     return word
+
+
+# --- Turkish verbs ----------------------------------------------------------------------------------------------------
+
+# A Turkish verb denies by a syllable behind its stem: gel-me-di, gel-mi-yor. The words are folded: ş is s, ğ is g, ü is u.
+_DENYING_SYLLABLE = re.compile(
+    r"""
+    (?<=[a-zı]{2})
+    m(?:
+        [ae](?:z|m\Z|y[ıi]z\Z|d[ıi]|m[ıi]s|y[ae]c[ae][gk]|m[ae]l[ıi]|y[ae]n|s[ıi]n)
+        |[ıiu]yor
+    )
+    """,
+    re.VERBOSE,
+)
+# What stands behind the stem of a verb that states: gir-ebilir, gel-di, gel-ecek.
+_STATING_ENDING = re.compile(
+    r"""
+    (?:y?[ae]bil)?
+    (?:[ıiuae]?r|[dt][ıiu]|m[ıiu]s|y?[ae]c[ae][gk]|[ıiu]?yor|m[ae]l[ıi]|y?[ae]n|s[ıiu]n)
+    [a-zı]{0,8}
+    """,
+    re.VERBOSE,
+)
+# The last consonant of a stem before a vowel: git-mez, gid-er.
+_SOFT_CONSONANTS = {"t": "d", "k": "g", "p": "b"}
+
+
+@lru_cache(maxsize=4096)
+def list_denied_stems(word: str) -> Sequence[str]:
+    """Return the possible stems of a folded word that may be a Turkish verb with a denial in it; empty for other words.
+
+    >>> list_denied_stems("giremez")
+    ('gire', 'gir')
+    """
+    stems: list[str] = []
+    for syllable in _DENYING_SYLLABLE.finditer(word):
+        stem = word[: syllable.start()]
+        stems.append(stem)
+        if stem[-1] in "ae" and len(stem) > _MIN_STEM_LETTERS:
+            stems.append(stem[:-1].removesuffix("y"))  # gir-e-mez: "cannot enter"
+    return tuple(stems)
+
+
+def states_verb(word: str, stem: str) -> bool:
+    """Whether a folded word is a form of a Turkish verb that denies nothing.
+
+    >>> states_verb("girebilir", "gir"), states_verb("giremez", "gir"), states_verb("gider", "git")
+    (True, False, True)
+    """
+    softened_stem = stem[:-1] + _SOFT_CONSONANTS.get(stem[-1], stem[-1])
+    for beginning in {stem, softened_stem}:
+        if word.startswith(beginning) and _STATING_ENDING.fullmatch(word, len(beginning)):
+            return True
+    # The last vowel of a stem changes: iste-mez, isti-yor.
+    return (
+        stem[-1] in "ae"
+        and re.fullmatch(rf"{re.escape(stem[:-1])}[ıiu]yor[a-zı]{{0,8}}", word) is not None
+    )

@@ -550,12 +550,20 @@ IRREGULAR_FORMS: Mapping[str, Sequence[str]] = {
 _MAX_STOP_WORD_SHARE = 0.2
 
 
-def may_have_other_language(folded_words: AbstractSet[str], language: str) -> bool:
-    """Whether a text that is taken for English may have another language: it has hardly any English word without content."""
+def may_have_other_language(
+    folded_words: AbstractSet[str], language: str, *, common_words: int = 0
+) -> bool:
+    """Whether a text that is taken for English may have another language: it has hardly any English word without content.
+
+    Args:
+        folded_words: The different words of the text, folded.
+        language: The language that the text is taken for.
+        common_words: The number of such words that are ignored, because other languages have them as well: a, be, her.
+    """
     if base_language(language) != "en":
         return False
     stop_words = folded_words & get_word_list("stop", "en")
-    return len(stop_words) <= _MAX_STOP_WORD_SHARE * len(folded_words)
+    return len(stop_words) <= max(common_words, _MAX_STOP_WORD_SHARE * len(folded_words))
 
 
 # Words that may deny in a text whose language is open.

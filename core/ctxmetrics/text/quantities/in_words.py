@@ -169,8 +169,10 @@ def _read_number(chunks: Sequence[str], index: int) -> tuple[int, Sequence[str]]
 def _may_begin_number(chunk: str) -> bool:
     """Whether a number may begin with a chunk. Most chunks begin none, so that no reader is asked about them."""
     word = chunk.lstrip(MARKS_AROUND_WORD).lower()
-    is_known = word in _FIRST_WORDS or "-" in word
-    return is_known or word.isdecimal() or word.startswith(_ELIDED_ONE)
+    if word in _FIRST_WORDS or "-" in word or word.isdecimal() or word.startswith(_ELIDED_ONE):
+        return True
+    # Behind a word such as "floor", a number may end its clause: "tầng ba."
+    return word[-1:] in MARKS_AROUND_WORD and word.rstrip(MARKS_AROUND_WORD) in SPACED_WORDS
 
 
 def _read_part_of_year(
@@ -206,7 +208,8 @@ def _read_part_of_year(
 
 def _read_spaced(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
     """Read a number of Indonesian or Vietnamese: dua puluh lima."""
-    number = read_spaced_number(chunks, index) if first in SPACED_WORDS else None
+    is_known = first.rstrip(MARKS_AROUND_WORD) in SPACED_WORDS
+    number = read_spaced_number(chunks, index) if is_known else None
     if number is None:
         return None
     end, digits = number

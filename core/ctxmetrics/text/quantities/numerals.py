@@ -109,7 +109,7 @@ _HAN_DECIMALS = "[〇零一二三四五六七八九]+"
 # Words that a number with decimals may count. 六点五人 may be "five people at six".
 _HAN_MEASURES = "元|円|圆|圓|美元|欧元|度|天|年|秒|分钟|分鐘|小时|小時|个小时|個小時|个月|個月|公里|公斤|米|倍|[万萬亿億]"
 # Words that Chinese numerals may count. 分 alone is left out, because 十分 means "very".
-_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|辆|輛|軒|页|頁|票"
+_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|楼|樓|割|辆|輛|軒|页|頁|票"
 # A number in Chinese numerals. 几十 (some tens) and 第三 (third) are not read. A number without 十 needs a digit, because 百 alone
 # may mean "many", or be a part of a name (百度).
 _HAN_NUMBER = re.compile(
@@ -122,6 +122,10 @@ _HAN_NUMBER = re.compile(
     # 三点五公里; but not 下午三点
     |(?<![几幾数數日号號{_HAN_SIGNS}])(?<!上午|下午|晚上|早上|凌晨|清晨|中午|傍晚|今早|今晚|半夜|午前|午後)
     (?P<decimal>[{_HAN_SIGNS}]+[点點]{_HAN_DECIMALS})(?=(?:{_HAN_MEASURES}))
+    # 三比一, a result or a ratio
+    |(?<![{_HAN_SIGNS}])(?P<left>[零〇一二两三四五六七八九十]{{1,3}})比(?P<right>[零〇一二两三四五六七八九十]{{1,3}})(?![{_HAN_SIGNS}])
+    # 二〇五房间: digits one by one, with a zero among them
+    |(?<![{_HAN_SIGNS}])(?P<serial>(?=[一二三四五六七八九]*[〇零][一二三四五六七八九〇零])[一二三四五六七八九〇零]{{3,15}})(?![{_HAN_SIGNS}点點])
     |第(?P<ordinal>[一二三四五六七八九十]{{1,3}})(?=[层層階楼樓章节節条條页頁届屆期])   # 第三层
     |(?<=[点點时時])(?P<minutes>[{_HAN_SIGNS}]+)(?=分)          # 六点十分
     # 歩いて五分で; 十分 alone is "enough"
@@ -138,8 +142,15 @@ _HAN_NUMBER = re.compile(
 _ALL_DAY = re.compile(
     r"全天候?(?=开放|開放|营业|營業|服务|服務|值班|运营|運營|供应|供應|待命|监控|監控|在线|在線|客服)"
 )
+# The year before the first one of each Japanese era: 令和4年 is 2022.
+_ERAS: Mapping[str, int] = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
+_ERA_YEAR = re.compile(
+    rf"(?P<era>{_join_words(_ERAS)})[ ]?(?P<year>元|\d{{1,2}}|[{_HAN_SIGNS}]{{1,4}})(?=年(?!代))"
+)
+# Japanese tenths with hundredths behind them: 2割5分 is 25 %. The tenths may already be in digits.
+_TENTHS = re.compile(r"(?P<tenths>\d)割(?P<hundredths>[1-9一二三四五六七八九])分")
 _HAN_ONE = "一"
-_HAN_COUNTED_BY_ONE = ("月", "号", "號")
+_HAN_COUNTED_BY_ONE = ("月", "号", "號", "楼", "樓", "割")
 
 
 def _write_han(match: re.Match[str]) -> str:
@@ -150,7 +161,10 @@ def _write_han(match: re.Match[str]) -> str:
         return f"{top}/{bottom}" if top and bottom else match[0]
     if match["percent"] is not None:
         return _write_percent(match["percent"], match["last_percent"]) or match[0]
-    numerals = match["decimal"] or match["minutes"] or match["japanese"]
+    if match["left"] is not None:
+        left, right = _read_han(match["left"]), _read_han(match["right"])
+        return f"{left}:{right}" if left and right else match[0]
+    numerals = match["serial"] or match["decimal"] or match["minutes"] or match["japanese"]
     numerals = numerals or match["ordinal"] or match["number"]
     may_be_article = numerals == _HAN_ONE and next_character not in _HAN_COUNTED_BY_ONE
     if may_be_article and match["ordinal"] is None:
@@ -159,6 +173,20 @@ def _write_han(match: re.Match[str]) -> str:
     if not number:
         return match[0]
     return number if match["ordinal"] is None else f"第{number}"
+
+
+def _write_era_year(match: re.Match[str]) -> str:
+    """Write a year of a Japanese era as a year; it stays as it is if its number has no sure value."""
+    year = match["year"]
+    number = "1" if year == "元" else _read_han(year) if not year.isdecimal() else year
+    return str(_ERAS[match["era"]] + int(number)) if number else match[0]
+
+
+def _write_tenths(match: re.Match[str]) -> str:
+    """Write Japanese tenths and hundredths as a percentage."""
+    hundredths = match["hundredths"]
+    digit = int(hundredths) if hundredths.isdecimal() else _HAN.digits[hundredths]
+    return f"{int(match['tenths']) * _TEN + digit}%"
 
 
 def _write_percent(numerals: str, last_numerals: str | None) -> str:
@@ -216,6 +244,7 @@ _THAI_MULTIPLIER = re.compile(
 )
 _THAI_COUNTED = _join_words(LISTS["numerals"]["th"]["counted"])
 _NOT_BEHIND_THAI_NUMBER = "".join(f"(?<!{word})" for word in sorted((*_THAI.words, "จุด")))
+_BEHIND_THAI_LABEL = "|".join(f"(?<={word})" for word in LISTS["numerals"]["th"]["numbered"])
 _FIRST_THAI_LETTERS = "".join({word[0] for word in _THAI.words})
 _THAI_NUMBER = re.compile(
     rf"""
@@ -230,6 +259,8 @@ _THAI_NUMBER = re.compile(
     (?P<number>(?:{_THAI_WORD.pattern}){{1,16}})
     (?:[ ]?จุด[ ]?(?P<decimals>(?:{_THAI_ONE.pattern}){{1,16}})(?P<multipliers_behind>(?:{_THAI_MULTIPLIER.pattern}){{0,16}}))?
     [ ]?(?={_THAI_COUNTED})
+    # ชั้นสาม, the third floor
+    |(?:{_BEHIND_THAI_LABEL})[ ]?(?P<label>(?:{_THAI_WORD.pattern}){{1,16}})
     )
     """,
     re.VERBOSE,
@@ -262,7 +293,7 @@ _KOREAN = Numerals(
 _KOREAN_WORD = re.compile(_join_words(_KOREAN.words))
 _KOREAN_ONES = "한|두|세|네|다섯|여섯|일곱|여덟|아홉"
 _KOREAN_TENS = "열|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔"
-# 세 시간, 스물다섯 명, 오만 원, 삼 년; 이 (this), 일 (day) and 한 (a) alone are no numbers.
+# 세 시간, 스물다섯 명, 오만 원, 삼 년, 이층; 이 (this), 일 (day) and 한 (a) alone are no numbers elsewhere.
 _KOREAN_NUMBER = re.compile(
     rf"""
     (?<![\uac00-\ud7af\d])(?<!점[ ])  # not behind a decimal point: 삼 점 오
@@ -271,7 +302,7 @@ _KOREAN_NUMBER = re.compile(
         (?P<native>(?:{_KOREAN_TENS})?(?:{_KOREAN_ONES})|{_KOREAN_TENS})[ ]?
         (?=시간|시(?![\uac00-\ud7af])|시(?:에|부터|까지)|명|개|살|마리|번|권|달|가지|사람|곳)
         |
-        (?P<number>(?:[일이삼사오육칠팔구]?[십백천]?만[ ])?(?:[일이삼사오육칠팔구]?[십백천만억]){{1,12}}[일이삼사오육칠팔구]?|[삼사오육칠팔구])[ ]?
+        (?P<number>(?:[일이삼사오육칠팔구]?[십백천]?만[ ])?(?:[일이삼사오육칠팔구]?[십백천만억]){{1,12}}[일이삼사오육칠팔구]?|[삼사오육칠팔구]|[일이](?=층))[ ]?
         (?=년|월|분|초|원|킬로|미터|퍼센트|층|명|개월|주|도(?![\uac00-\ud7af])|달러|유로|세(?![\uac00-\ud7af]))
     )
     """,
@@ -290,7 +321,9 @@ def write_numerals(text: str) -> str:
     '직원은 25명입니다. 가격은 50000원입니다.'
     """
     text = _ALL_DAY.sub("24小时", text)
+    text = _ERA_YEAR.sub(_write_era_year, text)
     text = _HAN_NUMBER.sub(_write_han, text)
+    text = _TENTHS.sub(_write_tenths, text)
     text = _THAI_NUMBER.sub(_write_thai, text)
     return _KOREAN_NUMBER.sub(_write_korean, text)
 
@@ -300,7 +333,7 @@ def _write_thai(match: re.Match[str]) -> str:
     if match["digits"]:
         digits, multipliers = match["digits"].replace(",", ""), match["multipliers"]
     else:
-        value = _THAI.read(_THAI_WORD.findall(match["number"]))
+        value = _THAI.read(_THAI_WORD.findall(match["number"] or match["label"]))
         if value is None:
             return match[0]
         decimals = "".join(
@@ -330,11 +363,15 @@ def may_hold_numerals(chunk: str) -> bool:
 # --- Indonesian and Vietnamese ----------------------------------------------------------------------------------------
 
 _SPACED_LANGUAGES = {language: _read_language(language) for language in ("id", "vi")}
-# Words of these languages that a number has or counts.
+# Words of these languages that a number has or counts, or that stand before what is numbered.
 SPACED_WORDS: frozenset[str] = frozenset(
     word
     for language, numerals in _SPACED_LANGUAGES.items()
-    for word in (*numerals.words, *LISTS["numerals"][language]["counted"])
+    for word in (
+        *numerals.words,
+        *LISTS["numerals"][language]["counted"],
+        *LISTS["numerals"][language]["numbered"],
+    )
 )
 # The maximum number of words of a number with blanks.
 _MAX_SPACED_WORDS = 12
@@ -354,7 +391,7 @@ def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | N
     >>> read_spaced_number("Ada dua puluh lima orang.".split(), 1)
     (4, '25')
     """
-    first = chunks[index].lower()
+    first = _strip_marks_behind(chunks, index)
     previous = chunks[index - 1].lower() if index > 0 else ""
     for language, numerals in _SPACED_LANGUAGES.items():
         lists = LISTS["numerals"][language]
@@ -394,7 +431,9 @@ def _read_spaced(
         if chunks[end - 1].lower() != word:  # a mark ends the number
             break
     value = numerals.read(words) if words else None
-    next_word = _strip_marks_behind(chunks, end)
+    is_label = _stands_behind_label(chunks, index, lists)
+    ends_clause = end > index and chunks[end - 1][-1] in _MARKS_BEHIND_WORD
+    next_word = "" if ends_clause else _strip_marks_behind(chunks, end)
     if len(words) == len(("hai", "ba")) and next_word in lists["counted"]:  # hai ba ngày is 2 to 3 days
         first, second = (numerals.digits.get(word, 0) for word in words)
         if numerals.is_one(words[0]) and second == first + 1 < _TEN:
@@ -404,9 +443,29 @@ def _read_spaced(
     if next_word in lists["points"]:
         return _read_decimals(chunks, end, value, numerals, lists)
     multiplies = any(word not in numerals.digits for word in words)
+    if is_label:
+        return end, str(value)
     if next_word not in lists["counted"] and not (multiplies and len(words) > 1):
         return None
     return None if value == 1 else (end, str(value))
+
+
+def _stands_behind_label(chunks: Sequence[str], index: int, lists: Mapping[str, Any]) -> bool:
+    """Whether a number stands behind a word for what is numbered: tầng ba, lantai tiga (floor three).
+
+    Vietnamese "số năm" is also "the number of years", unless it stands behind another such word: phòng số năm (room number five).
+    """
+    labels = lists["numbered"]
+    label = chunks[index - 1].lower() if index > 0 else ""
+    if label not in labels:
+        return False
+    may_be_unit = _strip_marks_behind(chunks, index) in lists.get("only_first", ())
+    if label != _VIETNAMESE_NUMBER_OF or not may_be_unit:
+        return True
+    return index > 1 and chunks[index - 2].lower() in labels
+
+
+_VIETNAMESE_NUMBER_OF = "số"
 
 
 def _strip_marks_behind(chunks: Sequence[str], index: int) -> str:

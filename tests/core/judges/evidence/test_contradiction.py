@@ -19,6 +19,7 @@ from ctxmetrics.judges.evidence.contradiction import find_contradiction
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.llm import checking, located_quotes
 from ctxmetrics.judges.scripted import ScriptedModel
+from support.cases import each_case
 
 TOWERS = "The castle is old. Its towers were not built by Queen Maud. It has a moat."
 
@@ -41,6 +42,59 @@ def judged(reference, context, quote, *, joint=True, useful=None, own=None, **op
     metrics = [ContextRecall(), ContextPrecision()]
     (row,) = evaluate([sample], metrics, judge=judge, progress=False, **options)
     return row["context_recall"].verdicts[0], row["context_precision"].verdicts[0]
+
+
+# A reference and a quote that denies it or has another value: a yes with this quote was not flagged.
+DENYING_QUOTES = [
+    ("Çocuklar havuza girebilir.", "Çocuklar havuza giremez."),
+    ("Sürücü sınavı geçemedi.", "Sürücü sınavı geçti."),
+    ("Otobüs her gün gider.", "Otobüs her gün gitmez."),
+    ("Bilgisayar internet istiyor.", "Bilgisayar internet istemiyor."),
+    ("Park yeri ücretlidir.", "Park yeri ücretli değildir."),
+    ("Otelde otopark vardır.", "Otelde otopark yoktur."),
+    ("A jegy visszaváltható.", "A jegy nem visszaváltható."),
+    ("A szerződést aláírták.", "A szerződést nem írták alá."),
+    ("Psi smějí do parku.", "Psi nesmějí do parku."),
+    ("Hinta sisältää aamiaisen.", "Hinta ei sisällä aamiaista."),
+    ("Muzejs pirmdien ir atvērts.", "Muzejs pirmdien nav atvērts."),
+    ("合同已经签署。", "合同尚未签署。"),
+    ("تم توقيع العقد.", "لم يتم توقيع العقد."),
+    ("قیمت شامل صبحانه است.", "قیمت شامل صبحانه نیست."),
+    ("Офис на третьем этаже.", "Офис на втором этаже."),
+    ("Biuro jest na trzecim piętrze.", "Biuro jest na drugim piętrze."),
+    ("Az iroda a harmadik emeleten van.", "Az iroda a második emeleten van."),
+    ("कार्यालय तीसरी मंज़िल पर है।", "कार्यालय दूसरी मंज़िल पर है।"),
+    ("Văn phòng ở tầng ba.", "Văn phòng ở tầng hai."),
+    ("比赛以三比一结束。", "比赛以一比三结束。"),
+    ("The file is 3 MB.", "The file is 3 Mb."),
+    ("The ratio is 1:10.", "The ratio is 10:1."),
+    ("The dose is 12.400 mg.", "The dose is 12400 mg."),
+    ("[1, 2, 3]", "[3, 2, 1]"),
+]
+
+
+@each_case(("reference", "quote"), DENYING_QUOTES)
+def test_quotes_that_deny_in_many_languages_flag_a_yes(reference, quote):
+    verdict, _ = judged(reference, quote, quote)
+    assert (verdict.value, verdict.code) == (True, "contradicted")
+
+
+# The same statement in both, with words that look like denials or other values.
+AGREEING_QUOTES = [
+    ("Garanti su hasarını kapsamaz.", "Garanti su hasarını hiçbir durumda kapsamaz."),
+    ("Restoran akşam 10'da kapanır.", "Restoran akşam 10'da kapanıyor."),
+    ("Die Dosis beträgt 12.400 mg.", "Die Dosis beträgt 12400 mg."),
+    ("[1, 2, 3]", "The function returns [1, 2, 3]."),
+    ("Văn phòng ở tầng ba.", "Văn phòng ở tầng 3."),
+    ("全体の三割五分が反対した。", "全体の35%が反対した。"),
+    ("平成元年に開業した。", "1989年に開業した。"),
+]
+
+
+@each_case(("reference", "quote"), AGREEING_QUOTES)
+def test_quotes_in_another_form_are_not_flagged(reference, quote):
+    verdict, _ = judged(reference, quote, quote)
+    assert (verdict.value, verdict.code) == (True, None)
 
 
 @pytest.mark.parametrize(
