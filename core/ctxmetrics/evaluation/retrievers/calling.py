@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.models.runtime.background import in_loop_or_thread, in_thread
+from ctxmetrics.samples.documents import as_list
 
 # A function that returns the answer of the retriever to a question.
 Call: TypeAlias = Callable[[str], Coroutine[Any, Any, Any]]
@@ -75,8 +76,13 @@ async def _call_function(function: Callable[..., Any], question: str) -> Any:
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - the method of an object, not whether there is one
     ):
-        return await function(question)
-    return await _await_result(await in_thread(partial(function, question)))
+        return await _await_result(await function(question))
+    return await _await_result(await in_thread(partial(_call_to_end, function, question)))
+
+
+def _call_to_end(function: Callable[..., Any], question: str) -> Any:
+    """Call a function. If it returns a generator, read it to its end: its work belongs to the call and its time limit."""
+    return as_list(function(question))
 
 
 async def _call_in_thread(
@@ -87,7 +93,7 @@ async def _call_in_thread(
 
 
 async def _await_result(value: Any) -> Any:
-    """Await what a sync function returned, if that is a coroutine or an async iterator."""
+    """Await what a function returned, if that is a coroutine or an async iterator."""
     if inspect.isawaitable(value):
         return await value
     if hasattr(value, "__aiter__"):

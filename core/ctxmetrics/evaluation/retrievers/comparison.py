@@ -272,13 +272,21 @@ class RetrieverFigures:
         return sorted(questions, key=lambda question: -question.lost)
 
     def curves(self) -> dict[str, dict[str, list[CurvePoint]]]:
-        """Return by metric, for each setting, the points over k. Only metrics that count the units of a reference have points."""
+        """Return by metric, for each setting, the points over k. Only metrics that count the units of a reference have points.
+
+        The last k is the largest number of contexts that a setting returned, at most `k`.
+        """
         curves: dict[str, dict[str, list[CurvePoint]]] = {}
+        largest_count = 1
+        for setting in self.settings.values():
+            for row in setting.results:
+                largest_count = max(largest_count, len(row.fields.retrieved_contexts or ()))
+        ks = range(1, min(self.k, largest_count) + 1)
         for metric in self.metrics:
             lines = {}
             for name, setting in self.settings.items():
                 if any(row[metric].context_lengths is not None for row in setting.results):
-                    lines[name] = [*setting.results.curve(range(1, self.k + 1), [metric])]
+                    lines[name] = [*setting.results.curve(ks, [metric])]
             if lines:
                 curves[metric] = lines
         return curves

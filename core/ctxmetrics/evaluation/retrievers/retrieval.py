@@ -239,6 +239,8 @@ class RetrievalFile:
 def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any]) -> Retrieval:
     """Build a retrieval from the fields of the sample and of the call: see `Retrieval.to_line`."""
     scores = call_fields.get("scores")
+    if scores is not None and None in scores:  # written for NaN by earlier versions
+        scores = None
     return Retrieval(
         sample=Sample(**sample_fields),
         seconds=float(call_fields["seconds"]),

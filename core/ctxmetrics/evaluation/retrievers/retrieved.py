@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -73,7 +75,7 @@ class Retrieved:
     Attributes:
         items: Texts, documents or ids in rank order.
         ids: The ids of texts, if they stand beside them.
-        scores: The score of each item: a higher score is better; None if some item has no score.
+        scores: The score of each item: a higher score is better; None if some item has no score, or one that is not finite.
     """
 
     items: tuple[Any, ...]
@@ -85,10 +87,10 @@ def read_retrieved(value: Any) -> Retrieved:
     """Read the answer of a retriever: a list, or an object that holds one.
 
     The order of a list is the rank, unless each item has a rank of its own; of a mapping from ids to scores, the highest score
-    stands first.
+    stands first. An empty mapping is an empty result.
 
     Raises:
-        SampleError: The answer holds no list of texts, documents or ids.
+        SampleError: The answer holds no list of texts, documents or ids, or a mapping has NaN as a score.
     """
     value = as_list(value)
     if value is None or isinstance(value, str):
@@ -96,9 +98,14 @@ def read_retrieved(value: Any) -> Retrieved:
         raise SampleError(
             f"The retriever returned {answer}. Return a list of texts or documents, an empty one for nothing."
         )
-    if isinstance(value, Mapping) and value and all(_is_score(score) for score in value.values()):
+    if isinstance(value, Mapping) and all(_is_score(score) for score in value.values()):
+        for id_, score in value.items():
+            if math.isnan(score):
+                raise SampleError(
+                    f"The retriever returned NaN as the score of {id_!r}, which has no rank. Return a number for each, or a list."
+                )
         ranked_ids = sorted(value, key=lambda id_: -float(value[id_]))
-        return Retrieved(tuple(ranked_ids), None, tuple(float(value[id_]) for id_ in ranked_ids))
+        return Retrieved(tuple(ranked_ids), None, _to_scores(value[id_] for id_ in ranked_ids))
     if isinstance(value, (list, tuple)):
         return _read_items(value)
     holder, items = _find_list(value, _MAX_DEPTH)
@@ -159,13 +166,7 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     if order.places is not None:
         items = [items[index] for index in order.places]
     documents = tuple(unscored(item) for item in items)
-    scores: list[float] = []
-    for item in items:
-        score = _find_score(item)
-        if score is None:
-            return Retrieved(documents, None, None)
-        scores.append(score)
-    return Retrieved(documents, None, tuple(scores) if scores else None)
+    return Retrieved(documents, None, _to_scores(_find_score(item) for item in items))
 
 
 def _read_two_lists(items: Sequence[Any]) -> Retrieved | None:
@@ -176,7 +177,7 @@ def _read_two_lists(items: Sequence[Any]) -> Retrieved | None:
     documents, scores = items
     if len(documents) != len(scores) or not all(_is_score(score) for score in scores):
         return None
-    return Retrieved(tuple(documents), None, tuple(float(score) for score in scores))
+    return Retrieved(tuple(documents), None, _to_scores(scores))
 
 
 def _read_database_rows(items: Sequence[Any]) -> Retrieved | None:
@@ -187,7 +188,7 @@ def _read_database_rows(items: Sequence[Any]) -> Retrieved | None:
             return None
     if not items:
         return None
-    row = {"results": [[*item] for item in items]}
+    row = {"results": [[_to_float(cell) for cell in item] for item in items]}
     path_by_field = {field: path for path, field in find_store_answers(row, depth=1).items()}
     if "retrieved_contexts" not in path_by_field:
         return None
@@ -230,6 +231,21 @@ def _find_score(item: Any) -> float | None:
     return float(score) if _is_score(score) else None
 
 
+def _to_scores(scores: Iterable[Any]) -> tuple[float, ...] | None:
+    """Return scores as floats. Return None if there is none, or one is missing, NaN or infinite: no threshold can be drawn."""
+    floats: list[float] = []
+    for score in scores:
+        if score is None or not math.isfinite(score):
+            return None
+        floats.append(float(score))
+    return tuple(floats) or None
+
+
+def _to_float(cell: Any) -> Any:
+    """Return a number of a database that has a fraction, such as a Decimal, as a float; return other cells unchanged."""
+    return float(cell) if _is_score(cell) and not isinstance(cell, Integral) else cell
+
+
 def _is_list(value: Any) -> bool:
     """Tell whether a value is a list or a tuple."""
     return isinstance(value, (list, tuple))
@@ -237,4 +253,4 @@ def _is_list(value: Any) -> bool:
 
 def _is_score(value: Any) -> bool:
     """Tell whether a value is a number."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+    return isinstance(value, (Real, Decimal)) and not isinstance(value, bool)

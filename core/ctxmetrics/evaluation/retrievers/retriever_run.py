@@ -49,6 +49,7 @@ from ctxmetrics.evaluation.retrievers.retriever_comparison import RetrieverCompa
 from ctxmetrics.evaluation.rows.output_paths import make_folder
 from ctxmetrics.evaluation.rows.provenances import describe_start
 from ctxmetrics.evaluation.rows.row import Row
+from ctxmetrics.evaluation.rows.sample_groups import read_groups
 from ctxmetrics.evaluation.runs.engine import INTERRUPTED, Evaluation
 from ctxmetrics.evaluation.runs.metric_list import check_metrics
 from ctxmetrics.evaluation.runs.options import RunOptions, check_options
@@ -130,6 +131,7 @@ class RetrieverRun:
         for name in primary:
             choose_metric([metric.name for metric in self._metrics], name, "primary")
         self._questions = read_questions(questions, self._metrics)
+        read_groups(self._questions, cluster, "compare_retrievers")  # raises before anything is asked
         self._k = k
         self._primary = primary
         self._cluster = cluster
@@ -164,9 +166,8 @@ class RetrieverRun:
         self._corpus = corpus
         bm25 = BM25(corpus, k)
         self._floor_description = bm25.about
-        self._floor_name = (
-            _BM25_NAME if _BM25_NAME not in self._calls else f"{_BM25_NAME} of ctxmetrics"
-        )
+        files = {file_name(name).casefold() for name in self._calls}
+        self._floor_name = _BM25_NAME if _BM25_NAME not in files else f"{_BM25_NAME} of ctxmetrics"
         self._calls[self._floor_name] = build_call(bm25, self._floor_name)
 
     def _pool_metrics(self, *, pooled: bool) -> bool:
@@ -202,6 +203,7 @@ class RetrieverRun:
             retrieved = await self._retrieve(stack)
             _warn_of_errors(retrieved)
             samples = {name: self._list_samples(items) for name, items in retrieved.items()}
+            _check_texts(samples)
             self._check_fields(samples)
             self._note_pools(samples)
             judged = await self._judge(samples, retrieved, start)
@@ -540,6 +542,26 @@ def check_names(retrievers: Mapping[str, Any]) -> Mapping[str, Any]:
 def file_name(setting: str) -> str:
     """Return the name of a setting's files, without their ending."""
     return re.sub(r"[^\w-]+", "_", setting).strip("_")[:80] or "setting"
+
+
+def _check_texts(samples: Mapping[str, Sequence[Sample | None]]) -> None:
+    """Check, before anything is paid, that no setting returned ids as plain texts: a judge would look for the answer in an id.
+
+    Raises:
+        ParameterError: A retrieved text is an id that its question expects.
+    """
+    for name, samples_of_setting in samples.items():
+        for number, sample in enumerate(samples_of_setting, 1):
+            if sample is None or sample.retrieved_context_ids is not None:
+                continue
+            expected_texts = sample.reference_contexts or ()
+            for text in sample.retrieved_contexts or ():
+                if text in (sample.reference_context_ids or ()) and text not in expected_texts:
+                    raise ParameterError(
+                        f"compare_retrievers: {name!r} returned ids as texts: {text!r} is an expected id of "
+                        f"{sample.called(f'question {number}')}. Return documents with text and id, such as "
+                        "{'id': .., 'text': ..}. For ids alone, give questions with reference_context_ids and without references."
+                    )
 
 
 def _is_free(metric: Metric) -> bool:

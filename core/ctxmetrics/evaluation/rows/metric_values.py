@@ -81,7 +81,7 @@ class MetricValues:
         """Append a row's score."""
         tie_range = score.metadata.get("tie_range")
         self.add_value(score.value, score.reason_code, score.threshold, score.provenance, tie_range)
-        if score.reason_code == "metric_error":
+        if score.reason_code in ("metric_error", "retriever_error"):
             self.words.setdefault(score.reason_code, score.message or "")
         deferred = get_deferred(score)
         if deferred is None:

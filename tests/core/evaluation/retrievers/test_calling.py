@@ -280,3 +280,64 @@ def test_haystack_component_and_pipeline_over_a_store() -> None:
     for name in retrievers:
         assert found[name].calls.errors == 0, found[name].calls.first_errors
         assert values_of(found, name) == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_seconds_of_a_generator_are_those_of_its_work() -> None:
+    release = threading.Event()
+
+    def slow_texts(question: str) -> Any:
+        release.wait(0.2)  # never set
+        yield look_up(question)[0]["text"]
+
+    (call,) = compare_retrievers(QUESTIONS[:1], {"x": slow_texts}, METRICS[:1]).settings.values()
+    assert call.results[0]["context_recall"].value == 1.0
+    assert call.calls.median_seconds is not None
+    assert call.calls.median_seconds > 0.1
+
+
+def test_the_time_limit_holds_for_a_generator() -> None:
+    release = threading.Event()
+
+    def endless_texts(question: str) -> Any:
+        release.wait()
+        yield question
+
+    comparison = compare_retrievers(
+        QUESTIONS[:1], {"x": endless_texts}, METRICS[:1], retrieval_timeout=0.05
+    )
+    release.set()
+    assert comparison["x"].calls.first_errors == (("q1", "no answer within 0.05 s"),)
+
+
+def test_a_coroutine_may_return_an_async_iterator() -> None:
+    async def texts(question: str) -> Any:
+        yield look_up(question)[0]["text"]
+
+    async def ask(question: str) -> Any:
+        return texts(question)
+
+    comparison = compare_retrievers(QUESTIONS, {"x": ask}, METRICS[:1])
+    assert comparison["x"].results.summary()["context_recall"].mean == 1.0
+
+
+def test_ids_returned_as_texts_are_no_contexts() -> None:
+    with pytest.raises(ParameterError, match=r"'x' returned ids as texts: 'd1' .* Sample 'q1'"):
+        compare_retrievers(QUESTIONS, {"x": lambda _: ["d1", "d2"]}, METRICS[:1])
+
+
+def test_a_cluster_that_no_question_has_asks_nothing() -> None:
+    asked: list[str] = []
+
+    def ask(question: str) -> list[str]:
+        asked.append(question)
+        return []
+
+    with pytest.raises(ParameterError, match="has no 'topic'"):
+        compare_retrievers(QUESTIONS, {"x": ask, "y": ask}, METRICS[:1], cluster="topic")
+    assert asked == []
+
+
+def test_a_large_k_costs_no_memory() -> None:
+    comparison = compare_retrievers(QUESTIONS, {"x": look_up}, METRICS[:1], k=10**12)
+    (points,) = comparison.curves()["context_recall"].values()
+    assert [(point.k, point.recall) for point in points] == [(1, 1.0)]

@@ -528,3 +528,28 @@ def test_async_form_gives_the_same() -> None:
     later = asyncio.run(acompare_retrievers(QUESTIONS, {"both": both, "first": first}, METRICS))
     for name in found.settings:
         assert recalls(found, name) == recalls(later, name)
+
+
+def test_a_folder_with_scores_of_nan_can_be_resumed(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def ask(question: str) -> list[tuple[str, float]]:
+        asked.append(question)
+        return [(document["text"], float("nan")) for document in both(question)]
+
+    options: dict[str, Any] = {"folder": tmp_path, "k": 3}
+    compare_retrievers(QUESTIONS, {"one": ask}, METRICS[:1], **options)
+    file = tmp_path / "one.retrieved.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:  # as earlier versions wrote them
+        line["metadata"]["retrieval"]["scores"] = [None, None, None]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    again = compare_retrievers(QUESTIONS, {"one": ask}, METRICS[:1], resume=True, **options)
+    assert len(asked) == len(QUESTIONS)
+    assert again["one"].results.summary()["context_recall"].mean == 1.0
+
+
+def test_the_floor_writes_no_file_of_a_setting(tmp_path: Path) -> None:
+    pytest.importorskip("bm25s")
+    found = compare_retrievers(QUESTIONS, {"bm25!": both}, METRICS[:1], corpus=FACTS, folder=tmp_path)
+    assert [*found.settings] == ["bm25!", "bm25 of ctxmetrics"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
@@ -136,6 +137,9 @@ def test_what_is_no_list_of_contexts_is_an_error(value: Any, says: str) -> None:
         ({"d1": 0.2, "d2": 0.9}, (0.9, 0.2)),
         (([A, B], [0.9, 0.1]), (0.9, 0.1)),
         ([], None),
+        ([(A, float("nan")), (B, 0.5)], None),
+        ([{"text": A, "score": float("inf")}, {"text": B, "score": 0.5}], None),
+        ({"d1": Decimal("0.2"), "d2": Decimal("0.9")}, (0.9, 0.2)),
     ],
 )
 def test_scores_are_kept_where_each_item_has_one(value: Any, scores: Any) -> None:
@@ -148,3 +152,17 @@ def test_what_was_retrieved_before_is_left_out() -> None:
     assert (sample.retrieved_contexts, sample.retrieved_context_ids) == ((A,), None)
     staged = Sample(user_input="q", stages={"a": ["old"], "b": ["old"]})
     assert build_sample(staged, read_retrieved([A]), 10).stages is None
+
+
+def test_an_empty_mapping_is_an_empty_result() -> None:
+    assert read({}) == ((), ())
+
+
+def test_an_id_whose_score_is_nan_has_no_rank() -> None:
+    with pytest.raises(SampleError, match="NaN as the score of 'd2'"):
+        read_retrieved({"d1": 0.5, "d2": float("nan")})
+
+
+def test_rows_of_a_database_may_have_decimals() -> None:
+    rows = [(7, "A text of one.", Decimal("0.9")), (8, "B text of two.", Decimal("0.4"))]
+    assert read(rows) == ((A, B), ("7", "8"))
