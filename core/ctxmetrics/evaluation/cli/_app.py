@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from inspect import getdoc
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -153,8 +156,21 @@ class _ProcessSignals:
         return status
 
 
+def _prepare_streams() -> None:
+    """Let every result be printed: a closed stream takes text that goes nowhere, and stdout takes characters that its encoding lacks.
+
+    Such a character is printed as an escape, as Python does on stderr.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - open until the process ends
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def main() -> NoReturn:
     """Run the command line; an error is one line on stderr."""
+    _prepare_streams()
     signals = _ProcessSignals()
     signals.install()
     try:
@@ -180,12 +196,18 @@ def _explain_usage_error(error: Any) -> str:
         command = "ctxmetrics"
         if sys.argv[1:] and sys.argv[1] in COMMANDS:
             command += f" {sys.argv[1]}"
-        return f"{error.format_message()} Try: {command} --help"
+        return f"{_format_sentence(error)} Try: {command} --help"
     if option is None or not hasattr(error, "possibilities"):  # the option is known
-        return f"{error.format_message()} Try: {context.command_path} --help"
+        return f"{_format_sentence(error)} Try: {context.command_path} --help"
     other_commands = context.parent.command.commands if context.parent else {}
     explanation = explain_option(option, context.command, other_commands)
     return f"{explanation} Try: {context.command_path} --help"
+
+
+def _format_sentence(error: Any) -> str:
+    """Format a usage error of click as a sentence: some of its messages have no full stop."""
+    message: str = error.format_message()
+    return message if message.endswith((".", "?", "!", "'", ")")) else f"{message}."
 
 
 def _fail(text: str, status: int) -> NoReturn:

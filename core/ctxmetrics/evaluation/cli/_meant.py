@@ -53,6 +53,8 @@ def explain_option(option: str, command: Any, others: Mapping[str, Any]) -> str:
     problem = f"No such option: {option}."
     word = option.lstrip("-")
     options = _list_options(command)
+    if f"--{word}" in options:
+        return f"{problem} Did you mean --{word}?"
     parameter = _read_user_words("metric_parameters").get(word)
     if parameter is not None and "--metric" in options:
         return f"{problem} It is a parameter of metrics: --metric 'context_recall({parameter})'"
@@ -61,9 +63,12 @@ def explain_option(option: str, command: Any, others: Mapping[str, Any]) -> str:
         return f"{problem} It is an option of: {', '.join(commands_with_option)}."
     suggestion = find_near(option, options)
     if suggestion is None:
-        our_word = _read_user_words("other_options").get(word.lower())
-        if f"--{our_word}" in options:
-            suggestion = f"--{our_word}"
+        our_words = _read_user_words("other_options").get(
+            word.lower(), ""
+        )  # an option, perhaps with a value
+        our_option = f"--{our_words}".split(" ")[0]
+        if our_option in options:
+            suggestion = f"--{our_words}"
     return problem if suggestion is None else f"{problem} Did you mean {suggestion}?"
 
 

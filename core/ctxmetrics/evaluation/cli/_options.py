@@ -355,10 +355,10 @@ class Pace:
         Help("How often a request that failed is sent again. Without it: as long as it may help."),
     ] = DEFAULTS["max_retries"]
     requests_per_minute: Annotated[
-        int | None, Help("The most requests in any 60 seconds; the others wait.")
+        int | None, Help("The most requests in any 60 seconds; the others wait.", lowest=1)
     ] = DEFAULTS["requests_per_minute"]
     tokens_per_minute: Annotated[
-        int | None, Help("The most tokens in any 60 seconds; other requests wait.")
+        int | None, Help("The most tokens in any 60 seconds; other requests wait.", lowest=1)
     ] = DEFAULTS["tokens_per_minute"]
 
 

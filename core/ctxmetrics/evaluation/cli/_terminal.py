@@ -29,6 +29,8 @@ BAD_INPUT = 2
 STOPPED = 3
 PENDING = 4
 INTERRUPTED = 130
+# Codes of failures that no server of the judge has caused.
+_CODES_OF_NO_SERVER = frozenset({"budget_exceeded", "metric_error", "retriever_error"})
 # The exit status of a command that another signal ended: this plus the number of the signal.
 SIGNALLED = 128
 
@@ -52,10 +54,15 @@ def print_result(text: str | None) -> None:
             raise OutputFileError(f"stdout cannot be written: {error.strerror or error}.") from None
 
 
+def print_json(data: Any) -> None:
+    """Print data as JSON, in ASCII: a terminal or a file may have another encoding. It raises the errors of `print_result`."""
+    print_result(json.dumps(data, indent=1))
+
+
 def print_in_format(result: Any, output_format: str, **json_entries: Any) -> None:
     """Print a result as text, as Markdown, or as JSON with further entries. It raises the errors of `print_result`."""
     if output_format == "json":
-        print_result(json.dumps({**result.to_dict(), **json_entries}, indent=1))
+        print_json({**result.to_dict(), **json_entries})
     elif output_format == "markdown":
         print_result(result.markdown())
     else:
@@ -68,6 +75,21 @@ def print_message(text: str) -> None:
     It may hold text of a file, so invisible characters are replaced, and no line is a command to a CI system.
     """
     typer.echo(without_commands(replace_invisible(text, keep="\n")), err=True)
+
+
+def note_unused(options: Mapping[str, object], needed_options: Mapping[str, object]) -> None:
+    """Say which options have no effect, since none of the options is given that they are about.
+
+    Args:
+        options: The values of options by their names.
+        needed_options: The same, of the options that they are about.
+    """
+    if any(needed_options.values()):
+        return
+    unused_names = [name for name, value in options.items() if value]
+    if unused_names:
+        needed_names = " or ".join(needed_options)
+        print_message(f"note: without {needed_names}, {', '.join(unused_names)} changes nothing")
 
 
 def require_command(context: typer.Context) -> None:
@@ -180,7 +202,7 @@ def _format_address(judge: Judge, code: str) -> str:
     """Return the address of a judge's server in brackets. The result is empty if there is none to check."""
     model = getattr(judge, "model", None)
     address = getattr(model, "base_url", None)
-    if not address or code == "budget_exceeded":
+    if not address or code in _CODES_OF_NO_SERVER:
         return ""
     return f" ({address})"
 

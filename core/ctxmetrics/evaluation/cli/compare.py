@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ctxmetrics.evaluation.cli._options import AuditPath, Cluster, Help, JUnitFile, PageTitle
-from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, print_in_format, print_message
+from ctxmetrics.evaluation.cli._terminal import (
+    GATE_FAILED,
+    note_unused,
+    print_in_format,
+    print_message,
+)
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
@@ -88,6 +93,11 @@ def compare(
     from ctxmetrics.evaluation.rows.output_files import write_gates, write_whole
     from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
+    note_unused({"--title": title}, {"--report": report})
+    note_unused(
+        {"--keep-gates": verdict.keep_gates},
+        {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse},
+    )
     runs = {str(path): path for path in (second, *(others or ()))}
     inputs = {"FIRST": first, "SECOND": second, "--audit": pairing.audit, **runs}
     check_outputs({"--report": report, "--junit": verdict.junit}, inputs)

@@ -7,6 +7,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, signature
@@ -123,17 +124,21 @@ class Config:
 
 def _find_config_file() -> Path | None:
     """Find the nearest configuration file in the current directory or above it. Its path begins here."""
-    current_folder = Path.cwd()
+    try:
+        current_folder = Path.cwd()
+    except OSError:  # it was deleted meanwhile
+        return None
     for folder in (current_folder, *current_folder.parents):
         own_file = folder / CONFIG_NAME
         project = folder / _PROJECT_FILE
-        if own_file.is_file():
-            return Path(os.path.relpath(own_file))
-        # Another tool's broken file is no error here.
-        if project.is_file() and _TABLE_BEGINNING in project.read_text(
-            encoding="utf-8", errors="replace"
-        ):
-            return Path(os.path.relpath(project))
+        with suppress(OSError):  # a file or a folder above may not be readable
+            if own_file.is_file():
+                return Path(os.path.relpath(own_file))
+            # Another tool's broken file is no error here.
+            if project.is_file() and _TABLE_BEGINNING in project.read_text(
+                encoding="utf-8", errors="replace"
+            ):
+                return Path(os.path.relpath(project))
     return None
 
 
@@ -221,7 +226,8 @@ class _Reader:
         except ValueError as error:  # no UTF-8, or no TOML
             raise InputFileError(f"{self.path} is no TOML file: {error}.") from error
         if self.path.name == _PROJECT_FILE:
-            content = content.get("tool", {}).get("ctxmetrics", {})
+            tools = content.get("tool", {})
+            content = tools.get("ctxmetrics", {}) if isinstance(tools, dict) else {}
         if not isinstance(content, dict):
             raise InputFileError(f"{self.path}: ctxmetrics must be a table: {_TABLE_BEGINNING}].")
         return content
@@ -286,8 +292,8 @@ class _Reader:
 
     def _make_relative(self, value: Any) -> Any:
         """Return paths relative to the folder of the file."""
-        if isinstance(value, list):
-            return [self._make_relative(item) for item in value]
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self._make_relative, value))
         return self.path.parent / value if isinstance(value, Path) else value
 
 

@@ -20,7 +20,7 @@ from ctxmetrics.evaluation.cli._options import (
     SampleFile,
     Selection,
 )
-from ctxmetrics.evaluation.cli._terminal import BAD_INPUT, print_result
+from ctxmetrics.evaluation.cli._terminal import BAD_INPUT, note_unused, print_message, print_result
 from ctxmetrics.scores.wording import plural
 
 if TYPE_CHECKING:
@@ -61,6 +61,16 @@ def doctor(
     from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
 
+    note_unused(
+        {
+            "--map": columns.columns,
+            "--schema": columns.schema,
+            "--references": columns.references,
+            "--metric": selection.metric,
+            "--price-in": prices.price_in,
+        },
+        {"FILE": file},
+    )
     judge = build_judge(**vars(judging))
     request_time = RequestTime(0.0)
     # An error in the file is raised before anything is paid.
@@ -148,6 +158,7 @@ def estimate(
         raise ParameterError(
             "--labels says what labels add to a gate. Give --max-drop NAME=MARGIN or --not-worse NAME=MARGIN."
         )
+    note_unused({"--changed": changed}, {"--detect": detect, "--max-drop or --not-worse": gates})
     if detect is not None or gates:
         results = _read_or_score(source, selection)
         lines: list[str] = []
@@ -193,10 +204,15 @@ def _read_or_score(source: SampleFile, selection: Selection) -> Results:
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     try:
-        return Results.from_jsonl(source.file)
+        results = Results.from_jsonl(source.file)
     except InputFileError:  # it holds samples
         samples, metrics, _ = build_task(source, selection, LexicalJudge())
         return evaluate(samples, metrics, judge=LexicalJudge(), progress=False)
+    if selection.metric:
+        print_message(
+            f"note: {source.file} holds results: all of its metrics count, and --metric changes nothing"
+        )
+    return results
 
 
 def _print_cost(

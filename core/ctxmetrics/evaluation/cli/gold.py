@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +21,16 @@ from ctxmetrics.evaluation.cli._options import (
 )
 from ctxmetrics.evaluation.cli._terminal import (
     leave,
+    note_unused,
+    print_json,
     print_message,
     print_result,
     print_warnings_at_end,
 )
 from ctxmetrics.evaluation.rows.file_names import labels_beside
+
+# The number of questions that an audit draws at random, unless --sample says another one.
+_DEFAULT_AUDIT_SIZE = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +62,7 @@ class Auditing:
     sample: Annotated[
         int,
         Help("How many questions to draw at random; as many questions in doubt are added.", lowest=1),
-    ] = 40
+    ] = _DEFAULT_AUDIT_SIZE
     seed: Annotated[int, Help("The seed of the draw.")] = 0
     labels: LabelsPath = None
     corrected: Annotated[
@@ -87,6 +91,11 @@ def check_gold(
     from ctxmetrics.evaluation.pages import name_page
     from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
+    note_unused({"--title": title}, {"--report": page})
+    note_unused(
+        {"--sample": auditing.sample != _DEFAULT_AUDIT_SIZE, "--seed": auditing.seed},
+        {"--audit": auditing.audit},
+    )
     judge = build_judge(**vars(judging))
     samples = load_samples(source)
     runs = _read_runs(sources.run or ())
@@ -121,7 +130,7 @@ def check_gold(
     if page is not None:
         report.to_html(page, title=title or name_page(page, source.file))
     if format == "json":
-        print_result(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
+        print_json(report.to_dict())
     else:
         print_result(str(report))
     if report.results is not None:

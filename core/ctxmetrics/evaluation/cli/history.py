@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal
 
 from ctxmetrics.evaluation.cli._options import Help, PageTitle
-from ctxmetrics.evaluation.cli._terminal import print_in_format
+from ctxmetrics.evaluation.cli._terminal import note_unused, print_in_format, print_message
 
 
 def history(
@@ -31,6 +32,7 @@ def history(
     from ctxmetrics.evaluation.rows.output_paths import check_outputs
     from ctxmetrics.evaluation.runs.history import read_history
 
+    note_unused({"--title": title}, {"--report": report})
     paths = _list_files(files)
     check_outputs({"--report": report}, {str(path): path for path in paths})
     runs = read_history(paths)
@@ -40,8 +42,20 @@ def history(
 
 
 def _list_files(paths: Sequence[Path]) -> list[Path]:
-    """List the result files that are given or stand in given folders."""
+    """List the files that are given, and the runs in given folders. Say which other files stand there."""
+    from ctxmetrics.evaluation.runs.run_folder import RunFolder
+
     files: list[Path] = []
     for path in paths:
-        files += sorted(path.glob("*.jsonl*")) if path.is_dir() else [path]
+        if not path.is_dir():
+            files.append(path)
+            continue
+        files_of_folder = [
+            file for file in RunFolder(path, stores=False).read() if "/" not in file.name
+        ]
+        for file in sorted(files_of_folder, key=attrgetter("name")):
+            if file.metrics:
+                files.append(path / file.name)
+            elif file.kind != "labels":
+                print_message(f"note: left out: {file.note or file.name}")
     return files

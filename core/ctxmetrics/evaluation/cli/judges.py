@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from ctxmetrics.evaluation.cli._options import (
 from ctxmetrics.evaluation.cli._terminal import (
     STOPPED,
     leave,
+    print_json,
     print_message,
     print_result,
     print_warnings_at_end,
@@ -77,7 +77,7 @@ def agree(
     convention: ConventionName = None,
     cache: CacheFolder = None,
     show: Annotated[
-        int, Help("How many of the samples to show on which judge and people differ most.")
+        int, Help("How many of the samples to show on which judge and people differ most.", lowest=0)
     ] = 0,
     write: Annotated[
         Path | None, Help("Write a calibration card, for score --calibration: CARD.json.")
@@ -142,7 +142,7 @@ def _print_reports(reports: Sequence[AgreementReport], show: int) -> None:
     texts: list[str] = []
     for report in reports:
         texts.append(str(report))
-        texts += [str(dispute) for dispute in report.disputes[: max(show, 0)]]
+        texts += [str(dispute) for dispute in report.disputes[:show]]
     print_result("\n\n".join(texts))
 
 
@@ -190,6 +190,6 @@ def check_judge(
         print_message(f"ctxmetrics: {error}")
         raise typer.Exit(STOPPED) from None
     if format == "json":
-        print_result(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
+        print_json(report.to_dict())
     else:
         print_result(str(report))

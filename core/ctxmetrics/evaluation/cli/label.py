@@ -79,7 +79,7 @@ def label(
         ),
     ] = None,
     terminal: Annotated[bool, Help("Ask in the terminal: no browser, no server.")] = False,
-    port: Annotated[int, Help("The page's port; 0 takes a free one.")] = 0,
+    port: Annotated[int, Help("The page's port; 0 takes a free one.", lowest=0, highest=65_535)] = 0,
     no_browser: Annotated[bool, Help("Print the page's address and open nothing.")] = False,
 ) -> None:
     """Label a random part of the samples by hand, on a local page. `ctxmetrics agree` and `compare` read the answers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from importlib import util
 from pathlib import Path
@@ -24,6 +25,7 @@ from ctxmetrics.evaluation.cli._options import (
 )
 from ctxmetrics.evaluation.cli._terminal import (
     leave,
+    note_unused,
     print_in_format,
     print_result,
     print_warnings_at_end,
@@ -131,11 +133,16 @@ def run(
     from ctxmetrics.evaluation.cli._run import build_judge
     from ctxmetrics.evaluation.retrievers.retriever_run import RetrieverRun, run_retrievers
 
+    if output.resume and output.folder is None:
+        raise ParameterError("--resume needs --folder DIR, the folder of the run that was stopped.")
+    note_unused({"--title": output.title}, {"--report": output.report})
+    note_unused({"--tag": output.tags}, {"--folder": output.folder})
     _check_paths(file, source, calls, output, gates)
     judge = build_judge(**vars(judging))
     questions = _read_questions(source)
     metrics = _choose_metrics(questions, selection, judge)
-    retrievers = load_retrievers(file)
+    with redirect_stdout(sys.stderr):  # what the file prints is no result
+        retrievers = load_retrievers(file)
     # All gates and the card are read before anything is paid.
     metric_gates = read_gates(metrics, gates, None)
     margin_gates = _read_margins(metrics, judge, gates)
@@ -160,7 +167,7 @@ def run(
         **vars(budget),
     )
     card = load_card(gates, retriever_run.judge_name or judge.name, metrics)
-    with print_warnings_at_end():
+    with print_warnings_at_end(), redirect_stdout(sys.stderr):
         comparison = run_retrievers(retriever_run)
     shared_outcomes = [
         *check_controls(gates, comparison.controls),
@@ -336,7 +343,7 @@ def load_retrievers(path: Path) -> Mapping[str, Any]:
         sys.path.append(folder)  # at the end: a file there takes the place of no installed module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ParameterError(f"{path}: {type(error).__name__}: {error}") from error
     retrievers: Any = getattr(module, _MAPPING_NAME, None)
     if retrievers is None:
@@ -395,23 +402,28 @@ def _read_margins(metrics: Sequence[Metric], judge: Judge, gates: RunGates) -> l
     """Read the gates on the difference of a setting to the first setting.
 
     Raises:
-        ParameterError: A gate names no metric of the comparison, or a metric without a verdict.
+        ParameterError: A gate names no metric of the comparison, or a metric without a verdict; or its margin is not on the
+            metric's scale.
     """
     from ctxmetrics.evaluation.cli._gates import name_and_value
     from ctxmetrics.evaluation.comparison.compare import choose_metric
+    from ctxmetrics.evaluation.runs.gates import check_margin
     from ctxmetrics.evaluation.runs.metric_list import check_metrics
 
-    names = [metric.name for metric in check_metrics(metrics, judge)]
+    metrics_by_name = {metric.name: metric for metric in check_metrics(metrics, judge)}
+    names = [*metrics_by_name]
     primary = [choose_metric(names, name, "--primary") for name in gates.primary or ()]
     margin_gates: list[_MarginGate] = []
     for option, texts in (("--max-drop", gates.max_drop), ("--not-worse", gates.not_worse)):
         for text in texts or ():
             name, margin = name_and_value(option, text)
-            if choose_metric(names, name, option) not in (primary or names):
+            metric = metrics_by_name[choose_metric(names, name, option)]
+            if metric.name not in (primary or names):
                 raise ParameterError(
                     f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
                     f"Name it with --primary {name}."
                 )
+            check_margin(option, name, margin, metric.convention_data.scale)
             margin_gates.append(_MarginGate(option, name, margin))
     return margin_gates
 

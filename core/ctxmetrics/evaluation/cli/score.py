@@ -28,6 +28,7 @@ from ctxmetrics.evaluation.cli._terminal import (
     get_line_width,
     leave,
     leave_pending,
+    note_unused,
     print_message,
     print_result,
     print_warnings_at_end,
@@ -65,13 +66,6 @@ class Budget(Pace):
     max_tokens: Annotated[int | None, Help("The most tokens in all. The rest is not judged.")] = (
         DEFAULTS["max_tokens"]
     )
-    batch: Annotated[
-        Literal["submit", "wait"] | None,
-        Help(
-            "Send the requests as the provider's batches, at half the price where the provider says so. submit: end once "
-            "they are submitted; the same command again goes on. wait: wait for the answers."
-        ),
-    ] = None
     one_context: Annotated[
         bool, Help("The one context of each sample is one passage, whatever stands in it.")
     ] = False
@@ -121,6 +115,13 @@ class Output:
         ),
     ] = None
     audit: AuditPath = None
+    batch: Annotated[
+        Literal["submit", "wait"] | None,
+        Help(
+            "Send the requests as the provider's batches, at half the price where the provider says so. submit: end once "
+            "they are submitted; the same command again goes on. wait: wait for the answers."
+        ),
+    ] = None
     stages: Annotated[
         bool, Help("Also show the stages of the retrieval, and at which of them sentences were lost.")
     ] = False
@@ -149,7 +150,9 @@ def score(
     output: Output,
     budget: Budget,
     gates: Gates,
-    show: Annotated[int, Help("How many of the lowest scores of each metric to explain.")] = 0,
+    show: Annotated[
+        int, Help("How many of the lowest scores of each metric to explain.", lowest=0)
+    ] = 0,
 ) -> None:
     """Score a file of samples. Without --metric: every metric whose fields the file has."""
     from ctxmetrics.evaluation.cli._gates import (
@@ -167,6 +170,11 @@ def score(
     from ctxmetrics.evaluation.rows.output_files import write_gates
     from ctxmetrics.evaluation.runs.engine import Evaluation
 
+    note_unused({"--title": output.title}, {"--report": output.report})
+    note_unused({"--keep-texts": output.keep_texts}, {"--out": output.out, "--otel": output.otel})
+    note_unused(
+        {"--tag": output.tags}, {"--out": output.out, "--write-baseline": output.write_baseline}
+    )
     cache = _choose_cache(source.file, output, gates, judging.judge)
     judge = build_judge(**vars(judging))
     keeps_rows = _needs_rows(output, gates, show)
@@ -182,10 +190,10 @@ def score(
     if payload is not None:
         _print_unused(payload, judging.judge, metrics_are_chosen=bool(selection.metric))
     options: dict[str, Any] = {**vars(budget)}
-    if budget.batch is not None:
+    if output.batch is not None:
         from ctxmetrics.evaluation.batching.batch import Batch
 
-        options["batch"] = Batch(mode=budget.batch)
+        options["batch"] = Batch(mode=output.batch)
     with deliver_events(wanted=output.otel) as delivery:
         run = Evaluation(
             samples,
@@ -288,10 +296,6 @@ def _choose_cache(source: Path, output: Output, gates: Gates, judge: str) -> Pat
     )
     if out is not None and out.absolute().parts[1:2] != ("dev",):
         check_ending(out)
-    if output.report is not None and output.report.suffix.lower() not in (".html", ".htm", ""):
-        raise ParameterError(
-            f"--report {output.report}: the report is a page. Write --report FILE.html."
-        )
     return cache
 
 

@@ -19,7 +19,7 @@ def view(
         Path | None,
         Help("Write the pages into this folder, for an artefact of CI, in place of serving them."),
     ] = None,
-    port: Annotated[int, Help("The page's port; 0 takes a free one.")] = 0,
+    port: Annotated[int, Help("The page's port; 0 takes a free one.", lowest=0, highest=65_535)] = 0,
     no_browser: Annotated[bool, Help("Print the page's address and open nothing.")] = False,
 ) -> None:
     """Show all runs of a folder on a local page: their figures, reports, history, and comparisons of two."""

@@ -63,6 +63,8 @@ from ctxmetrics.samples.schema import join_first
 _JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
 # The endings of files that are never TREC runs or qrels.
 _NEVER_RANKING_ENDINGS = {*_JSON_LINES_ENDINGS, ".csv", ".json", ".parquet", ".xlsx"}
+# The endings of tables whose first row may hold the names of the columns.
+_TABLE_ENDINGS = (".csv", ".tsv", ".xlsx")
 # The keys of a line of results (--out, of this and of earlier versions) or of a baseline. No sample has all of them.
 _RESULT_KEYS = [{*names} for names in read_data("samples", "keys.json")["results"]]
 # What is built from a row, such as a sample.
@@ -125,6 +127,10 @@ class RowFile(Iterator[T], Generic[T]):
             )
         if sheet is not None and get_ending(Path(path)) != ".xlsx":
             raise ParameterError(f"--sheet {sheet}: {path} is no .xlsx file. Leave --sheet out.")
+        if header is not None and get_ending(Path(path)) not in _TABLE_ENDINGS:
+            raise ParameterError(
+                f"--header and --names are about .csv, .tsv and .xlsx files, and {path} is none (in Python header=). Leave them out."
+            )
         # `_read_by` opens the file again with the same options, once a value.
         self._options: dict[str, Any] = {
             "path": path,

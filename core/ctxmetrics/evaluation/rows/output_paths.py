@@ -11,7 +11,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from ctxmetrics.errors import InputFileError
+from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, check_path, open_bytes
 from ctxmetrics.evaluation.rows.file_names import key_beside
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_beside
@@ -20,6 +20,9 @@ from ctxmetrics.evaluation.rows.table_files import is_own, is_table, verdicts_be
 PART_ENDING = ".part"
 # The number of first bytes that show whether this library wrote a file.
 _INSPECTED_BYTES = 1024
+# The option that names a page, and the endings of pages.
+_PAGE_OPTION = "--report"
+_PAGE_ENDINGS = (".html", ".htm", "")
 # How the lines of results begin.
 _RESULT_LINE_BEGINNINGS = (b'{"provenance_id"', b'{"sample_id"')
 # How a page, a card, and what the view remembers of a folder begin.
@@ -35,6 +38,7 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
 
     Raises:
         InputFileError: Two are one file, or an output cannot be written.
+        ParameterError: An output is ``-``, or a page has the ending of another file.
     """
     outputs = {name: check_path(path) for name, path in outputs.items() if path is not None}
     inputs = {name: path for name, path in inputs.items() if path is not None}
@@ -63,6 +67,16 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
                 )
     for name, target in targets.items():
         check_writable(outputs[name], target)
+    _check_names(outputs)
+
+
+def _check_names(outputs: Mapping[str, Any]) -> None:
+    """Refuse ``-`` as the name of an output, and a page with the ending of another file."""
+    for name, path in outputs.items():
+        if str(path) == "-":
+            raise ParameterError(f"{name} -: this is no name of a file. For stdout write /dev/stdout.")
+        if name == _PAGE_OPTION and Path(path).suffix.lower() not in _PAGE_ENDINGS:
+            raise ParameterError(f"{name} {path}: the report is a page. Write {name} FILE.html.")
 
 
 def find_target(path: str | os.PathLike[str]) -> Path | None:

@@ -54,11 +54,26 @@ def choose_gated(comparison: Comparison, name: str, margin: float, option: str) 
             f"{option} {name!r}: this metric is secondary; the verdict is about {', '.join(primary)}. "
             f"Name it with --metric {name} (metrics=[..])."
         )
-    if not 0 <= margin <= metric.scale:
-        raise ParameterError(
-            f"{option} {name}={margin:g}: the margin must be a number from 0 to {metric.scale:g}."
-        )
+    check_margin(option, name, margin, metric.scale)
     return metric
+
+
+def check_margin(option: str, name: str, margin: float, scale: float) -> None:
+    """Check the margin of a gate.
+
+    Args:
+        option: ``--max-drop`` or ``--not-worse``.
+        name: The metric.
+        margin: The loss that is allowed.
+        scale: The highest value of the metric.
+
+    Raises:
+        ParameterError: The margin is not on the scale of the metric.
+    """
+    if not 0 <= margin <= scale:
+        raise ParameterError(
+            f"{option} {name}={margin:g}: the margin must be a number from 0 to {scale:g}."
+        )
 
 
 def find_max_drop_problem(comparison: Comparison, metric: Difference, margin: float) -> str | None:

@@ -327,3 +327,40 @@ def test_files_that_cannot_be_read_have_clear_errors(folder):
     write("metric = 'context_recall'")
     with pytest.raises(InputFileError, match=r"no samples\. Write file = "):
         Config.load().evaluate()
+
+
+def test_pairs_of_paths_are_relative_to_the_file(folder):
+    assert run_command("score", "samples.jsonl", "--out", "a.jsonl", "--keep-texts").returncode == 0
+    assert run_command("score", "samples.jsonl", "--out", "b.jsonl", "--keep-texts").returncode == 0
+    (folder / "options").mkdir()
+    write('[label]\ncompare = ["../a.jsonl", "../b.jsonl"]\n', "options/x.toml")
+    assert Config.load("options/x.toml").commands["label"]["compare"] == (
+        Path("options/../a.jsonl"),
+        Path("options/../b.jsonl"),
+    )
+
+
+def test_a_project_file_without_tables_has_no_options(folder):
+    write("tool = 3  # [tool.ctxmetrics]\n", "pyproject.toml")
+    run = run_command("score", "samples.jsonl", "-m", "context_recall")
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_project_file_that_cannot_be_read_has_no_options(folder, monkeypatch):
+    write("[tool.ctxmetrics]\nshow = 1\n", "pyproject.toml")
+
+    def refuse(path, *arguments, **options):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(InputFileError, match=r"no ctxmetrics\.toml is here or above"):
+        Config.load()
+
+
+def test_without_a_current_folder_there_are_no_options(folder, monkeypatch):
+    def refuse():
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(Path, "cwd", refuse)
+    with pytest.raises(InputFileError, match=r"no ctxmetrics\.toml is here or above"):
+        Config.load()

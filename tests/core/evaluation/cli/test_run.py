@@ -287,3 +287,64 @@ def test_an_llm_judge_is_asked_once_a_question_and_never_again(place: Path) -> N
         assert 12 + 20 < server.count <= 12 + 24
         assert "each setting was judged alone: " in apart.stdout
     forget()
+
+
+def test_a_file_of_retrievers_that_exits_is_an_error(place: Path) -> None:
+    (place / "settings.py").write_text("import sys\nsys.exit(0)\n")
+    run = run_command("run", "settings.py", "-q", "q.jsonl", cwd=place)
+    assert run.returncode == 2
+    assert "settings.py: SystemExit: 0" in run.stderr
+
+
+def test_what_retrievers_print_is_no_result(place: Path) -> None:
+    file = place / "settings.py"
+    file.write_text(
+        f"print('loading')\n{file.read_text()}"
+        "def retrieve_loud(question):\n    print(question)\n    return []\n"
+    )
+    words = ("run", "settings.py", "-q", "q.jsonl", "-m", "context_recall", "--format", "json")
+    run = run_command(*words, cwd=place)
+    assert [*json.loads(run.stdout)["settings"]] == ["good", "bad", "loud"]
+    assert "loading\n" in run.stderr
+    assert "What is fact 3?\n" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ("--max-drop", "context_recall=5"),
+            "--max-drop context_recall=5: the margin must be a number from 0 to 1.",
+        ),
+        (("--not-worse", "context_recall=-1"), "--not-worse context_recall=-1: the margin must be"),
+        (("--resume",), "--resume needs --folder DIR"),
+        (("--cluster", "metadata.topic"), "has no 'metadata.topic'"),
+        (("--batch", "submit"), "No such option: --batch. It is an option of: score."),
+        (("-k", "3"), "No such option: -k. Did you mean --k?"),
+        (
+            ("--report", "page.pdf"),
+            "--report page.pdf: the report is a page. Write --report FILE.html.",
+        ),
+    ],
+)
+def test_wrong_options_ask_no_retriever(place: Path, words: tuple[str, ...], says: str) -> None:
+    (place / "settings.py").write_text(
+        "def retrieve_one(question):\n    open('asked', 'w')\n    return []\n"
+        "def retrieve_two(question):\n    return []\n"
+    )
+    run = run_command("run", "settings.py", "-q", "q.jsonl", *words, cwd=place)
+    assert run.returncode == 2
+    assert says in run.stderr
+    assert not (place / "asked").exists()
+
+
+def test_the_last_line_says_why_all_calls_failed(place: Path) -> None:
+    (place / "settings.py").write_text(
+        "def retrieve_one(question):\n    raise ValueError('no index')\n"
+    )
+    run = run_command("run", "settings.py", "-q", "q.jsonl", "-m", "context_recall", cwd=place)
+    assert run.returncode == 3
+    assert run.stderr.splitlines()[-1] == (
+        "ctxmetrics: no verdict at all for context_recall: retriever_error: ValueError: no index. "
+        "Mend the retriever, or give it more time with --retrieval-timeout."
+    )

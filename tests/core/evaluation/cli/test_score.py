@@ -1222,3 +1222,111 @@ def test_score_looks_for_no_list_mark_in_a_context(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     (line,) = Results.from_jsonl(tmp_path / "out.jsonl")
     assert line["context_recall"].value == 1.0
+
+
+@pytest.mark.slow
+def test_stdout_of_another_encoding_gets_escapes(tmp_path: Path) -> None:
+    row = {**GOOD, "user_input": "Где столица?"}
+    file = written(tmp_path, "data.jsonl", row)
+    run = in_own_process("score", file, "--show", "1", PYTHONIOENCODING="cp1252")
+    assert run.returncode == 0, run.stderr
+    assert "\\u0413\\u0434\\u0435" in run.stdout
+    assert "1.0000" in run.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX closes the stream")
+def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
+    file = written(tmp_path, "data.jsonl", GOOD)
+    command = (
+        f"{sys.executable} -m ctxmetrics score {file} -m context_recall --out {tmp_path}/out.jsonl >&-"
+    )
+    run = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "Traceback" not in run.stderr
+    assert Results.from_jsonl(tmp_path / "out.jsonl")[0]["context_recall"].value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (("score", "FILE", "--title", "x"), "without --report, --title changes nothing"),
+        (("score", "FILE", "--keep-texts"), "without --out or --otel, --keep-texts changes nothing"),
+        (("score", "FILE", "--tag", "x"), "without --out or --write-baseline, --tag changes nothing"),
+        (("compare", "RUN", "RUN", "--title", "x"), "without --report, --title changes nothing"),
+        (("compare", "RUN", "RUN", "--keep-gates"), "without --max-drop or --not-worse, --keep-gates"),
+        (("history", "RUN", "--title", "x"), "without --report, --title changes nothing"),
+        (("check-gold", "FILE", "--seed", "3"), "without --audit, --seed changes nothing"),
+        (("doctor", "--map", "a=user_input"), "without FILE, --map changes nothing"),
+        (("estimate", "FILE", "--changed", ".2"), "without --detect or --max-drop or --not-worse"),
+        (
+            ("estimate", "RUN", "--detect", ".1", "-m", "mrr"),
+            "all of its metrics count, and --metric changes nothing",
+        ),
+    ],
+)
+def test_an_option_without_effect_is_noted(tmp_path: Path, words: tuple[str, ...], note: str) -> None:
+    lost = {**GOOD, "id": "b", "retrieved_contexts": ["Snow is white."]}
+    file = written(tmp_path, "data.jsonl", GOOD, lost)
+    results = tmp_path / "run.jsonl"
+    assert ctxmetrics("score", file, "-m", "context_recall", "--out", results).returncode == 0
+    paths = {"FILE": file, "RUN": results}
+    run = ctxmetrics(*(paths.get(word, word) for word in words))
+    assert run.returncode == 0, run.stderr
+    assert f"note: {note}" in run.stderr or note in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--out", "-"), "--out -: this is no name of a file. For stdout write /dev/stdout."),
+        (("--report", "-"), "--report -: this is no name of a file."),
+        (("--no-header",), "--header and --names are about .csv, .tsv and .xlsx files"),
+        (("--names", "id,question"), "--header and --names are about .csv, .tsv and .xlsx files"),
+        (("--show", "-1"), "Input should be greater than or equal to 0. Try: ctxmetrics score --help"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    assert says in refused("score", written(tmp_path, "data.jsonl", GOOD), *words)
+
+
+def test_json_is_what_the_option_is_called() -> None:
+    assert "No such option: --json. Did you mean --format json?" in refused(
+        "compare", "a", "b", "--json"
+    )
+
+
+def test_a_page_has_the_ending_of_a_page(tmp_path: Path) -> None:
+    file = written(tmp_path, "data.jsonl", GOOD)
+    results = tmp_path / "run.jsonl"
+    assert ctxmetrics("score", file, "--out", results).returncode == 0
+    for words in (("compare", results, results), ("history", results), ("check-gold", file)):
+        run = ctxmetrics(*words, "--report", tmp_path / "page.txt")
+        assert run.returncode == 2
+        assert "the report is a page. Write --report FILE.html." in run.stderr
+
+
+def test_a_history_of_a_folder_takes_its_runs(tmp_path: Path) -> None:
+    samples = written(tmp_path, "data.jsonl", GOOD)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for name in ("b.jsonl", "a.jsonl"):
+        run = ctxmetrics(
+            "score",
+            samples,
+            "-m",
+            "context_recall",
+            "--out",
+            folder / name,
+            "--cache",
+            folder / f"{name}.cache",
+        )
+        assert run.returncode == 0, run.stderr
+    (folder / "samples.jsonl").write_bytes(samples.read_bytes())
+    (folder / "c.jsonl.part").write_bytes((folder / "a.jsonl").read_bytes()[:40])
+    history = ctxmetrics("history", folder, "--format", "json")
+    assert history.returncode == 0, history.stderr
+    names = [Path(run["origin"]["name"]).name for run in json.loads(history.stdout)["runs"]]
+    assert names == ["a.jsonl", "b.jsonl"]
+    assert history.stderr.count("note: left out: ") == 1
+    assert "samples.jsonl holds samples, not results" in history.stderr
