@@ -126,9 +126,9 @@ class Record(TypedDict, total=False):
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 
-    hash: str | None
+    hash: str
     content_hash: str | None
-    key: str | None
+    key: str
     stages_key: str | None
     user_input: str | None
     context_hashes: list[str] | None
@@ -141,9 +141,9 @@ class LightRecord(TypedDict, total=False):
 
     __pydantic_config__ = _STRICT_CONFIG  # type: ignore[misc]  # a setting of pydantic, no field
 
-    hash: str | None
+    hash: str
     content_hash: str | None
-    key: str | None
+    key: str
     context_hashes: list[str] | None
     retrieved_context_ids: list[str] | None
     reference_context_ids: list[str] | None

@@ -45,6 +45,8 @@ Table = TypeVar("Table")
 _ROWS_IN_MEMORY = 256
 # The maximum number of rows whose ids are compared for a note about ids that were never retrieved.
 _MAX_COMPARED_ROWS = 1000
+# Stands before the number of a row in its name.
+_ROW_NAME = "row "
 # The field whose items have grades in the labels.
 _GRADED_FIELD = "reference_context_ids"
 # The fields of ids, which are compared.
@@ -473,14 +475,15 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     """
     import narwhals.stable.v1 as nw
 
-    # `group_rows` takes texts as the places of rows: here, the numbers of the rows as texts.
+    # Each row with its name, which `group_rows` writes in messages.
     rows = (
-        (_read_fields(plan, row), str(row_number)) for row_number, row in enumerate(plain_rows(frame))
+        (_read_fields(plan, row), f"{_ROW_NAME}{number}")
+        for number, row in enumerate(plain_rows(frame), 1)
     )
-    # One pair for each group: its joined fields, and the number of its first row.
+    # One pair for each group: its joined fields, and the name of its first row.
     groups = list(group_rows(rows, key, plan.reading.mapping, plan.reading.order))
     log_orders(fields.get("metadata") or {} for fields, _ in groups)
-    grouped = frame[[int(first_row_number) for _, first_row_number in groups]]
+    grouped = frame[[int(first_row.removeprefix(_ROW_NAME)) - 1 for _, first_row in groups]]
     namespace = nw.get_native_namespace(frame)
     for name in LIST_FIELDS:
         # A column of its own, else the path at which the first rows have the field.

@@ -146,6 +146,12 @@ def score_table(
         raise ParameterError(
             f"score_table: {str(table)!r} is a path, no table. Write evaluate({str(table)!r}, metrics)."
         )
+    if by is not None and not isinstance(by, str):
+        raise ParameterError(f"score_table: by={by!r} must be the name of a column.")
+    if only is not None and not isinstance(only, Mapping):
+        raise ParameterError(
+            f"score_table: only={only!r} must map columns to values, such as {{'k': 5}}."
+        )
     reading_options: dict[str, Any] = {
         "schema": schema,
         "columns": columns,

@@ -37,7 +37,7 @@ from ctxmetrics.evaluation.rows.line_forms import declare
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
 from ctxmetrics.evaluation.rows.score_reading import check_types
-from ctxmetrics.evaluation.runs.history import read_history
+from ctxmetrics.evaluation.runs.history import read_history, read_run
 from ctxmetrics.metrics.catalog import find_metric
 from support.cases import each_case
 from support.later import later
@@ -547,3 +547,13 @@ def test_names_of_a_file_reach_no_terminal_unseen(results, tmp_path):
     shown = [str(read.summary()), str(history), history.markdown(), read[0].scores[0].pretty()]
     assert not [text for text in shown if "\x1b" in text or "\u202e" in text]
     assert read.metrics[0].endswith("\ufffd[31m\ufffd\ufffd")
+
+
+@pytest.mark.parametrize("read", [Results.from_jsonl, read_run])
+def test_a_sample_without_its_hash_is_named(results, tmp_path, read):
+    path = tmp_path / "out.jsonl"
+    results.to_jsonl(path)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub('"hash":"[0-9a-f]+"', '"hash":null', text, count=1), encoding="utf-8")
+    with pytest.raises(InputFileError, match=r"line 3: this is no line of results: sample\.hash"):
+        read(path)

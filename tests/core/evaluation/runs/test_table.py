@@ -524,3 +524,20 @@ def test_ids_that_differ_in_case_are_logged(kind, caplog):
     row = {"retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["D2"]}
     score_table(make_table(kind, [row]), [IDBasedContextRecall()])
     assert "in one case they would match: D2 and d2" in caplog.text
+
+
+def test_by_and_only_of_the_wrong_kind_are_refused():
+    table = pd.DataFrame({"retrieved_context_ids": [["a"]], "reference_context_ids": [["a"]]})
+    for by in (5, ["topic"]):
+        with pytest.raises(ParameterError, match="must be the name of a column"):
+            score_table(table, ["id_based_context_recall"], by=by)
+    with pytest.raises(ParameterError, match="must map columns to values"):
+        score_table(table, ["id_based_context_recall"], only="topic")
+
+
+def test_a_row_without_its_group_is_named_by_its_number():
+    table = pd.DataFrame(
+        {"q": ["a", "a"], "retrieved_context_ids": ["x", "y"], "reference_context_ids": [["x"], ["x"]]}
+    )
+    with pytest.raises(ParameterError, match=r"row 1: --group-by topic: the row has no value there"):
+        score_table(table, ["id_based_context_recall"], group_by="topic")
