@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -235,7 +235,9 @@ def _join(
         item.item: is_useful for item, is_useful in answers.items() if item.label == CONTEXTS
     }
     texts = sample.retrieved_contexts or ()
-    ids: Iterable[str | None] = sample.retrieved_context_ids or [None] * len(texts)
+    ids: Sequence[str | None] = sample.retrieved_context_ids or ()
+    if len(ids) != len(texts):
+        ids = [None] * len(texts)
     passages_with_answers: list[tuple[GoldPassage, bool]] = []
     for number, (id_, text) in enumerate(zip(ids, texts, strict=True), 1):
         is_useful = answers_by_item.get(f"c{number}")

@@ -372,3 +372,15 @@ def test_scores_are_counted_by_tenths(tmp_path: Path) -> None:
     results.to_html(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert 'aria-label="context_recall: 1, 0, 0, 0, 0, 2, 0, 0, 0, 1"' in page
+
+
+def test_a_page_with_a_long_title_is_replaced(tmp_path: Path) -> None:
+    """Its first bytes say who wrote it, before the title: a file of anybody else stays as it is."""
+    results = evaluate([Sample(reference="It.", retrieved_contexts=["It."])], [ContextRecall()])
+    path = tmp_path / "page.html"
+    results.to_html(path, title="x" * 3000)
+    results.to_html(path, title="second")
+    assert "<title>second</title>" in path.read_text(encoding="utf-8")
+    path.write_text("<!doctype html><title>mine</title>", encoding="utf-8")
+    with pytest.raises(InputFileError, match="it holds data that no run wrote"):
+        results.to_html(path)

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ctxmetrics import Sample
 from ctxmetrics.errors import InputFileError
-from ctxmetrics.evaluation.rows.people_answers import PeopleAnswers
+from ctxmetrics.evaluation.rows.file_names import key_beside, labels_beside
+from ctxmetrics.evaluation.rows.gold_answers import read_gold_answers
+from ctxmetrics.evaluation.rows.people_answers import CONTEXTS, PeopleAnswers
+from ctxmetrics.evaluation.rows.sample_record import key_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,3 +60,22 @@ def test_an_answer_is_read(tmp_path: Path) -> None:
     answers = read(tmp_path / "labels.jsonl", DRAW, ANSWER)
     ((question, answer),) = answers.majority()["a", "h"].items()
     assert (question.item, question.text, answer) == ("s1", "It is red.", True)
+
+
+def test_an_audit_with_fewer_ids_than_texts_is_read(tmp_path: Path) -> None:
+    """The ids belong to no text then: people's answers are about the texts."""
+    texts = ["It is red.", "It is blue."]
+    sample = Sample(id="q", user_input="Red?", retrieved_contexts=texts, retrieved_context_ids=["a"])
+    audit = tmp_path / "audit.jsonl"
+    audit.write_text(json.dumps(sample.to_dict()) + "\n", encoding="utf-8")
+    key_beside(audit).write_text('{"random": ["q"]}', encoding="utf-8")
+    sample_id, texts_hash = key_of(sample)
+    drawn = {**DRAWN, "sample_id": sample_id, "hash": texts_hash}
+    answer = {**ANSWER, "sample_id": sample_id, "hash": texts_hash, "label": CONTEXTS, "text": ""}
+    answers = [{**answer, "item": "c1"}, {**answer, "item": "c2", "answer": "no"}]
+    read(labels_beside(audit), {**DRAW, "drawn": [drawn]}, *answers)
+    verdicts = read_gold_answers(audit).verdicts["q"]
+    assert [(passage.id, passage.text, useful) for passage, useful in verdicts] == [
+        (None, "It is red.", True),
+        (None, "It is blue.", False),
+    ]
