@@ -84,15 +84,15 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
     return path, value if text is None else text
 
 
-# Beginnings of a text that may be an object, a list of objects, or either in a fence of Markdown.
-_BEGINNINGS_OF_OBJECTS = ("{", "[", "`")
+# The first characters of a text that may be an object, a list of objects, or either in a fence of Markdown.
+_FIRST_CHARACTERS_OF_OBJECTS = frozenset("{[`")
 # A fence of Markdown around a whole text.
 _FENCED_TEXT = compile_on_use(r"\s*```\w*\s*(?P<text>.*?)\s*```\s*", re.DOTALL)
 
 
 def may_hold_text(value: str) -> bool:
     """Tell whether a text in the place of a field may be an object or a list in which the text of the field stands."""
-    return value.lstrip()[:1].startswith(_BEGINNINGS_OF_OBJECTS)
+    return value.lstrip()[:1] in _FIRST_CHARACTERS_OF_OBJECTS
 
 
 def _without_fence(text: str) -> str:

@@ -603,6 +603,7 @@ def says_rank(name: str) -> bool:
     return _KINDS_BY_NAME.get(normalized_key(name)) in RANK_KINDS
 
 
+@lru_cache(maxsize=4096)
 def is_numbered(key: Any) -> bool:
     """Tell whether a key names the number of one passage, such as ``Score 1``."""
     match = _NUMBERED_COLUMN.fullmatch(key) if isinstance(key, str) else None

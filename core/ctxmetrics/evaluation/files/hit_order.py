@@ -7,6 +7,7 @@ comes before the score of the search. If the names do not decide, the order of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from ctxmetrics.evaluation.files.hit_numbers import (
@@ -392,6 +393,7 @@ def describe_orders(orders: Iterable[HitOrder]) -> dict[str, str]:
     return notes
 
 
+@lru_cache(maxsize=4096)
 def is_reranked_list(key: Any) -> bool:
     """Tell whether a key names what a reranker returned, such as ``reranked_contexts`` or ``contexts_after_rerank``."""
     if not isinstance(key, str):
