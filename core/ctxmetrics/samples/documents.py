@@ -16,7 +16,8 @@ from typing import Any
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.display import to_plain_name
-from ctxmetrics.samples.cells import list_in
+from ctxmetrics.errors import SampleError
+from ctxmetrics.samples.cells import is_list_text, list_in, object_in
 
 _KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["documents"]
 # The keys of a document under which its text is looked for.
@@ -124,6 +125,32 @@ def have_texts(documents: Iterable[dict[Any, Any]]) -> bool:
         else:
             return False
     return True
+
+
+def check_single_document(value: Any, field: str, *, is_id: bool = False) -> None:
+    """Refuse the text of a list in the place of a single document or id: it would be one passage or one id.
+
+    Raises:
+        SampleError: A text holds a list of texts or documents as JSON, or an object with a list of documents; in the place of an id,
+            any list.
+    """
+    if not isinstance(value, str):
+        return
+    is_list = is_list_text(value) and (is_id or value.lstrip()[:2] in ('["', "[{"))
+    if is_list or _holds_documents(object_in(value)):
+        problem = "is a list that is written as a text."
+        raise SampleError(problem, "Read it with json.loads first.").inside(field=field)
+
+
+def _holds_documents(holder: Any) -> bool:
+    """Tell whether an object has a list of documents."""
+    if not isinstance(holder, dict):
+        return False
+    for value in holder.values():
+        is_list = isinstance(value, list) and bool(value)
+        if is_list and set(map(type, value)) == {dict} and have_texts(value):
+            return True
+    return False
 
 
 def join_parts(items: Any) -> str | None:

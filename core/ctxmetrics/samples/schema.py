@@ -22,6 +22,7 @@ from ctxmetrics.samples.documents import (
     are_messages,
     are_typed_parts,
     as_list,
+    check_single_document,
     first_value_at,
     grades_of,
     ids_of,
@@ -428,8 +429,12 @@ class Schema:
         if value is None:
             return None
         if field in TEXTS_OF:
+            check_single_document(value, field, is_id=are_ids)
             return self._read_ids(record, keys, field, to_list(value), are_ids=are_ids)
-        return to_list(value) if field in TEXTS_OF.values() else value
+        if field not in TEXTS_OF.values():
+            return value
+        check_single_document(value, field)
+        return to_list(value)
 
     def _read_ids(
         self,

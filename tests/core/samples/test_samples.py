@@ -490,6 +490,22 @@ def test_a_list_written_as_a_text_is_no_single_text() -> None:
         Sample.from_dict({"context": '[{"page_content": "one"}]'}, "aegis")
 
 
+@pytest.mark.parametrize(
+    ("key", "field", "text"),
+    [
+        ("documents", "retrieved_contexts", '["one", "two"]'),
+        ("documents", "retrieved_contexts", '[{"page_content": "one"}]'),
+        ("documents", "retrieved_context_ids", '[{"id": "a"}]'),
+        ("retrieved_ids", "retrieved_context_ids", '["a", "b"]'),
+        ("retrieved_ids", "retrieved_context_ids", "[1, 2]"),
+    ],
+)
+def test_a_list_written_as_a_text_is_refused_in_a_record(key: str, field: str, text: str) -> None:
+    record = {"inputs": {"question": "q"}, "outputs": {key: text}}
+    with pytest.raises(SampleError, match=rf"'{field}' is a list that is written as a text"):
+        SCHEMAS["langchain"].read(record, {}, [field])
+
+
 def test_what_a_label_grades_zero_should_not_have_been_retrieved() -> None:
     labelled = [
         {"document_id": "a", "query_relevance_label": 0},

@@ -111,7 +111,14 @@ def _find_text_key(holder: Any, name: str) -> str | None:
         inner = None if key is None else holder.get(key)
         if isinstance(inner, (str, Real)) or (name == "reference" and are_texts(inner)):
             return key
-    return None
+    return _find_only_text(holder) if name == "reference" else None
+
+
+def _find_only_text(holder: Mapping[Any, Any]) -> Any:
+    """Find the key of the only text of an object beside numbers: ``{"Antwort": "..", "Seite": 14}``. Return None for any other object."""
+    text_keys = [key for key, value in holder.items() if isinstance(value, str)]
+    are_flat = all(value is None or isinstance(value, (str, Real)) for value in holder.values())
+    return text_keys[0] if are_flat and len(text_keys) == 1 else None
 
 
 def _list_answers(items: Sequence[Any]) -> list[str]:

@@ -21,11 +21,11 @@ from ctxmetrics.evaluation.files.list_cells import read_list
 from ctxmetrics.evaluation.files.list_order import arrange_retrieved, arrange_stages_and_searches
 from ctxmetrics.evaluation.files.passage_lists import split_at
 from ctxmetrics.evaluation.files.row_decisions import Reading
-from ctxmetrics.samples.cells import is_list_text, list_in, object_in
+from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import (
+    check_single_document,
     describe_degrees,
     grades_of,
-    have_texts,
     ids_of,
     labels_are_spans,
     list_grade_words,
@@ -184,10 +184,7 @@ def _list_documents(reading: Reading, documents: Any, name: str) -> Any:
     A document that was printed becomes its text. A text that holds several passages is split.
     """
     if reading.schema.single_string:
-        if _is_list_as_text(documents):
-            problem = "is a list that is written as a text."
-            fix = "Read it with json.loads first."
-            raise SampleError(problem, fix).inside(field=name)
+        check_single_document(documents, name)
         documents = to_list(documents)
     if isinstance(documents, (list, tuple)):
         documents = [
@@ -210,19 +207,6 @@ def _split_texts(documents: list[Any], separator: str) -> list[str]:
         if text is not None:
             passages += split_at(text, separator)
     return passages
-
-
-def _is_list_as_text(documents: Any) -> bool:
-    """Tell whether a text holds a list of texts or documents as JSON, or an object with a list of documents."""
-    if is_list_text(documents):
-        return documents.lstrip()[:2] in ('["', "[{")
-    holder = object_in(documents) if isinstance(documents, str) else None
-    lists = (
-        [value for value in holder.values() if isinstance(value, list)]
-        if isinstance(holder, dict)
-        else []
-    )
-    return any(items and have_texts(items) for items in lists if set(map(type, items)) == {dict})
 
 
 def _replace_by_text(document: Any) -> Any:
