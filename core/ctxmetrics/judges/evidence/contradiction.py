@@ -254,6 +254,17 @@ _ANY_DIGIT = re.compile(r"\d")
 _HALF_DAY = 12  # hours
 # The measure of "twice" is "times", the measure of "half" is "fraction". Both say how many times.
 _MULTIPLE_KINDS = frozenset(("times", "fraction"))
+# A number with one letter: 17q
+_NUMBER_WITH_LETTER = re.compile(r"(\d+)[a-z]")
+
+
+def _have_other_letter(token: Token, quantity: Token) -> bool:
+    """Whether two numbers with a letter differ in the letter only: 17q, 17p."""
+    match = _NUMBER_WITH_LETTER.fullmatch(token.key)
+    other = _NUMBER_WITH_LETTER.fullmatch(quantity.key)
+    return match is not None and other is not None and match[1] == other[1]
+
+
 # 1:10 may be a ratio, and is read as a time; 10:1 is a ratio.
 _RATIO_OR_TIME = frozenset(("ratio", "time"))
 _COLON_FORM = re.compile(r"\d{1,2}:\d{1,2}")
@@ -271,7 +282,7 @@ def _is_rival(token: Token, quantity: Token) -> bool:
         are_ratios = kinds == _RATIO_OR_TIME and all(
             _COLON_FORM.fullmatch(word.spelling) for word in (token, quantity)
         )
-        return are_ratios or kinds <= _MULTIPLE_KINDS
+        return are_ratios or kinds <= _MULTIPLE_KINDS or _have_other_letter(token, quantity)
     is_range = ".." in token.key or token.measures == "range"
     is_range_in_unit = ".." in quantity.key or quantity.measures == "range"
     if is_range != is_range_in_unit:
@@ -328,7 +339,8 @@ def _find_other_counts(
             if noun_position == 0:
                 continue  # no word stands before it
             number = text.tokens[noun_position - 1]
-            is_other = number.kind == "number" or number.measures == "several"
+            is_one = number.kind == "count" and not number.measures
+            is_other = number.kind == "number" or is_one or number.measures == "several"
             if is_other and not number.ends_clause and number.key not in unit.keys:
                 number_and_noun = text.spell(noun_position - 1, noun_position)
                 yield Contradiction("number", unit.spell(position, position + 1), number_and_noun)

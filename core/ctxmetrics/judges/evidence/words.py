@@ -55,6 +55,7 @@ from ctxmetrics.text.quantities import (
     RESULT_JOINTS,
     SHARES,
     TENS_JOINTS,
+    THOUSANDS_BEFORE_UNIT,
     Quantity,
     find_spoken_time,
     find_stretch,
@@ -296,6 +297,8 @@ def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
             if word in HALVES or word in QUARTERS:
                 return True
         if index and chunks[index - 1].lower() in _ONES_BEFORE:
+            return True
+        if chunks[index].lower() in THOUSANDS_BEFORE_UNIT:
             return True
         if index < last_index and _is_joined(chunks, number_kinds, index + 1):
             return True

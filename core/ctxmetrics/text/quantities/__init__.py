@@ -22,6 +22,7 @@ from ctxmetrics.text.quantities.in_words import (
     QUARTERS,
     RESULT_JOINTS,
     TENS_JOINTS,
+    THOUSANDS_BEFORE_UNIT,
     is_nothing,
     join_number_words,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "SHARES",
     "SPOKEN_MARKS",
     "TENS_JOINTS",
+    "THOUSANDS_BEFORE_UNIT",
     "Quantity",
     "find_spoken_time",
     "find_stretch",

@@ -210,7 +210,12 @@ def _read_unit(
         return build_amount(place, number, unit)._replace(kind="age", parts=(number,))
     place, number = _read_ending(text, place, number, unit)
     amount = build_amount(place, number, unit)
-    return amount._replace(kind="number") if is_scaled and unit is None else amount
+    return _count_nothing(amount) if is_scaled and unit is None else amount
+
+
+def _count_nothing(amount: Value) -> Value:
+    """Return a number with a scale and no unit. Another text may have the number alone: the population is 1,200,000."""
+    return amount._replace(kind="number", parts=(*amount.parts, f"{amount.number}~"))
 
 
 def _find_money_behind(text: str, place: int) -> tuple[int, tuple[Any, int] | None]:
@@ -220,9 +225,9 @@ def _find_money_behind(text: str, place: int) -> tuple[int, tuple[Any, int] | No
     return (place, None) if currency_and_end is None else (start, currency_and_end)
 
 
-# Units that are words of their own unless they are joined to a number: 8in, 50p. From 100 on a p is a kind of picture: 720p.
-_ATTACHED_UNITS = {"in": UNITS["inch"], "p": MONEY["pence"]}
-_ATTACHED = re.compile(r"(?<=\d)(?:in|(?<!\d\d\d)p)(?![^\W_])")
+# Units that are words of their own unless they are joined to a number: 8in, 50p, 2.5x. From 100 on a p is a kind of picture: 720p.
+_ATTACHED_UNITS = {"in": UNITS["inch"], "p": MONEY["pence"], "x": UNITS["times"]}
+_ATTACHED = re.compile(r"(?<=\d)(?:in|(?<!\d\d\d)p|(?<!\d\d\d)x)(?![^\W_])")
 
 
 # Behind an amount of money, an m is a million: $5m.
@@ -233,8 +238,8 @@ def _find_attached_unit(
     text: str, place: int, number: str, currency: Unit | None
 ) -> tuple[Any, int] | None:
     """Return the unit that is joined to a number, and the position at which it ends. An amount of money has none."""
-    attached = _ATTACHED.match(text, place) if number.isdecimal() and currency is None else None
-    if attached is None:
+    attached = _ATTACHED.match(text, place) if currency is None else None
+    if attached is None or not (number.isdecimal() or attached[0] == "x"):
         return None
     return _ATTACHED_UNITS[attached[0]], attached.end()
 

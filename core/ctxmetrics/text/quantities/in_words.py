@@ -29,6 +29,8 @@ _ONES: dict[str, str] = {
     **LISTS["counted"],
     **dict.fromkeys(LISTS["ones"], "1"),
 }
+# Words that are numbers only before what they count.
+_COUNTED_NUMBERS = frozenset(LISTS["counted"])
 _TENS = {
     word: ten for word, ten in NUMBER_WORDS.items() if len(ten) > 1 and ten[1:] == "0" and ten != "10"
 }
@@ -62,6 +64,19 @@ _HUNDRED_ALONE = frozenset(LISTS["hundred_alone"])
 _SUM_JOINTS = frozenset(LISTS["sum_joints"])
 # Words for 1,000 before which no "one" stands: mil doscientas.
 _THOUSAND_ALONE = frozenset(("mil", "mille", "tisíc", "tysiąc", "tusen", "тысяча", "тисяча"))
+# Words that say how many thousands are meant: also words that are numbers in one language only, or name no sure number.
+_WORDS_BEFORE_THOUSAND = frozenset(
+    (
+        *_ONES,
+        *NUMBER_WORDS,
+        *LISTS["hundred_alone"],
+        *LISTS["hundreds"],
+        *("dos", "tres", "siete", "douze", "sept", "to", "fire", "dues", "sis"),
+        *("varios", "unos", "plusieurs", "quelques", "vários", "alcuni", "mehrere", "einige", "per"),
+    )
+)
+# Words for 1,000 that are a number right before a unit: mille euros, tausend Euro.
+THOUSANDS_BEFORE_UNIT = _THOUSAND_ALONE | {"tausend", "duizend", "bin", "тысячу", "тисячу", "ألف"}
 _FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], *_THOUSAND_ALONE, "a"))
 _THOUSANDS = frozenset(
     word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
@@ -102,7 +117,7 @@ JOINED_WORDS = frozenset(
         *HALVES,
         *_WORDS_BEFORE_HUNDRED,
         *_HUNDRED_ALONE,
-        *_THOUSAND_ALONE,
+        *THOUSANDS_BEFORE_UNIT,
         *_COUNTED_BY_ONE,
         *QUARTERS,
         *SPACED_WORDS,
@@ -286,6 +301,16 @@ _TOTALS: Mapping[str, str] = {
 }
 
 
+def _read_thousand(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
+    """Read a thousand without a number before it: mille euros, but not vingt-cinq mille euros."""
+    if first not in THOUSANDS_BEFORE_UNIT or not is_unit(chunks, index + 1):
+        return None
+    last_part = strip_marks(chunks[index - 1]).rpartition("-")[2] if index else ""
+    if last_part[-1:].isdecimal() or last_part in _WORDS_BEFORE_THOUSAND:
+        return None
+    return index + 1, [_write_number(chunks, index, index, "1000")]
+
+
 def _read_feet(chunks: Sequence[str], index: int, first: str) -> tuple[int, Sequence[str]] | None:
     """Read feet and inches: six foot two."""
     feet = NUMBER_WORDS.get(first, "")
@@ -433,7 +458,8 @@ def _read_parts(chunks: Sequence[str], index: int, first: str) -> tuple[int, Seq
     if words:
         return end, words
     next_word = strip_marks(chunks[index + 1]) if index + 1 < len(chunks) else ""
-    if next_word in _COUNTED_BY_ONE:
+    is_counted = first in _COUNTED_NUMBERS and next_word in _THOUSANDS  # dois mil reais
+    if next_word in _COUNTED_BY_ONE or is_counted:
         return index + 1, [_write_number(chunks, index, index, number)]
     # The Spanish "en vez" is not a number.
     if next_word in _OCCASIONS and (first != "en" or next_word == "gång"):
@@ -550,6 +576,7 @@ def _write_number(chunks: Sequence[str], first: int, last: int, number: str) -> 
 _FIRST_WORDS = frozenset(
     (
         *_FIRST_OF_SUM,
+        *THOUSANDS_BEFORE_UNIT,
         *_ONES,
         *_TENS,
         *HALVES,
@@ -568,5 +595,6 @@ _READERS_OF_RARE_FORMS = (
     _read_one_of_many,
     _read_feet,
     _read_ones_and_tens,
+    _read_thousand,
     _read_sum,
 )

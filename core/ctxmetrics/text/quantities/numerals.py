@@ -131,6 +131,9 @@ _HAN_NUMBER = re.compile(
     # 歩いて五分で; 十分 alone is "enough"
     |(?<![几幾数數好第初{_HAN_SIGNS}])(?P<japanese>[二三四五六七八九]十?[一二三四五六七八九]?|十[一二三四五六七八九])
     (?=分(?:で|間|ほど|後|前|くらい|ぐらい|以内))
+    # 一亿二千万, with what it counts left out
+    |(?<![几幾数數好第初{_HAN_SIGNS}])(?P<large>(?=[{_HAN_SIGNS}]*[一二两三四五六七八九十百]千?[万萬亿億])[{_HAN_SIGNS}]{{2,16}})
+    (?=[。，,；！？）)]|\Z|以上|左右|多)
     |(?<![几幾数數好第初{_HAN_SIGNS}])                          # 三千元
     (?P<number>(?=[十]|[{_HAN_SIGNS}]*[{"".join(_HAN.digits)}])[{_HAN_SIGNS}]+)
     (?=(?:{_HAN_COUNTED}))
@@ -164,7 +167,9 @@ def _write_han(match: re.Match[str]) -> str:
     if match["left"] is not None:
         left, right = _read_han(match["left"]), _read_han(match["right"])
         return f"{left}:{right}" if left and right else match[0]
-    numerals = match["serial"] or match["decimal"] or match["minutes"] or match["japanese"]
+    numerals = (
+        match["serial"] or match["large"] or match["decimal"] or match["minutes"] or match["japanese"]
+    )
     numerals = numerals or match["ordinal"] or match["number"]
     may_be_article = numerals == _HAN_ONE and next_character not in _HAN_COUNTED_BY_ONE
     if may_be_article and match["ordinal"] is None:

@@ -116,7 +116,7 @@ _PLAIN_NUMBER = re.compile(
 # Characters that may stand before the sign of a number.
 _OPENING_CHARACTERS = frozenset(" \n\t(\"'[")
 # Chinese and Japanese write no blank before a sign: 气温为-5度
-_CHARACTERS_BEFORE_SIGN = _OPENING_CHARACTERS | frozenset("为為是约約达達は")
+_CHARACTERS_BEFORE_SIGN = _OPENING_CHARACTERS | frozenset("为為是约約到至达達は")
 # A number behind one of these characters is not a part of a word.
 _CHARACTERS_BEFORE_PLAIN_NUMBER = frozenset(" \n\t(\"'[#*|>=:,;")
 # A chunk that begins with one of these characters may continue a quantity.
@@ -364,7 +364,7 @@ def _find_word_before(text: str, earliest: int, end: int) -> tuple[int, str]:
         return end, ""
     word = match[0]
     if word[-1] >= _FIRST_EAST_ASIAN:
-        for length in (2, 3):
+        for length in (2, 3, 4):
             ending = word[-length:]
             if ending in DAY_PARTS_BEFORE or ending in LISTS["minus"]:
                 return end - length, ending
