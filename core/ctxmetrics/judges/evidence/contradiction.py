@@ -18,6 +18,7 @@ from ctxmetrics.judges.evidence.compared_text import (
     ComparedText,
     denies_by_characters,
     list_exception_keys,
+    read_evidence,
     read_unit,
 )
 from ctxmetrics.judges.evidence.contrasts import (
@@ -79,7 +80,7 @@ def find_contradiction(
     "number: '2 years' against '1 year'"
     """
     claim = read_unit(unit, language)
-    sentences = [ComparedText(text, language, claim) for text in evidence]
+    sentences = read_evidence(evidence, unit, language)
     checks = _ALL_CHECKS
     if is_quoted:
         least_shared = _MIN_SHARE_OF_QUOTED * (claim.content_count - 1)
@@ -103,7 +104,7 @@ def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contr
     has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
     if not (claim.values or has_value):
         return None  # the usual case
-    sentences = [ComparedText(text, language, claim) for text in evidence]
+    sentences = read_evidence(evidence, unit, language)
     checks = (
         _find_other_named_values,
         _find_opposite_bounds,

@@ -293,25 +293,17 @@ def _find_content_word(words: Sequence[Token], start: int, language: str) -> int
 
 def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[_MarkerPlace]:
     """Yield the place of each marker. No marker is looked for within a harmless one."""
-    position = 0
-    while position < len(words):
-        kind, end = _find_longest_marker(words, position, markers)
-        if kind not in ("", "harmless"):
-            yield _MarkerPlace(kind, position, end)
-        position = end
-
-
-def _find_longest_marker(
-    words: Sequence[Token],
-    position: int,
-    markers: _Markers,
-) -> tuple[str, int]:
-    """Return the kind and the end of the longest marker at a position. Without a marker: an empty kind and the next position."""
-    for kind, phrase in markers.get(words[position].folded, ()):
-        end = position + len(phrase)
-        if tuple(map(_get_folded, words[position:end])) == phrase:
-            return kind, end
-    return "", position + 1
+    next_free = 0  # the first position behind the last marker
+    for position, folded in enumerate(map(_get_folded, words)):
+        if position < next_free or folded not in markers:
+            continue
+        for kind, phrase in markers[folded]:
+            end = position + len(phrase)
+            if tuple(map(_get_folded, words[position:end])) == phrase:
+                next_free = end
+                if kind != "harmless":
+                    yield _MarkerPlace(kind, position, end)
+                break
 
 
 @lru_cache(maxsize=16)

@@ -12,10 +12,8 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import (
     DECIMALS,
     find_equal_key,
-    list_keys,
-    read_plain_keys,
+    read_keys,
     split_date,
-    tokenize,
 )
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
@@ -90,13 +88,8 @@ class WordIndex:
             is_plain = view.is_plain
             for start, end in sentences(context):
                 sentence = context[start:end] if is_plain else view.cut(Span(start, end))
-                keys = read_plain_keys(sentence)
-                if keys is None:
-                    words = tokenize(sentence)
-                    word_count += len(words)
-                    keys = list_keys(words)
-                else:
-                    word_count += len(keys)
+                keys, words_in_sentence = read_keys(sentence)
+                word_count += words_in_sentence
                 if wanted is not None:
                     keys = [key for key in keys if key in wanted]
                 # The garbage collector passes over a tuple of texts, but not over a list.
