@@ -6,7 +6,7 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from sys import intern
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics.errors import JudgeError
+from ctxmetrics.samples.documents import as_list
 from ctxmetrics.verdicts import NO_USAGE, Evidence, Usage, Verdict
 
 
@@ -183,12 +184,12 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     Returns:
         The verdict; a wrong one becomes a verdict without a value.
     """
+    verdict = _with_plain_value(verdict)
     value: object = verdict.value
     spans: object = verdict.evidence
     problem = None
-    # NumPy's booleans are a yes or no; the numbers 0 and 1 are not, though they equal False and True.
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if is_number or not isinstance(value, Hashable) or value not in {True, False, None}:
+    # The numbers 0 and 1 are no yes or no, though they equal False and True.
+    if not isinstance(value, (bool, _NONE)):
         problem = "the verdict is neither yes nor no"
     elif not isinstance(verdict.reason, (str, _NONE)) or not isinstance(verdict.code, (str, _NONE)):
         problem = "the verdict's reason and code must be strings or None"
@@ -214,11 +215,21 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     )
 
 
+def _with_plain_value(verdict: Verdict) -> Verdict:
+    """Return a verdict whose yes or no is no boolean of NumPy, which is not the object True."""
+    value: object = verdict.value
+    if value is None or isinstance(value, bool):
+        return verdict  # the usual case
+    plain_value = as_list(value)
+    return replace(verdict, value=plain_value) if isinstance(plain_value, bool) else verdict
+
+
 def _stands_in_context(span: Evidence, contexts: Sequence[str]) -> bool:
     """Whether the quote of a piece of evidence stands at its place in its context."""
     if not 0 <= span.context < len(contexts):
         return False
-    return contexts[span.context][span.start : span.end] == span.quote
+    is_counted_from_start = 0 <= span.start <= span.end  # a slice also takes positions from the end
+    return is_counted_from_start and contexts[span.context][span.start : span.end] == span.quote
 
 
 def _is_evidence(span: object) -> bool:
@@ -250,9 +261,9 @@ def complete_verdicts(
         missing: The verdict of an id that the judge did not answer.
     """
     verdict_by_id: dict[str, Verdict] = {}
-    for verdict in verdicts:
+    for verdict in map(_with_plain_value, verdicts):
         first_verdict = verdict_by_id.setdefault(verdict.id, verdict)
-        if first_verdict is not verdict and first_verdict.value != verdict.value:
+        if first_verdict is not verdict and first_verdict.value is not verdict.value:
             verdict_by_id[verdict.id] = Verdict(id=verdict.id, value=None, code="conflicting_verdicts")
     completed: list[Verdict] = []
     for id_, text in zip(ids, texts, strict=True):

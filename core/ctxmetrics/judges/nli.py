@@ -36,6 +36,8 @@ from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence, Usage
 
 _PARAMETERS_AT_LEAST_ONE = ("batch_size", "window", "max_windows", "workers")
+# The highest value of `NLIJudge.wait_seconds`. No thread can wait for infinity.
+_MAX_WAIT_SECONDS = 3_600
 # Parameters that change verdicts.
 _PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "window", "max_windows")
 
@@ -81,7 +83,7 @@ class NLIJudge:
         window: The number of sentences in a window.
         max_windows: The maximum number of windows of one context that are compared with one unit.
         workers: The maximum number of calls at the same time.
-        wait_seconds: How long a batch that is not full waits for the pairs of other samples.
+        wait_seconds: How long a batch that is not full waits for the pairs of other samples, at most an hour.
         trust_remote_code: Whether a preset's model may run code from the hub. ``"hhem"`` cannot do without.
         warnings: Labels that every score carries.
 
@@ -122,7 +124,7 @@ class NLIJudge:
             check_number(f"NLIJudge: {name}", getattr(self, name), 1, whole=True)
         check_number("NLIJudge: bar", self.bar, 0, 1)
         check_number("NLIJudge: doubt", self.doubt, 0, 1)
-        check_number("NLIJudge: wait_seconds", self.wait_seconds, 0)
+        check_number("NLIJudge: wait_seconds", self.wait_seconds, 0, _MAX_WAIT_SECONDS)
         queue = Queue(predict, self.batch_size, self.workers, self.wait_seconds)
         object.__setattr__(self, "_queue", queue)
 

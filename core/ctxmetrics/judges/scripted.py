@@ -46,14 +46,15 @@ class ScriptedModel:
             # these judgements.
             identity = self.identity or f"scripted-function:{uuid4().hex[:12]}"
         else:
-            unknown = set(self.replies) - set(_RECORDED_STEPS)
-            if unknown:
-                raise ParameterError(
-                    f"ScriptedJudge: step {min(unknown)!r} is unknown.{suggest(min(unknown), _RECORDED_STEPS)} Choose from: {', '.join(_RECORDED_STEPS)}."
-                )
-            entries = {step: tuple(replies) for step, replies in self.replies.items() if replies}
+            entries = _read_replies(self.replies)
             object.__setattr__(self, "replies", FrozenDict(entries))
-            text = json.dumps(entries, sort_keys=True, ensure_ascii=False)
+            try:
+                text = json.dumps(entries, sort_keys=True, ensure_ascii=False)
+            except TypeError as error:
+                raise ParameterError(
+                    f"ScriptedJudge: a reply must be text or JSON data: {error}. Write plain lists, dicts, strings, numbers, "
+                    "true and false."
+                ) from None
             digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
             identity = self.identity or f"scripted:{digest[:16]}"
         object.__setattr__(self, "identity", identity)
@@ -80,6 +81,34 @@ class ScriptedModel:
         return Reply(content=content, usage=Usage(calls=1))
 
 
+def _read_replies(replies: object) -> dict[str, tuple[Any, ...]]:
+    """Return the recorded replies of each step that has any.
+
+    Raises:
+        ParameterError: The replies are no mapping from a known step to a list of replies.
+    """
+    if not isinstance(replies, Mapping):
+        raise ParameterError(
+            f"ScriptedJudge: replies={type(replies).__name__} must be a dict from a step to its replies, or a function. "
+            'Write ScriptedJudge({"joint": [REPLY]}).'
+        )
+    entries: dict[str, tuple[Any, ...]] = {}
+    for step, step_replies in replies.items():
+        if step not in _RECORDED_STEPS:
+            raise ParameterError(
+                f"ScriptedJudge: step {step!r} is unknown.{suggest(str(step), _RECORDED_STEPS)} Choose from: "
+                f"{', '.join(_RECORDED_STEPS)}."
+            )
+        if isinstance(step_replies, (str, bytes, Mapping)):
+            raise ParameterError(
+                f"ScriptedJudge: the replies of the step {step!r} must be a list, one reply an attempt, not "
+                f"{type(step_replies).__name__}. Write {{{step!r}: [REPLY]}}."
+            )
+        if step_replies:
+            entries[step] = tuple(step_replies)
+    return entries
+
+
 class ScriptedJudge(LLMJudge):
     """Answers from recorded replies, which go through the same checks as a model's.
 
@@ -91,7 +120,7 @@ class ScriptedJudge(LLMJudge):
         **options: As for `LLMJudge`.
 
     Raises:
-        ParameterError: A step is unknown.
+        ParameterError: A step is unknown, its replies are no list, or a reply is neither text nor JSON data.
     """
 
     _kind = ""  # the judge's name is the name of the script, or its fingerprint

@@ -547,6 +547,7 @@ def test_judge_compares_by_parameters_and_can_be_copied():
         {"max_windows": 0},
         {"workers": 0},
         {"wait_seconds": -1},
+        {"wait_seconds": float("inf")},
     ],
     ids=str,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, Sample, evaluate
@@ -132,3 +133,42 @@ def test_nonsense_about_one_sample_costs_no_other_one():
     samples = [Sample(**{**SAMPLE.to_dict(), "user_input": text}) for text in ("one", "odd", "three")]
     results = evaluate(samples, [ContextRecall(judge=Sometimes(None))], progress=False)
     assert [row["context_recall"].value for row in results] == [1.0, None, 1.0]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(np.True_, 1.0), (np.False_, 0.0)])
+@pytest.mark.parametrize("metric", [ContextRecall, ContextPrecision])
+def test_boolean_of_numpy_is_a_yes_or_no(metric, value, expected):
+    class Thresholds(OwnJudge):
+        async def attribute(self, request):
+            return Judgement(verdicts=tuple(Verdict(id=id_, value=value) for id_ in request.unit_ids))
+
+        async def rate(self, request):
+            return Judgement(
+                verdicts=tuple(Verdict(id=id_, value=value) for id_ in request.context_ids)
+            )
+
+    score = metric(judge=Thresholds(None)).score(SAMPLE)
+    assert score.value == expected
+    assert [verdict.value for verdict in score.verdicts] == [bool(value)] * 2
+
+
+def test_boolean_of_numpy_without_its_evidence_is_a_no():
+    span = Evidence(0, 0, 3, "not there")
+    score = ContextRecall(judge=OwnJudge(verdict(value=np.True_, evidence=(span,)))).score(SAMPLE)
+    assert (score.value, score.verdicts[0].code) == (0.5, "unverified_evidence")
+
+
+def test_integer_of_numpy_is_no_yes():
+    score = ContextRecall(judge=OwnJudge(verdict(value=np.int64(1)))).score(SAMPLE)
+    assert (score.value, score.verdicts[0].code) == (None, "invalid_reply")
+
+
+def test_evidence_counted_from_the_end_is_none():
+    span = Evidence(0, -4, -1, "red")
+    score = ContextRecall(judge=OwnJudge(verdict(evidence=(span,)))).score(SAMPLE)
+    assert (score.value, score.verdicts[0].evidence) == (0.5, ())
+
+
+def test_two_answers_of_numpy_that_agree_do_not_conflict():
+    answers = judgement(verdicts=(Verdict(id="s1", value=np.True_), *YES.values()))
+    assert ContextRecall(judge=OwnJudge(answers)).score(SAMPLE).value == 1.0
