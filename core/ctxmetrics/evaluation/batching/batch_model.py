@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,7 +15,7 @@ from typing import IO, ClassVar
 from pydantic import BaseModel
 from pydantic_core import to_json
 
-from ctxmetrics.errors import JudgeError
+from ctxmetrics.errors import JudgeError, OutputFileError
 from ctxmetrics.evaluation.batching.batch import Batch, waits_for
 from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
 from ctxmetrics.evaluation.batching.provider import BatchProvider, build_completion, keep_failure
@@ -41,6 +42,7 @@ class BatchModel(ReplayingModel):
     Attributes:
         drafts: The batches to submit, each with the temporary file of its requests.
         held_back: The number of requests that wait until the cost of other requests is known.
+        problem: Why the journal or a batch could not be read or written, or None. From then on, each request is pending.
     """
 
     times_requests: ClassVar[bool] = True
@@ -50,6 +52,7 @@ class BatchModel(ReplayingModel):
     batch: Batch
     drafts: list[tuple[Intent, IO[bytes]]] = field(init=False, default_factory=list)
     held_back: int = field(init=False, default=0)
+    problem: str | None = field(init=False, default=None)
     _capabilities: Capabilities = field(init=False)
     _first_request_lock: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
     # The estimated tokens of all requests that are submitted, or will be, and are not yet answered.
@@ -100,11 +103,27 @@ class BatchModel(ReplayingModel):
                 str(prompt.attempt),
             )
         )
+        if self.problem is None:
+            try:
+                reply = await self._recall_or_add(key, prompt, schema, ask)
+            except (OSError, OutputFileError, sqlite3.Error) as error:
+                self.problem = f"{self.journal.folder}: the batches cannot be written there: {error}"
+            else:
+                if reply is not None:
+                    return reply
+        waiting = waits_for.get()
+        if waiting is not None:
+            waiting.append(key)
+        raise JudgeError("the batch with this request is not answered yet", reason_code=PENDING)
+
+    async def _recall_or_add(
+        self, key: str, prompt: Prompt, schema: type[BaseModel], ask: Callable[[], Awaitable[Reply]]
+    ) -> Reply | None:
+        """Return the reply in the journal, or that of the very first request. Add any other request to a batch, and return None."""
         async with self._first_request_lock:
             outcome = self.journal.get(key)
-            is_first_request = (
-                "server" not in self.journal.facts
-            )  # what the server accepts is not known yet
+            # What the server accepts is not known yet.
+            is_first_request = "server" not in self.journal.facts
             if outcome is None and is_first_request:
                 return await self._ask_first(key, ask)
         if outcome is not None and not outcome.again:
@@ -112,10 +131,7 @@ class BatchModel(ReplayingModel):
         # Another metric of the sample may have sent the same request.
         if not self.journal.is_waiting(key):
             self._add_to_batch(key, prompt, schema)
-        waiting = waits_for.get()
-        if waiting is not None:
-            waiting.append(key)
-        raise JudgeError("the batch with this request is not answered yet", reason_code=PENDING)
+        return None
 
     async def _ask_first(self, key: str, ask: Callable[[], Awaitable[Reply]]) -> Reply:
         """Send the very first request alone, and keep its reply or its failure."""

@@ -147,11 +147,12 @@ class BatchProvider(ABC):
     def find_batch(self, intent: Intent, journal: Journal) -> Any:
         """Find a batch whose id was not written."""
         known_ids = {other.batch for other in journal.intents}
-        for batch in self.batches.list(limit=100):  # the newest first
+        # The order of the list depends on the server, so an old batch does not end the search.
+        for batch in self.batches.list(limit=100):
             is_older_than_intent = to_seconds(batch.created_at) < intent.made - _MAX_CLOCK_SKEW_SECONDS
-            if is_older_than_intent:
-                break
-            if batch.id not in known_ids and self.is_batch(batch, intent, journal):
+            if is_older_than_intent or batch.id in known_ids:
+                continue
+            if self.is_batch(batch, intent, journal):
                 return batch
         return None
 

@@ -130,6 +130,7 @@ class BatchRounds:
 
         Return the reason if the run lacks some values. Return None if it has all values.
         """
+        self.problem = self.problem or self._asking.problem
         try:
             if run_is_whole and self.problem is None:
                 await in_thread(self._submit)
@@ -231,18 +232,25 @@ class BatchRounds:
             self._add_note(intent, f"{state.status}: {'; '.join(problems)}")
 
     def _keep_results(self, intent: Intent, file: IO[bytes]) -> Counter[str]:
-        """Store the outcomes in the lines of the results, and count the failures by their codes."""
+        """Store the outcomes in the lines of the results, and count the failures by their codes.
+
+        If no line answers a request of the batch, somebody else made it: it is not deleted at the provider.
+        """
         failures: Counter[str] = Counter()
         paid = Usage()
+        answer_count = 0
         for key, outcome in self._provider.read_results(file):
             if not self.journal.take(key, intent):
                 failures[_STRAY_LINES] += 1
                 continue
+            answer_count += 1
             self.journal.put(key, outcome)
             paid += outcome.paid
             if outcome.code:
                 failures[outcome.code] += 1
         self.journal.add_paid("batched", paid)
+        if failures[_STRAY_LINES] and not answer_count:
+            intent.deleted = True  # nothing is left to delete
         # The model thinks before it replies, so the length of its replies has no bound.
         if failures["truncated"]:
             self.journal.set_fact("server", {**self.journal.facts["server"], "bounded": False})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 
 import pytest
 
 from ctxmetrics import Batch
+from ctxmetrics.evaluation.batching import batch_model
+from ctxmetrics.evaluation.batching.journal import Journal
 from support import FakeOpenAIServer, answer_from
 from support.batch_runs import ANTHROPIC, OPENAI, faulty_reply, make_samples, run, values_of
 
@@ -57,3 +60,38 @@ def test_a_request_that_fails_twice_is_said(form, tmp_path):
     assert codes == {None, "server_error"}
     assert batches.made == 2
     assert results.stopped is None
+
+
+class FullDisk:
+    """A temporary file on a full disk."""
+
+    def __init__(self, **_: object) -> None:
+        self.closed = False
+
+    def write(self, _: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    def tell(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def raise_disk_error(*_: object) -> None:
+    raise sqlite3.OperationalError("disk I/O error")
+
+
+@pytest.mark.parametrize("step", ["draft", "journal", "reply"])
+def test_a_full_disk_stops_the_run_without_a_batch(step, monkeypatch, tmp_path):
+    if step == "draft":
+        monkeypatch.setattr(batch_model, "TemporaryFile", FullDisk)
+    else:
+        name = {"journal": "add_draft", "reply": "get"}[step]
+        monkeypatch.setattr(Journal, name, raise_disk_error)
+    batches = OPENAI.fake()
+    with FakeOpenAIServer(answer_from(), batches=batches) as server:
+        results = run(server, make_samples(4), batch=Batch(poll=0.01, folder=tmp_path / "run.batch"))
+    assert f"{tmp_path / 'run.batch'}: the batches cannot be written there" in str(results.stopped)
+    assert batches.made == 0
+    assert {row["context_recall"].reason_code for row in results} <= {None, "pending"}
