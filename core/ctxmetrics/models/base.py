@@ -5,6 +5,7 @@ Your own model needs one method and an identity; see docs/llm-judges.md and docs
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -36,8 +37,9 @@ _COUNT_TYPES: Mapping[str, Any] = {
 _MAX_TOKEN_COUNT = 1_000_000_000
 # The maximum number of characters of a model's name that a server gives.
 _MAX_NAME_CHARACTERS = 200
-# How servers say that a reply was cut off.
+# How servers say that a reply was cut off, and that a filter stopped it.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
+_FILTERED = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "blocklist"})
 
 
 class ReplayingModel(ABC):
@@ -158,7 +160,7 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
         JudgeError: It was cut off by a length limit, or the model or a content filter declined.
     """
     reason = str(finish_reason).lower()
-    if refusal or reason == "content_filter":
+    if refusal or reason in _FILTERED:
         text = f": {safe_text(refusal)}" if isinstance(refusal, str) else ""
         raise JudgeError(
             f"the model, or a content filter, refused to answer{text}",
@@ -169,10 +171,29 @@ def check_finished(finish_reason: object, refusal: object = None, usage: Usage =
         raise JudgeError("a length limit cut the reply off", reason_code="truncated", usage=usage)
 
 
+def reply_text(content: object) -> str:
+    """Return the content of a reply as text, to measure it and to compare it with other replies.
+
+    Raises:
+        JudgeError: The content is an object that has no text: it is nested too deeply, or holds a number of too many digits.
+    """
+    try:
+        return str(content)
+    except (ValueError, RecursionError) as error:
+        problem = f"the reply cannot be read: {safe_text(error)}"
+    raise JudgeError(problem, reason_code="invalid_reply", usage=ONE_CALL)
+
+
 def message_text(content: object) -> str:
-    """Return the text of a message. Of a message in parts, the texts and the objects of the type ``text`` count."""
+    """Return the text of a message.
+
+    Of a message in parts, the texts and the objects of the type ``text`` count. Some servers give the JSON object of a reply in
+    place of its text.
+    """
     if isinstance(content, str):
         return content
+    if isinstance(content, dict):
+        return json.dumps(content, ensure_ascii=False)
     if not isinstance(content, list):
         return ""
     texts: list[str] = []

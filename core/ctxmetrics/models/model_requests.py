@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from ctxmetrics._internal.secrets import hide_keys, remember_api_keys
 from ctxmetrics.errors import BudgetExceededError, JudgeError, ParameterError
-from ctxmetrics.models.base import Model, Prompt, ReplayingModel, Reply, checked_usage
+from ctxmetrics.models.base import Model, Prompt, ReplayingModel, Reply, checked_usage, reply_text
 from ctxmetrics.models.prompt_size import Tokenizer
 from ctxmetrics.models.runtime.background import in_time
 from ctxmetrics.models.runtime.failures import classify, mark_kept_connection, mark_unread
@@ -95,7 +95,8 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
                     f"{type(model).__name__}.generate must return a ctxmetrics.Reply, not {type(reply).__name__}."
                 )
             reply = replace(
-                reply, usage=checked_usage(reply.usage, sent=prompt.text, received=str(reply.content))
+                reply,
+                usage=checked_usage(reply.usage, sent=prompt.text, received=reply_text(reply.content)),
             )
             spent.append(reply.usage)
             return _check_reply(run, model, prompt, reply)
