@@ -32,7 +32,7 @@ from ctxmetrics.judges.llm.located_quotes import (
     build_evidence,
     group_by_context,
 )
-from ctxmetrics.judges.llm.parsing import WrongDataError
+from ctxmetrics.judges.llm.parsing import WrongDataError, repeats_code
 from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import Effort
@@ -94,8 +94,7 @@ def check(
         WrongDataError: The reply does not repeat the code, and has an id that was not shown, or a quote that is not in
             the context that it names.
     """
-    echo = data.get("code")
-    is_code_repeated = not code or (isinstance(echo, str) and echo.strip().startswith(code))
+    is_code_repeated = not code or repeats_code(data, code)
     entries = read_entries(data, request_part, units, contexts, pack)
     if not is_code_repeated and count_strays(data, request_part, request_part.contexts):
         raise WrongDataError(code)

@@ -25,6 +25,7 @@ from ctxmetrics.judges.llm.other_places import (
 from ctxmetrics.judges.llm.own_keys import (
     KEYS_OF_ENTRY,
     KEYS_OF_EVIDENCE,
+    LONGEST_SHOWN,
     find_objection,
     find_reservations,
 )
@@ -41,6 +42,8 @@ _ASKED_KEYS: Mapping[str, frozenset[str]] = {
     "useful": KEYS_OF_ENTRY | {"useful"},
 }
 _MAX_MISSING_CHARACTERS = 500
+# The keys under which an entry has its missing words: the first one is asked for.
+_MISSING_KEYS = ("missing", "missing_words", "missing_facts", "missing_parts")
 # Characters that may stand around a word for yes or no: "**yes**", "`true`.".
 _AROUND_VERDICT = " \t\n.!*`\"'"
 # A text of only these characters is a form that was not filled in.
@@ -49,7 +52,10 @@ _PLACEHOLDER_CHARACTERS = " .…\t\n"
 # Characters that may stand around the text behind an id.
 _AROUND_TEXT = " \t\n.…\"'"
 # The keys under which a piece of evidence names its context: the first one is asked for.
-_CONTEXT_KEYS = ("context", "context_id", "contextId", "id", "source")
+_CONTEXT_KEYS = ("context", "context_id", "contextid", "id", "source")
+# The keys under which it has its quotes.
+_QUOTE_KEYS = ("quote", "quotes", "text", "span", "excerpt", "snippet", "passage")
+_CONTEXT_ID = re.compile(r"c\d+")
 # A quote in a text that names its context: "c2: a quote".
 _NAMED_QUOTE = re.compile(r"\s*[\[(]?([cC]\d{1,6})[\])]?\s*[:\-–—]\s*(.+)", re.DOTALL)
 
@@ -253,7 +259,7 @@ def _note_other_verdicts(
         entry = replies[other.id]
         if isinstance(entry.value, bool) and entry.value is not other.verdict:
             word = "yes" if other.verdict else "no"
-            entry.objection = mask_keys(f"{other.place}: {word}")
+            entry.objection = mask_keys(f"{other.place[:LONGEST_SHOWN]}: {word}")
     units = [entry for id_, entry in replies.items() if id_.startswith("s")]
     if not all(isinstance(entry.value, bool) for entry in units):
         return
@@ -266,7 +272,8 @@ def _note_other_verdicts(
     for key, count in count_supported(data, len(units), pack):
         for entry in units:
             if count != own_count and entry.value is (count < own_count) and entry.objection is None:
-                entry.objection = mask_keys(f"{key}: {count} of {len(units)} are supported")
+                text = f"{key}: {count}"[:LONGEST_SHOWN]
+                entry.objection = mask_keys(f"{text} of {len(units)} are supported")
 
 
 def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
@@ -338,7 +345,9 @@ def _read_entries(
             if entry.objection is None:
                 objection = find_objection(cell, key, value, pack, units.get(id_, ""))
                 entry.objection = None if objection is None else mask_keys(objection)
-        missing = _read_missing_words(cell.get("missing"))
+        missing = _read_missing_words(
+            next((cell[name] for name in _MISSING_KEYS if name in cell), None)
+        )
         if entry.missing is None and missing:
             entry.missing = mask_keys(missing[:_MAX_MISSING_CHARACTERS])
         if key == "useful":
@@ -352,12 +361,19 @@ def _read_entries(
 def _read_cell(content: Any, key: str) -> Mapping[str, Any]:
     """Return an entry as an object with the key of its verdict; a model may write it as a text of JSON, or "Supported"."""
     cell = read_json(content) if isinstance(content, str) else content
+    if isinstance(cell, bool) and key == "useful":
+        return {key: cell}  # a context needs no more words
     if not isinstance(cell, Mapping):
         return {}
     if key in cell:
         return cell  # the usual case
     plain_cell = {str(name).strip().casefold(): value for name, value in cell.items()}
-    return plain_cell if len(plain_cell) == len(cell) else cell
+    if len(plain_cell) < len(cell):
+        return cell
+    for name in (f"is_{key}", f"is{key}", "verdict"):
+        if key not in plain_cell and name in plain_cell:
+            plain_cell[key] = plain_cell.pop(name)
+    return plain_cell
 
 
 def _list_pieces(cell: Mapping[str, Any]) -> list[Any]:
@@ -372,15 +388,24 @@ def _list_pieces(cell: Mapping[str, Any]) -> list[Any]:
     if isinstance(evidence, str):
         content = read_json(evidence)
         evidence = [evidence] if content is None else content
-    if isinstance(evidence, Mapping) and not isinstance(evidence.get("quote"), str):
-        pieces: list[Any] = []
-        for context, quotes in evidence.items():
-            texts = quotes if isinstance(quotes, (list, tuple)) else [quotes]
-            pieces += [[context, text] for text in texts]
-        return pieces
     if isinstance(evidence, Mapping):
-        return [evidence]
-    return list(evidence) if isinstance(evidence, (list, tuple)) else []
+        evidence = [evidence]
+    pieces: list[Any] = []
+    for piece in evidence if isinstance(evidence, (list, tuple)) else ():
+        pieces += _list_pieces_by_context(piece) or [piece]
+    return pieces
+
+
+def _list_pieces_by_context(piece: Any) -> list[Any]:
+    """List the pieces of an object whose keys are contexts: ``{"c2": "a quote", "c3": {"quote": "words"}}``; empty for any other."""
+    if not isinstance(piece, Mapping) or not all(_CONTEXT_ID.fullmatch(str(key)) for key in piece):
+        return []
+    pieces: list[Any] = []
+    for context, content in piece.items():
+        for quote in content if isinstance(content, (list, tuple)) else [content]:
+            is_object = isinstance(quote, Mapping)
+            pieces.append({**quote, "context": context} if is_object else [context, quote])
+    return pieces
 
 
 def _read_quotes(pieces: Sequence[Any], pack: Pack) -> list[Quote]:
@@ -392,24 +417,51 @@ def _read_quotes(pieces: Sequence[Any], pack: Pack) -> list[Quote]:
     has_mark = False
     for piece in pieces:
         context: Any = None
-        text: Any = None
-        whole = False
+        content: Any = None
+        mark: Any = None
         if isinstance(piece, Mapping):
-            context = next((piece[name] for name in _CONTEXT_KEYS if name in piece), "")
-            text = piece.get("quote")
-            has_mark = has_mark or "whole" in piece
-            whole = _yes_or_no(piece.get("whole"), pack) is True
+            context, content, mark = _read_piece(piece)
         elif isinstance(piece, str):
             match = _NAMED_QUOTE.match(piece)
-            context, text = match.groups() if match else ("", piece)
-        elif isinstance(piece, (list, tuple)) and len(piece) == len(("context", "quote")):
-            context, text = piece
-        if isinstance(text, str) and text.strip():
-            quotes.append(Quote(read_id(context, "c"), text, whole))
+            context, content = match.groups() if match else ("", piece)
+        elif isinstance(piece, (list, tuple)) and len(piece) in (
+            2,
+            3,
+        ):  # a context, a quote, and whether it states all
+            context, content, mark = [*piece, None][:3]
+        has_mark = has_mark or mark is not None
+        whole = _yes_or_no(mark, pack) is True
+        texts = content if isinstance(content, (list, tuple)) else [content]
+        context_id = read_id(context, "c")
+        quotes += [
+            Quote(context_id, text, whole) for text in texts if isinstance(text, str) and text.strip()
+        ]
     is_one_context = len({quote.context for quote in quotes}) == 1
     if not has_mark and is_one_context:
         return [quote._replace(whole=True) for quote in quotes]
     return quotes
+
+
+def _read_piece(piece: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the context that a piece of evidence names, its quote or list of quotes, and its mark ``whole``; None for what it lacks.
+
+    A model may give the keys other names. Then the only text is the quote, and the only name of a context is the context.
+    """
+    if piece.keys() <= KEYS_OF_EVIDENCE and isinstance(piece.get("context"), str):
+        return piece["context"], piece.get("quote"), piece.get("whole")  # the usual case
+    plain_piece = {str(name).strip().casefold(): value for name, value in piece.items()}
+    context = next((plain_piece[name] for name in _CONTEXT_KEYS if name in plain_piece), None)
+    if isinstance(context, Mapping):  # {"context": {"id": "c2"}}
+        context = next((context[name] for name in _CONTEXT_KEYS if name in context), None)
+    content = next((plain_piece[name] for name in _QUOTE_KEYS if plain_piece.get(name)), None)
+    texts = [value for value in plain_piece.values() if isinstance(value, str)]
+    names = [text for text in texts if _CONTEXT_ID.fullmatch(read_id(text, "c"))]
+    other_texts = [text for text in texts if text not in names]
+    if context is None and len(names) == 1:
+        context = names[0]
+    if content is None and len(other_texts) == 1:
+        content = other_texts[0]
+    return "" if context is None else context, content, plain_piece.get("whole")
 
 
 def _read_missing_words(value: Any) -> str:

@@ -85,7 +85,8 @@ def find_objection(
         if not isinstance(piece, Mapping):
             continue
         for opinion in list_opinions(piece, KEYS_OF_EVIDENCE, pack, unit):
-            if opinion.verdict is False:
+            is_quote = ID.fullmatch(opinion.key) is not None  # {"c2": "a quote"}
+            if opinion.verdict is False and not is_quote:
                 return f"{opinion.key}: {opinion.value}"[:LONGEST_SHOWN]
     return None
 
@@ -156,7 +157,9 @@ def _list_remarks(cell: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     pieces = cell.get("evidence")
     for piece in pieces if isinstance(pieces, (list, tuple)) else ():
         if isinstance(piece, Mapping):
-            remarks |= _list_texts(piece, KEYS_OF_EVIDENCE)
+            texts = _list_texts(piece, KEYS_OF_EVIDENCE)
+            # A key that is the id of a context has a quote.
+            remarks |= {name: text for name, text in texts.items() if not ID.fullmatch(name)}
     return remarks
 
 

@@ -32,9 +32,14 @@ _TYPES_BY_KEY: Mapping[str, tuple[type, ...]] = {
     "useful": (Mapping,),
     "claims": (list, tuple),
 }
-# A comment in JSON that contradicts a verdict.
-_DENYING_COMMENT = re.compile(
-    r"(?://|\#)[^\n]*\b(?:not|unsupported|useless|irrelevant|false|wrong|contradict)", re.IGNORECASE
+# In JSON: the key of an entry, another string, or a comment.
+_KEY_OR_COMMENT = re.compile(
+    r"""
+      "(?P<id>[sc]\d+)"(?=\s*:\s*\{)
+    | "(?:[^"\\]|\\.)*"
+    | //(?P<line>[^\n]*) | \#(?P<hash>[^\n]*) | /\*(?P<block>.*?)\*/ | <!--(?P<html>.*?)-->
+    """,
+    re.VERBOSE | re.DOTALL,
 )
 _CONTEXT_ID = re.compile(r"c\d+")
 # The maximum number of characters of a reply that are read.
@@ -52,6 +57,8 @@ _MAX_WRAPPINGS = 200
 # Under these keys `parse` keeps what stands beside the object: JSON objects of another form, and text.
 OBJECTS_BESIDE = "objects beside the reply"
 TEXT_BESIDE = "text beside the reply"
+# The key under which `parse` adds the comments of JSON to an entry: the name of a remark, which is compared with the verdict.
+_COMMENT_KEY = "comment"
 # The note to a model whose reply is no JSON object.
 NOT_JSON = "Your last reply was no JSON object of the form shown. Reply with that JSON object and nothing else."
 
@@ -142,8 +149,7 @@ def parse_claims(
         UnreadableReplyError: The reply has no claims, or a claim that is not a text or an empty one.
     """
     data = parse(reply, ("claims",), code=code)
-    echo = data.get("code")
-    if not isinstance(echo, str) or not echo.strip().startswith(code):
+    if not repeats_code(data, code):
         raise WrongDataError(code)
     entries = data["claims"]
     if not entries or not all(isinstance(claim, str) and claim.strip() for claim in entries):
@@ -205,9 +211,9 @@ def _of_this_request(replies: list[Any], code: str) -> list[Any]:
 
     A model may repeat the prompt's example before its reply, or invent a next request and answer it.
     """
-    if len(replies) == 1 or not any(_repeats_code(reply, code) for reply in replies):
+    if len(replies) == 1 or not any(repeats_code(reply, code) for reply in replies):
         return replies
-    return [reply for reply in replies if "code" not in reply or _repeats_code(reply, code)]
+    return [reply for reply in replies if "code" not in reply or repeats_code(reply, code)]
 
 
 def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
@@ -222,7 +228,7 @@ def _unwrap(data: Any, keys: Sequence[str], code: str) -> Any:
         if isinstance(value, str):
             content = read_json(value)
         if isinstance(content, Mapping):
-            if _count_valid_keys(content, keys) and _repeats_code(content, code):
+            if _count_valid_keys(content, keys) and repeats_code(content, code):
                 replies.append(content)
                 continue
             content = list(content.values())
@@ -243,10 +249,10 @@ def read_json(text: str) -> Any:
         return None
 
 
-def _repeats_code(data: Mapping[str, Any], code: str) -> bool:
-    """Whether an object has the code of the request."""
+def repeats_code(data: Mapping[str, Any], code: str) -> bool:
+    """Whether an object has the code of the request. A code of digits alone may be a number."""
     echo = data.get("code")
-    return isinstance(echo, str) and echo.strip().startswith(code)
+    return isinstance(echo, (str, int)) and str(echo).strip().startswith(code)
 
 
 def _decoder() -> json.JSONDecoder:
@@ -437,8 +443,9 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
     # One brace too many or too few is a small mistake. If more braces are missing, the reply is cut off behind an entry.
     is_one_brace_off = abs(unclosed_braces) == 1
     is_cut_off = not is_balanced and not is_one_brace_off
-    if is_cut_off or _DENYING_COMMENT.search(_STRING.sub('""', text)):
+    if is_cut_off:
         return None
+    text, comments = _take_out_comments(text)
     from json_repair import loads
 
     try:
@@ -457,7 +464,43 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
     # If the text has more verdicts than the object, a string ended too early, so that a quoted text became part of the
     # reply; or a key stands twice.
     has_all_verdicts = len(_VERDICT.findall(text)) == _count_verdicts(lifted)
-    return lifted if has_all_verdicts else None
+    return _add_comments(lifted, comments) if has_all_verdicts else None
+
+
+def _take_out_comments(text: str) -> tuple[str, Mapping[str, str]]:
+    """Return JSON without its comments, and the comments by the id of the entry in which they stand; "" for none."""
+    comments: dict[str, str] = {}
+    if '"' not in text:  # strings in single quotes may hold the marks of comments
+        return text, comments
+    pieces: list[str] = []
+    position = 0
+    id_ = ""
+    for match in _KEY_OR_COMMENT.finditer(text):
+        if match["id"]:
+            id_ = match["id"]
+        elif not match.group().startswith('"'):
+            comment = match["line"] or match["hash"] or match["block"] or match["html"] or ""
+            comments[id_] = f"{comments.get(id_, '')} {comment}".strip()
+            pieces.append(text[position : match.start()])
+            position = match.end()
+    return "".join([*pieces, text[position:]]), comments
+
+
+def _add_comments(data: Mapping[str, Any], comments: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return a reply with its comments, each in the entry in which it stood; any other comment is a text beside the reply."""
+    if not any(comments.values()):
+        return data
+    commented = dict(data)
+    texts = []
+    for id_, comment in comments.items():
+        name = "sentences" if id_.startswith("s") else "useful"
+        entries = commented.get(name)
+        entry = entries.get(id_) if isinstance(entries, Mapping) else None
+        if isinstance(entry, Mapping) and _COMMENT_KEY not in entry:
+            commented[name] = {**commented[name], id_: {**entry, _COMMENT_KEY: comment}}
+        else:
+            texts.append(comment)
+    return {**commented, TEXT_BESIDE: "\n".join(texts)} if texts else commented
 
 
 def _without_wrapping(text: str) -> str:

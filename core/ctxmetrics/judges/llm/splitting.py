@@ -26,16 +26,16 @@ from ctxmetrics.verdicts import FLAGS, Verdict
 _OVERLAP_CHARACTERS = 400
 # The minimum number of characters of a context that is cut in two: the halves of a shorter one would be little shorter.
 _MIN_CUT_CHARACTERS = 3 * _OVERLAP_CHARACTERS
-# How models spell the ids: s1, [s1], s01, Sentence 1, sentence_1, 1.
-_SPELLINGS: Mapping[str, re.Pattern[str]] = {
-    "s": re.compile(
-        r"(?:s|sentences?|units?|claims?|statements?)?[\s_.#:\-]*0*(\d{1,6})(?:\s+of\s+\d+)?"
-    ),
-    "c": re.compile(
-        r"(?:c|ctx|contexts?|passages?|documents?|docs?|chunks?)?[\s_.#:\-]*0*(\d{1,6})(?:\s+of\s+\d+)?"
-    ),
+# How models spell the ids: s1, [s1], s01, Sentence 1, sentence_1, sentence[1], 1. What stands around them was cut off.
+_NAMES_OF_IDS = {
+    "s": "s|sentences?|units?|claims?|statements?|no",
+    "c": "c|ctx|contexts?|passages?|documents?|docs?|chunks?|no",
 }
-_AROUND_ID = " \t\r\n[](){}<>\"'`*.:#|"
+_SPELLINGS: Mapping[str, re.Pattern[str]] = {
+    letter: re.compile(rf"(?:{names})?[\s_.#:\-\[(]*0*(\d{{1,6}})(?:\s+of\s+\d+)?")
+    for letter, names in _NAMES_OF_IDS.items()
+}
+_AROUND_ID = " \t\r\n[](){}<>\"'`*.:#|-–—"
 # Drops invisible characters, and replaces the Cyrillic letters that look like s and c.
 _TO_PLAIN_ID = str.maketrans(
     {"\u0455": "s", "\u0441": "c", **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff")}

@@ -372,7 +372,7 @@ def test_a_quote_is_found_where_only_its_form_differs(quote: str) -> None:
         [{"context": "c2", "quote": "the pump sings loudly"}],
         [{"context": "c1", "quote": ""}],
         [{"context": "c1", "quote": "a"}],
-        [{"context": 1, "quote": ["the pump hums"]}],
+        [{"context": 1, "quote": ["the pump sings loudly"]}],
         [{"context": "c1"}],
         ["c1"],
     ],
@@ -719,3 +719,115 @@ def test_the_work_of_normalising_is_bounded_too(letter, monkeypatch):
     checked = Checked(data, part, units, (), get_pack("en"))
     assert set(checked.problems.values()) <= {"too_many_quotes", "unverified_evidence"}
     assert sum(pieces) < 1.2 * quote_search.MOST_STEPS / quote_search._STEPS_A_PIECE
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        [{"context": "c1", "text": "the pump hums"}],
+        [{"context": "c1", "quotes": ["the pump hums", "a little"]}],
+        [{"context": ["c1"], "quote": ["the pump hums"]}],
+        [{"context": {"id": "c1"}, "quote": "the pump hums"}],
+        [{"Context": "c1", "Quote": "the pump hums", "Whole": True}],
+        [{"kontext": "c1", "zitat": "the pump hums"}],
+        [{"c1": "the pump hums"}],
+        {"c1": {"quote": "the pump hums", "whole": True}},
+        {"c1": [{"quote": "the pump hums"}]},
+        {"c1": ["the pump hums"]},
+        [["c1", "the pump hums", True]],
+        [["c1", "the pump hums"]],
+    ],
+)
+def test_evidence_in_other_shapes_is_read(evidence: Any) -> None:
+    entry = {"supported": True, "evidence": evidence}
+    checked = Checked({"sentences": {"s1": entry}}, PART, ("s1",), (), get_pack("en"))
+    assert checked.verdicts["s1"].value is True
+    assert checked.verdicts["s1"].code is None
+    assert {span.context for span in checked.verdicts["s1"].evidence} == {0}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        {"kontext": "c1", "zitat": "the pump hums", "grund": "as it says"},
+        {"seite": "c1"},
+        {"zitat": 3},
+        ["c1", "the pump hums", True, "more"],
+        {"context": {"id": "c1"}, "quote": {"text": "the pump hums"}},
+    ],
+)
+def test_evidence_that_may_mean_two_things_is_no_quote(piece: Any) -> None:
+    assert verdict({"supported": True, "evidence": [piece]}) == "unverified_evidence"
+
+
+@pytest.mark.parametrize("name", ["is_supported", "isSupported", "Verdict", "SUPPORTED"])
+def test_a_verdict_under_a_near_name_is_read(name: str) -> None:
+    assert verdict({"evidence": EVIDENCE, "missing": "", name: True}) is True
+
+
+def test_two_verdicts_under_near_names_are_none() -> None:
+    cell = {"evidence": EVIDENCE, "is_supported": True, "verdict": False}
+    checked = Checked({"sentences": {"s1": cell}}, PART, ("s1",), (), get_pack("en"))
+    assert checked.verdicts["s1"].code == "contradicted"
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_context_may_be_rated_by_a_bare_truth_value(value: bool) -> None:
+    data = {**DATA, "useful": {"c1": value}}
+    checked = Checked(data, PART, ("s1",), ("c1",), get_pack("en"))
+    assert checked.verdicts["c1"].value is value
+
+
+def test_a_code_of_digits_may_be_a_number() -> None:
+    data = {**DATA, "code": 12345678}
+    checked = Checked(data, PART, ("s1",), ("c1",), get_pack("en"), code="12345678")
+    assert checked.verdicts["s1"].code is None
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "// not supported",
+        "// nicht belegt",
+        "# doubtful",
+        "/* not stated in c1 */",
+        "/* unsure\n about this */",
+        "<!-- no -->",
+    ],
+)
+def test_a_comment_against_a_verdict_contradicts_it(comment: str) -> None:
+    text = json.dumps(DATA, indent=1).replace('"s1": {', f'"s1": {{ {comment}\n')
+    checked = Checked(read(text), PART, ("s1",), ("c1",), get_pack("en"))
+    assert checked.verdicts["s1"].value is True
+    assert checked.verdicts["s1"].code == "contradicted"
+
+
+@pytest.mark.parametrize("comment", ["// stated in c1", "/* verbatim */", "# yes", "//"])
+def test_a_comment_for_a_verdict_changes_nothing(comment: str) -> None:
+    text = json.dumps(DATA, indent=1).replace('"s1": {', f'"s1": {{ {comment}\n')
+    checked = Checked(read(text), PART, ("s1",), ("c1",), get_pack("en"))
+    assert checked.verdicts["s1"].code is None
+
+
+def test_marks_of_comments_in_texts_are_no_comments() -> None:
+    contexts = {"c1": "See http://a.b/#x /* and */ the pump hums."}
+    part = RequestPart(units={"s1": "The pump hums."}, contexts=contexts)
+    piece = {"context": "c1", "quote": contexts["c1"], "whole": True}
+    data = {**DATA, "sentences": {"s1": {"evidence": [piece], "missing": "", "supported": True}}}
+    text = json.dumps(data).replace("}]", "},]")
+    checked = Checked(read(text), part, ("s1",), (), get_pack("en"))
+    assert checked.verdicts["s1"].evidence[0].quote == contexts["c1"]
+
+
+@pytest.mark.parametrize("key", ["supported_count", "supported_count " + "9" * 400])
+def test_an_objection_is_short(key: str) -> None:
+    data = {**DATA, key: 10**400}
+    cells = {"s1": {"evidence": [], "missing": "hums", "supported": False}}
+    checked = Checked({**data, "sentences": cells}, PART, ("s1",), (), get_pack("en"))
+    assert len(str(checked.verdicts["s1"].reason)) < 200
+
+
+@pytest.mark.parametrize("name", ["Sentence[1]", "s1 -", "№1", "s(1)", "sentence #1", "s1 –"])
+def test_more_spellings_of_an_id_are_read(name: str) -> None:
+    data = with_plain_ids({"sentences": {name: {}}}, PART)
+    assert list(data["sentences"]) == ["s1"]
