@@ -193,13 +193,17 @@ def _open_run(run: RunRows) -> Iterable[Row]:
     """Return the rows of a run: a list of `Results`' rows, or an object that reads a file each time.
 
     Raises:
-        ParameterError: The run is neither results nor a file, or its rows have different metrics.
+        ParameterError: The run is neither results nor a file, keeps values only, or its rows have different metrics.
     """
     if not isinstance(run, (str, os.PathLike)):
         rows = list(run) if isinstance(run, Iterable) else [run]
         if any(not isinstance(row, Row) for row in rows):
             raise ParameterError(
                 "compare: a run is Results or the file of results. Score samples first: evaluate(samples, metrics)."
+            )
+        if any(map(_holds_values_only, rows)):
+            raise ParameterError(
+                "compare: a run with out= keeps values only, not who judged. Give the file that it wrote."
             )
         if len({frozenset(row) for row in rows}) > 1:
             raise ParameterError(
@@ -208,6 +212,12 @@ def _open_run(run: RunRows) -> Iterable[Row]:
         return rows
     # A pipe can be read once only.
     return _File(run) if Path(run).is_file() else list(read_rows(run))
+
+
+def _holds_values_only(row: Row) -> bool:
+    """Tell whether a row is of a run that wrote its scores to a file: without the sample and without their origin."""
+    has_sample = row.sample is not None or row.record is not None
+    return not has_sample and not any(score.provenance.library for score in row.values())
 
 
 class _RunReader:

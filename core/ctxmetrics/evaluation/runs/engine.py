@@ -370,7 +370,7 @@ class Evaluation:
                 file.finish()
                 if self._batch_rounds is not None and self._run.cache is not None:
                     self._batch_rounds.journal.drop_replies()
-            except OutputFileError as error:
+            except CtxMetricsError as error:  # the rows are in OUT.part
                 results.stopped = str(error)
         elif file.part_path is not None and not results.waits_for_batches:
             _log.warning(

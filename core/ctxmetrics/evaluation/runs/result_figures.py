@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import get_args
 
 from ctxmetrics.errors import CtxMetricsError, ParameterError
+from ctxmetrics.evaluation.files.text_files import check_path
 from ctxmetrics.evaluation.report.curve import Curve, SmallestK, compute_curve, find_smallest_k
 from ctxmetrics.evaluation.report.run_audit import RunAudit, audit_run
 from ctxmetrics.evaluation.report.searches import Searches, has_searches, summarize_searches
@@ -65,7 +65,7 @@ class ResultFigures(ResultRows):
             CtxMetricsError: The run wrote its rows to a file and keeps values only.
         """
         self._need_rows("apply_audit")
-        answers = read_gold_answers(Path(audit), None if labels is None else Path(labels))
+        answers = read_gold_answers(check_path(audit), None if labels is None else check_path(labels))
         self.audit: RunAudit | None = audit_run(self._rows or (), answers)
         return self.audit
 

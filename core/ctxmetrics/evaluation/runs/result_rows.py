@@ -177,7 +177,8 @@ class ResultRows(Sequence[Row]):
         """Raise if the run kept no rows."""
         if self._rows is None:
             raise CtxMetricsError(
-                f"{method}: this run wrote its rows to the file given as out=, and keeps values only."
+                f"{method}: this run wrote its rows to the file given as out=, and keeps values only. "
+                "Read them with Results.from_jsonl(out)."
             )
 
     def __repr__(self) -> str:

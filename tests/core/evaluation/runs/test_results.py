@@ -400,7 +400,14 @@ def test_an_object_that_has_no_text_costs_no_line(tmp_path):
 @pytest.mark.parametrize("path", [5, None, b"x", ["x"], {"a": 1}], ids=repr)
 def test_what_is_no_path_is_refused_in_words(path):
     results = results_of(score(0.5))
-    for use in (Results.from_jsonl, results.to_jsonl, results.to_html, results.to_csv, read_run):
+    for use in (
+        Results.from_jsonl,
+        results.to_jsonl,
+        results.to_html,
+        results.to_csv,
+        results.apply_audit,
+        read_run,
+    ):
         with pytest.raises(ParameterError, match="is no path of a file"):
             use(path)
 
@@ -422,3 +429,22 @@ def test_a_switch_is_true_or_false(name):
 def test_progress_is_a_switch_or_a_function():
     with pytest.raises(ParameterError, match="progress='no' must be True, False or a function"):
         evaluate([], [ContextRecall()], progress="no")
+
+
+def test_values_without_their_origin_are_not_compared(tmp_path):
+    """Who judged is in the file: two runs by different judges would have been compared."""
+    samples = [Sample(id=str(n), reference="It is.", retrieved_contexts=["It is."]) for n in range(3)]
+    kept = evaluate(samples, [ContextRecall()], progress=False)
+    values = evaluate(samples, [ContextRecall()], out=tmp_path / "out.jsonl", progress=False)
+    for first, second in ((values, values), (values, kept), (kept, values)):
+        with pytest.raises(ParameterError, match="Give the file that it wrote"):
+            first.compare(second)
+    assert kept.compare(tmp_path / "out.jsonl").metrics[0].difference == 0
+
+
+def test_a_table_that_cannot_be_written_loses_no_results(tmp_path):
+    sample = Sample(reference="It.", retrieved_contexts=["It."], metadata={"a": [10**5000]})
+    results = evaluate([sample], [ContextRecall()], out=tmp_path / "out.csv", progress=False)
+    assert results[0]["context_recall"].value == 1.0
+    assert "more than 4300 digits" in results.stopped
+    assert (tmp_path / "out.csv.part").exists()
