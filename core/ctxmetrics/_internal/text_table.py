@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from unicodedata import category, east_asian_width
 
 # The maximum number of characters of a line of a table.
 WIDTH = 80
+# The properties of characters that take two places in a terminal, and the categories of those that take none.
+_WIDE = frozenset({"W", "F"})
+_WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})
 # The characters of a bar.
 _BAR_WIDTH = 10
 
 
 def align_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows of a table as lines of text, each column as wide as its longest cell."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    widths = [max(map(_measure_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell + " " * (width - _measure_width(cell)) for cell, width in zip(row, widths, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _measure_width(text: str) -> int:
+    """Measure the width of a text in a terminal: 2 for each Chinese, Japanese or Korean character, 0 for a combining mark."""
+    if text.isascii():
+        return len(text)
+    width = 0
+    for character in text:
+        if east_asian_width(character) in _WIDE:
+            width += 2
+        elif category(character) not in _WITHOUT_WIDTH:
+            width += 1
+    return width
 
 
 def wrap(text: str, indent: str = "", hanging_indent: str = "  ") -> list[str]:

@@ -35,3 +35,9 @@ def test_names_of_a_chart_are_apart():
     assert 'aria-label="recall over k; k = 2: near 0.50, nearer 0.50, &lt;far&gt; 1.00"' in page
     assert '<polyline points="40.0,130.4 490.0,86.0"/>' in page
     assert '<th scope="row"><bdi>1</bdi></th><td data-name="near"><bdi>0.2000</bdi></td>' in page
+
+
+def test_columns_stand_below_each_other_in_any_script():
+    """A Chinese character takes two places of a terminal; a Thai vowel above its letter takes none."""
+    table = Table.build(COLUMNS[1:], RUNS).with_names("run", ["日本", "ที่"])
+    assert table.list_lines() == ["run   calls", "日本  3", "ที่     4"]
