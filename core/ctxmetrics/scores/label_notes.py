@@ -305,7 +305,8 @@ class Labels:
         """Add a sample, with what a file of results says about it beside its fields."""
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
-        retrieved = sample.retrieved_contexts or sample.retrieved_context_ids or hashes
+        # A file without texts has their hashes: they repeat where the texts do.
+        retrieved = sample.retrieved_contexts or hashes or sample.retrieved_context_ids
         # What was retrieved cannot be read as a list of texts: it stands in the metadata.
         is_unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
         has_nothing = not retrieved and not is_unusable

@@ -557,3 +557,22 @@ def test_a_sample_without_its_hash_is_named(results, tmp_path, read):
     path.write_text(re.sub('"hash":"[0-9a-f]+"', '"hash":null', text, count=1), encoding="utf-8")
     with pytest.raises(InputFileError, match=r"line 3: this is no line of results: sample\.hash"):
         read(path)
+
+
+def test_repeated_contexts_are_counted_alike_in_files(tmp_path):
+    """By their texts: one text under two ids is a repeat, two texts under one id are none."""
+    samples = [
+        Sample(
+            id=ids,
+            reference="It is red.",
+            retrieved_contexts=texts,
+            retrieved_context_ids=[*ids],
+        )
+        for ids, texts in (("ab", ["It is red."] * 2), ("cc", ["It is red.", "It is blue."]))
+    ]
+    results = evaluate(samples, [ContextRecall()], progress=False)
+    results.to_jsonl(tmp_path / "out.jsonl")
+    notes = [note for note in results.summary().notes if note.startswith("repeated")]
+    assert notes == ["repeated contexts: 1, in 1 sample; notes of the scores say what counts"]
+    again = Results.from_jsonl(tmp_path / "out.jsonl")
+    assert [note for note in again.summary().notes if note.startswith("repeated")] == notes
