@@ -150,22 +150,22 @@ def find_smallest_k(metric: str, scores: Iterable[Score], keep: float) -> Smalle
         metric=metric,
         keep=keep,
         k=smallest_k(means, keep),
-        interval=_interval(rows, keep),
+        interval=_find_interval(rows, keep),
         recall=means[-1] if means else None,
         n=len(rows),
     )
 
 
-def _interval(rows: Sequence[Sequence[float]], keep: float) -> tuple[int, int] | None:
+def _find_interval(rows: Sequence[Sequence[float]], keep: float) -> tuple[int, int] | None:
     """Return the 95 % interval of k, by a bootstrap. Equal rows are drawn together: the same result in less time."""
     if len(rows) < 2 or not rows[0]:  # noqa: PLR2004 - one sample says nothing about the spread
         return None
     import numpy as np
 
-    kinds, times = np.unique(np.array(rows), axis=0, return_counts=True)
+    distinct_rows, counts = np.unique(np.array(rows), axis=0, return_counts=True)
     ks = []
-    for drawn in draw_samples(times.tolist()):
-        for means in (drawn @ kinds / len(rows)).tolist():
+    for drawn_counts in draw_samples(counts.tolist()):
+        for means in (drawn_counts @ distinct_rows / len(rows)).tolist():
             k = smallest_k(means, keep)
             if k is not None:
                 ks.append(k)

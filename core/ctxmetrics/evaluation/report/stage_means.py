@@ -171,7 +171,7 @@ def read_staged_units(row: Row, metric: str) -> Sequence[Verdict]:
     The format of the details is that of `ctxmetrics.samples.stages.with_stage_history`. Verdicts about ids are built from the
     ids of the sample. The result is empty if the sample has no stages.
     """
-    if metric.startswith(ID_RECALL_METRIC):
+    if parse_call(metric)[0] == ID_RECALL_METRIC:
         return _judge_ids(row, metric)
     return [verdict for verdict in row[metric].verdicts if "stages" in verdict.details]
 

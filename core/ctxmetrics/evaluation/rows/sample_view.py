@@ -22,29 +22,32 @@ def build_sample_view(sample: Sample | None, scores: Mapping[str, Score]) -> dic
         sample: The sample; None if the run did not keep it.
         scores: The sample's scores by metric.
     """
-    # The first score with verdicts about units, of which the page shows which contexts state them.
-    units: Score | None = None
+    # The first score with verdicts about units: the page shows which contexts state these.
+    unit_score: Score | None = None
     # The scores with a verdict about each context.
-    rated: list[Score] = []
+    context_scores: list[Score] = []
     for score in scores.values():
-        if units is None and score.attribution and score.verdicts:
-            units = score
+        if unit_score is None and score.attribution and score.verdicts:
+            unit_score = score
         counted_noun, _ = score.counted
         if counted_noun == "context":
-            rated.append(score)
-    attribution = None if units is None else units.attribution
+            context_scores.append(score)
+    other_scores = [
+        score for score in scores.values() if score is not unit_score and score not in context_scores
+    ]
+    attribution = None if unit_score is None else unit_score.attribution
     retrieved_contexts = () if sample is None else sample.retrieved_contexts or ()
     evidence = _key_evidence(scores, attribution)
     contexts: list[dict[str, Any]] = []
     for index, text in enumerate(retrieved_contexts):
-        contexts.append(_build_context(text, index, rated, attribution, evidence))
+        contexts.append(_build_context(text, index, context_scores, attribution, evidence))
     return {
-        "units": units,
+        "unit_score": unit_score,
         "sample": sample,
-        "rated": rated,
+        "context_scores": context_scores,
         "matrix": attribution.cells if attribution and contexts else (),
         "contexts": contexts,
-        "others": [score for score in scores.values() if score is not units and score not in rated],
+        "other_scores": other_scores,
     }
 
 
@@ -61,7 +64,7 @@ def _key_evidence(
 def _build_context(
     text: str,
     index: int,
-    rated: Sequence[Score],
+    context_scores: Sequence[Score],
     attribution: Attribution | None,
     evidence: Sequence[tuple[Verdict, str]],
 ) -> dict[str, Any]:
@@ -70,13 +73,13 @@ def _build_context(
     Args:
         text: The text of the context.
         index: The index of the context.
-        rated: The scores that have a verdict about each context.
+        context_scores: The scores that have a verdict about each context.
         attribution: The attribution of the units to the contexts; None if there is none.
         evidence: The verdicts with the keys of their units.
     """
     tags = []
     reasons = []
-    for score in rated:
+    for score in context_scores:
         for verdict in score.verdicts:
             if verdict.id != f"c{index + 1}":
                 continue
@@ -108,16 +111,20 @@ def _name_state(verdict: Verdict, word: str) -> str:
 def _split_context(
     text: str, context: int, evidence: Sequence[tuple[Verdict, str]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the pieces of a context, and the verdicts whose evidence each piece is.
+    """Yield the pieces of a context. Each is a text without evidence, and the evidence after it.
 
-    ``before`` is text that no verdict rests on, ``marked`` text that verdicts rest on; ``units`` are the units it belongs to:
-    ``s1``, ``s2`` .. by their place; ``first`` those of them whose first evidence in this context this is, ``ends`` those
-    whose evidence ends here.
+    The keys of a piece:
+
+    - ``before``: the text without evidence;
+    - ``marked``: the evidence, which belongs to the same units from its first character to its last;
+    - ``units``: the keys of these units, such as ``s1``; empty for evidence of a verdict without a key;
+    - ``first``: the units that have no evidence in the pieces before;
+    - ``ends``: the units whose evidence ends with this piece.
 
     Args:
         text: The context.
         context: The index of the context.
-        evidence: Verdicts and their keys; the evidence of one without a key is marked alone.
+        evidence: The verdicts with the keys of their units.
     """
     spans = _find_spans(text, context, evidence)
     edges: set[int] = set()

@@ -116,8 +116,8 @@ class RunPages:
             first=first,
             filters=choices,
             names=sorted(run.name for run in runs),
-            every=self._compares_all,
-            asks=self._has_questions,
+            compares_all=self._compares_all,
+            has_questions=self._has_questions,
             link=self._build_link,
         )
 
@@ -158,7 +158,7 @@ class RunPages:
             title=f"{self.folder.path.resolve().name}: questions",
             texts={key: clean(text, _MAX_QUESTION_CHARACTERS) for key, text in texts.items()},
             counts=counts,
-            all=len(runs),
+            run_count=len(runs),
             ids={key: make_id(key) for key in texts},
             link=self._build_link,
         )
@@ -226,7 +226,7 @@ class RunPages:
         title = f"{clean(first_name, TEXT)}: all runs"
         table = Table.build(_QUESTION_COLUMNS, run_rows)
         return render(
-            "question.html", title=title, table=table, parts=rendered_rows, link=self._build_link
+            "question.html", title=title, table=table, rows=rendered_rows, link=self._build_link
         )
 
     def report(self, run: RunFile) -> str:

@@ -55,7 +55,7 @@ _MAX_REPEATED_SAMPLES = 1000
 # The number of samples that one thread passes to the other at once if nothing is judged. Each turn costs as much as ten rows.
 _SAMPLES_PER_GROUP = 256
 # The maximum number of seconds that a sample waits for the next samples, to be passed on with them.
-_MAX_REST_SECONDS = 0.02
+_MAX_WAIT_SECONDS = 0.02
 # What an iterator returns behind its last sample. None is no sample: it is refused.
 _END = object()
 
@@ -447,7 +447,7 @@ class CallerSource(Source):
         """Tell whether to wake the loop. To wake it costs as much as to read a row: if nothing is judged, it is woken once for several rows."""
         if self._any_metric_waits or len(self._read_samples) >= self._pending_count:
             return True
-        return time.monotonic() - self._last_wake_time > _MAX_REST_SECONDS
+        return time.monotonic() - self._last_wake_time > _MAX_WAIT_SECONDS
 
     async def next(self, ahead: int) -> Sample | None:  # noqa: D102 - see `Source`
         # If nothing is judged, both threads would only wait for each other. So they take turns, and each handles a group of samples.
