@@ -408,8 +408,10 @@ class ComparedText:
         language = base_language(self.language)
         count = _MAX_PAIRS_DENIED if language in _DENYING_CHARACTERS else _MAX_WORDS_DENIED
         places: list[int] = []
-        denies_on_either_side = (
-            language in _LANGUAGES_DENYING_ON_EITHER_SIDE or self.denies_in_other_language
+        # "A but not B" denies nothing of A: in an unknown language a word of the unit must be missing.
+        has_whole_unit = self.shared_count == len(self._unit.content_keys)
+        denies_on_either_side = language in _LANGUAGES_DENYING_ON_EITHER_SIDE or (
+            self.denies_in_other_language and not has_whole_unit
         )
         if denies_on_either_side or language not in _LANGUAGES_DENYING_BEHIND_VERB:
             places += islice(self.words_in_scope(position), count)

@@ -357,12 +357,20 @@ def _is_note(markup: FoundMarkup, start: int, end: int, content: str) -> bool:
     if _NUMBERS.fullmatch(content) and not content.startswith("0"):
         return _is_numbered_note(markup, start, before)
     is_letter = len(content) == 1 and "a" <= content <= "z"
+    is_index = content in _INDEX_LETTERS and brackets_end > end  # rows[i][j]
     is_right_behind_word = before[-1].isascii() and before[-1] not in " )]"
-    return is_letter and is_right_behind_word and _ends_text(before)
+    return is_letter and not is_index and is_right_behind_word and _ends_text(before)
+
+
+# Letters that are more often an index of a program than the mark of a note.
+_INDEX_LETTERS = frozenset("ijkmnxy")
 
 
 def _is_numbered_note(markup: FoundMarkup, start: int, before: str) -> bool:
     """Whether brackets with numbers are the mark of a note: behind text, or behind another mark, whose joint is dropped: [1]–[3]."""
+    last = start - len(before) + len(before.rstrip(" ,;")) - 1
+    if markup.text[last] in "[]" and not markup.taken[last]:  # a list of lists: [[1, 2], [3, 4]]
+        return False
     follows_mark = bool(markup.taken[start - 1])
     is_joined_to_mark = before[-1] in "–-," and bool(markup.taken[start - 2])
     if not follows_mark and not is_joined_to_mark:
