@@ -24,6 +24,7 @@ from ctxmetrics.evaluation.rows.gold_answers import GoldPassage
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.words import get_word_list
 from ctxmetrics.samples.documents import SPAN_MARK
+from ctxmetrics.scores.wording import plural
 from ctxmetrics.text.languages import detect_language
 from ctxmetrics.text.normal_form import normalise
 from ctxmetrics.text.repeats import measure_overlaps
@@ -251,6 +252,7 @@ def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Fin
     forms = IdForms(passages)
     duplicates = _Duplicates(passages)
     for question in questions:
+        yield from _check_empty(question)
         yield from _check_repeated(question)
         for passage in question.gold:
             if passage.id is None:
@@ -261,6 +263,14 @@ def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Fin
                 yield from _check_own_text(question, passage, passages)
         yield from duplicates.check(question)
         yield from _check_overlaps(question)
+
+
+def _check_empty(question: Question) -> Iterator[Finding]:
+    """Find empty ids, which name no passage."""
+    empty_count = (question.sample.reference_context_ids or ()).count("")
+    if empty_count:
+        evidence = f"{plural(empty_count, 'gold id')} {'is' if empty_count == 1 else 'are'} empty"
+        yield question.make_finding("unknown_id", evidence)
 
 
 def _check_repeated(question: Question) -> Iterator[Finding]:

@@ -160,7 +160,10 @@ class GoldAnswers:
 
 
 def list_gold(sample: Sample) -> Iterator[GoldPassage]:
-    """Yield the gold passages of a sample: by their ids where it has some, else by their texts."""
+    """Yield the gold passages of a sample: by their ids where it has some, else by their texts.
+
+    An empty id names no passage, as in metrics that count ids.
+    """
     ids = sample.reference_context_ids
     texts: Sequence[str | None] = sample.reference_contexts or ()
     if ids is None:
@@ -168,7 +171,9 @@ def list_gold(sample: Sample) -> Iterator[GoldPassage]:
         return
     if len(texts) != len(ids):
         texts = [None] * len(ids)
-    yield from map(GoldPassage, ids, texts)
+    for id_, text in zip(ids, texts, strict=True):
+        if id_ or text:
+            yield GoldPassage(id_ or None, text)
 
 
 def counts_gold(metric: Metric | None) -> bool:

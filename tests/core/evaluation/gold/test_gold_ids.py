@@ -50,3 +50,17 @@ def test_without_a_corpus_only_the_spelling_counts() -> None:
     (finding,) = [finding for finding in by_spelling.findings if finding.kind == "ids"]
     assert finding.code == "other_form"
     assert finding.evidence == "'pump-01' is not among what was retrieved, which has 'PUMP_1'"
+
+
+def test_empty_ids_name_no_passage() -> None:
+    """As for `id_based_context_recall`: the only id of the gold was retrieved."""
+    sample = {
+        "user_input": "How is it installed?",
+        "reference_context_ids": ["", None, "setup"],
+        "retrieved_context_ids": ["setup"],
+        "retrieved_contexts": ["Run setup."],
+    }
+    report = check_gold([sample], corpus={"setup": "Run setup."}, progress=False)
+    (finding,) = [finding for finding in report.findings if finding.kind == "ids"]
+    assert (finding.code, finding.evidence) == ("unknown_id", "2 gold ids are empty")
+    assert report.holes[0].recall == 1.0
