@@ -325,7 +325,7 @@ class GoldTexts:
             name = " ".join(word.spelling for word in words[start:end])
             for gold_words in self._words:
                 gold_names = find_names_in(gold_words, language)
-                gold_name = find_name_between(words[:start], words[end:], gold_words, gold_names)
+                gold_name = find_name_between(words, start, end, gold_words, gold_names)
                 gold_name = gold_name or find_name_beside(words, end, gold_words, gold_names)
                 if gold_name and not has_initials(name, gold_name):
                     return f"{name!r} against {gold_name!r}"

@@ -28,10 +28,26 @@ MIN_EQUAL_CHARACTERS = 4
 _LENGTHS_OF_CHINESE_NAMES = (2, 3)
 
 
-def _count_equal(words: Iterable[Token], others: Iterable[Token]) -> int:
-    """Count how many first words of two texts are equal."""
-    pairs = zip(words, others, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0].key == pair[1].key, pairs))
+def _count_equal_after(
+    words: Sequence[Token], start: int, others: Sequence[Token], other_start: int
+) -> int:
+    """Count how many words of two texts are equal, from a position in each on. Nothing is copied, since texts may be long."""
+    length = min(len(words) - start, len(others) - other_start)
+    for offset in range(length):
+        if words[start + offset].key != others[other_start + offset].key:
+            return offset
+    return max(length, 0)
+
+
+def _count_equal_before(
+    words: Sequence[Token], end: int, others: Sequence[Token], other_end: int
+) -> int:
+    """Count how many words of two texts are equal, from a position in each backwards."""
+    length = min(end, other_end)
+    for offset in range(1, length + 1):
+        if words[end - offset].key != others[other_end - offset].key:
+            return offset - 1
+    return length
 
 
 def find_number_between(
@@ -53,8 +69,8 @@ def find_number_between(
             continue
         if may_be_rounded(words, place, other):
             continue
-        before = _count_equal(words[:place][::-1], others[:other_place][::-1])
-        after = _count_equal(words[place + 1 :], others[other_place + 1 :])
+        before = _count_equal_before(words, place, others, other_place)
+        after = _count_equal_after(words, place + 1, others, other_place + 1)
         if before + after + unit >= min_equal:
             return other
     return None
@@ -90,18 +106,18 @@ def find_words_without_negation(
     words = text.tokens
     others = other.tokens
     for negation in find_negations(text):
-        words_before = words[:negation]
-        words_after = words[negation + 1 :]
-        # The place in the other text where the negation is missing.
-        for place in range(1, len(others)):
-            if not words_before or others[place - 1].key != words_before[-1].key:
+        # The position in the other text where the negation is missing.
+        for position in range(1, len(others)):
+            count_before = _count_equal_before(words, negation, others, position)
+            if not count_before:
                 continue
-            # Words before the place are compared from it backwards.
-            count_before = _count_equal(reversed(words_before), reversed(others[:place]))
-            count_after = _count_equal(words_after, others[place:])
-            rest_before = words_before[: negation - count_before]
-            if _end_with_other_words(rest_before, others[: place - count_before], text.language):
-                continue  # "Guests may not enter": what staff may do is another statement
+            count_after = _count_equal_after(words, negation + 1, others, position)
+            first_equal = negation - count_before
+            other_first_equal = position - count_before
+            if first_equal and other_first_equal:
+                words_before = (words[first_equal - 1], others[other_first_equal - 1])
+                if _carry_meaning(words_before, text.language):
+                    continue  # "Guests may not enter": what staff may do is another statement
             if count_after > 1 and count_before + count_after >= min_equal:
                 equal_words = words[negation - count_before : negation + count_after + 1]
                 keys = [word.key for word in equal_words]
@@ -113,19 +129,15 @@ def find_words_without_negation(
     return None
 
 
-def _end_with_other_words(words: Sequence[Token], others: Sequence[Token], language: str) -> bool:
-    """Tell whether the words before two equal stretches differ and both carry a meaning: each stretch has its own subject.
+def _carry_meaning(words_before: Iterable[Token], language: str) -> bool:
+    """Tell whether the words before two equal stretches carry a meaning: then each stretch has its own subject.
 
     Args:
-        words: The words before the stretch in the first text.
-        others: The words before the stretch in the other text.
+        words_before: The last word before the stretch in each text. These words differ.
         language: The language of both texts.
     """
-    if not words or not others:
-        return False
     stop = get_word_list("stop", language)
-    last_words = (words[-1], others[-1])
-    return not any(word.ends_clause or word.folded in stop for word in last_words)
+    return not any(word.ends_clause or word.folded in stop for word in words_before)
 
 
 def find_runs(words: Sequence[Token], keys: frozenset[str]) -> Iterator[tuple[int, int]]:
@@ -139,8 +151,9 @@ def find_runs(words: Sequence[Token], keys: frozenset[str]) -> Iterator[tuple[in
 
 
 def find_name_between(
-    words_before: Sequence[Token],
-    words_after: Sequence[Token],
+    words: Sequence[Token],
+    name_start: int,
+    name_end: int,
     others: Sequence[Token],
     names: frozenset[str],
 ) -> str:
@@ -150,29 +163,27 @@ def find_name_between(
     Berg in 1902", for the words beside Holm in "the bridge was built by Holm in 1902".
 
     Args:
-        words_before: The words of the first text before its name.
-        words_after: The words of the first text behind its name.
+        words: The words of the first text.
+        name_start: The position of its name.
+        name_end: The position behind its name.
         others: The words of the other text.
         names: The keys of the names of the other text.
     """
-    if not words_before:
-        return ""
-    last_word_before = words_before[-1]
+    ends_statement = name_end == len(words)
     for start in range(1, len(others)):
-        if others[start - 1].key != last_word_before.key:
+        count_before = _count_equal_before(words, name_start, others, start)
+        if not count_before:
             continue
-        # Words before a name are compared from the name backwards.
-        count_before = _count_equal(reversed(words_before), reversed(others[:start]))
         name_length = _count_names(others[start : start + _MAX_NAME_WORDS], names)
         name_ends = [*range(start + 1, start + name_length + 1)]
-        if not words_after:  # then the name ends the statement, and all its words belong to it
+        if ends_statement:  # all its words belong to it
             name_ends = name_ends[-1:]
         for end in name_ends:
             name = others[start:end]
-            count_after = _count_equal(words_after, others[end:])
-            if words_after and count_after == 0:
+            count_after = _count_equal_after(words, name_end, others, end)
+            if not ends_statement and count_after == 0:
                 continue
-            if not words_after and name[-1].ends_clause:
+            if ends_statement and name[-1].ends_clause:
                 count_after = 1  # that both statements end there counts as an equal word
             if count_before + count_after >= _MIN_EQUAL_WORDS_BESIDE_NAME:
                 return " ".join(word.spelling for word in name)
