@@ -55,8 +55,8 @@ _MIN_SHARED_SHARE_BESIDE_ALTERNATIVE = 0.5
 _MIN_SHARED_SHARE_BESIDE_NEGATION = 0.8
 # .. and at least this number of them.
 _MIN_SHARED_WORDS_BESIDE_NEGATION = 2
-# A gold passage says the same with another number if at least this number of words beside the number are equal. Its unit
-# counts as a word.
+# A gold passage says the same with another number if at least this number of words beside the number are equal. A unit counts
+# as a word.
 _MIN_EQUAL_WORDS_BESIDE_NUMBER = 3
 # The same for a number that the gold has elsewhere.
 _MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER = 6
@@ -286,7 +286,7 @@ class GoldTexts:
         for place, number in enumerate(words):
             if number.kind != "number":
                 continue
-            min_equal = _MIN_EQUAL_WORDS_BESIDE_NUMBER
+            min_equal = _MIN_EQUAL_WORDS_BESIDE_NUMBER - (1 if number.measures else 0)
             if not list_missing(number, self._values):
                 if self._has_words([word.key for word in words[max(0, place - 1) : place + 2]]):
                     continue

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise, takewhile
 from typing import NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.evaluation.gold.values import find_negations, may_be_rounded
+from ctxmetrics.evaluation.gold.values import find_negations, list_values, may_be_rounded
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
 from ctxmetrics.judges.evidence.word_forms import LISTS
@@ -59,19 +59,22 @@ def find_number_between(
         words: The words of the text.
         place: The position of the number in them.
         others: The words of the other text.
-        min_equal: The minimum number of words on both sides that must be equal. The unit of the number counts as a word.
+        min_equal: The minimum number of words on both sides that must be equal. If only one of the numbers ends a clause, the words
+            behind it belong to another statement.
     """
     number = words[place]
-    unit = 1 if number.measures else 0
+    own_values = list_values([number])
     for other_place, other in enumerate(others):
         is_rival = other.kind == "number" and other.measures == number.measures
-        if not is_rival or other.key == number.key:
-            continue
+        if not is_rival or list_values([other]) <= own_values:
+            continue  # "9 April" says no other day than "9 April 2011"
         if may_be_rounded(words, place, other):
             continue
         before = _count_equal_before(words, place, others, other_place)
-        after = _count_equal_after(words, place + 1, others, other_place + 1)
-        if before + after + unit >= min_equal:
+        after = 0
+        if other.ends_clause == number.ends_clause:
+            after = _count_equal_after(words, place + 1, others, other_place + 1)
+        if before + after >= min_equal:
             return other
     return None
 

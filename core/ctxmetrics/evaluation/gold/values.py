@@ -239,7 +239,7 @@ def find_names_in(words: Sequence[Token], language: str) -> frozenset[str]:
 def find_unknown_names(
     words: Sequence[Token], language: str, known_keys: frozenset[str]
 ) -> frozenset[str]:
-    """Find the keys of the names in a text that are not among some words.
+    """Find the keys of the names in a text that are not among some words. Months and days are no names here: they are alternatives.
 
     In German, a noun before a known name only says what it is a name of: "die Stadt Lesum", "das Dorf Lesum", "Frau Strobel".
 
@@ -249,7 +249,7 @@ def find_unknown_names(
         known_keys: The keys of the words that are known.
     """
     names = find_names_in(words, language)
-    unknown_names = names - known_keys
+    unknown_names = frozenset(name for name in names - known_keys if not _is_calendar_word(name))
     if language != "de":
         return unknown_names
     nouns_before_names: set[str] = set()
@@ -358,10 +358,15 @@ def find_phrases(words: Sequence[Token], negations: Sequence[int] = ()) -> Seque
         for value in find_values(words, [True] * len(words), negations)
     ]
     for word in words:
-        name, _, number = word.key.partition(" ")
-        if name in _CALENDAR_GROUPS:
-            phrases.append(_build_phrase(name, number, word.spelling))
+        if _is_calendar_word(word.key):
+            group, _, number = word.key.partition(" ")
+            phrases.append(_build_phrase(group, number, word.spelling))
     return phrases
+
+
+def _is_calendar_word(key: str) -> bool:
+    """Tell whether the key of a word is that of a month or a day of the week: "month 3"."""
+    return key.partition(" ")[0] in _CALENDAR_GROUPS
 
 
 def _build_phrase(group: str, value: str, spelling: str) -> Phrase:
