@@ -19,6 +19,9 @@ NUMBERS = [
     ("It has 12 seats on deck.", "It has 12 seats on deck.", None),
     ("It has 12 seats on deck.", "A crew of 14 sleeps in it.", None),
     ("It has about 10 seats on deck.", "It has 12 seats on deck.", None),
+    ("It opens on 9 April 2011 at noon.", "It opens on 9 April at noon.", None),
+    ("It opens on 9 April 2011 at noon.", "It opens on 10 April at noon.", "10 April"),
+    ("Tickets cost 12 and more for groups.", "Cars cost 14. And more for groups.", None),
 ]
 
 
