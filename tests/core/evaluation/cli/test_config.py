@@ -364,3 +364,8 @@ def test_without_a_current_folder_there_are_no_options(folder, monkeypatch):
     monkeypatch.setattr(Path, "cwd", refuse)
     with pytest.raises(InputFileError, match=r"no ctxmetrics\.toml is here or above"):
         Config.load()
+
+
+def test_a_batch_of_the_command_is_none_in_python(folder):
+    write('file = "samples.jsonl"\nmetric = "context_recall"\nbatch = "submit"\n')
+    assert Config.load().evaluate(progress=False)[1]["context_recall"].value == 1.0
