@@ -86,8 +86,8 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
 
 # The first characters of a text that may be an object, a list of objects, or either in a fence of Markdown.
 _FIRST_CHARACTERS_OF_OBJECTS = frozenset("{[`")
-# A fence of Markdown around a whole text.
-_FENCED_TEXT = compile_on_use(r"\s*```\w*\s*(?P<text>.*?)\s*```\s*", re.DOTALL)
+# The fence of Markdown around a block of code.
+_FENCE = "```"
 
 
 def may_hold_text(value: str) -> bool:
@@ -97,8 +97,11 @@ def may_hold_text(value: str) -> bool:
 
 def _without_fence(text: str) -> str:
     """Return a text without the fence of Markdown around it, as a model writes JSON. Any other text is returned as it is."""
-    match = _FENCED_TEXT.fullmatch(text) if text.lstrip().startswith("```") else None
-    return text if match is None else match["text"]
+    stripped = text.strip()
+    if not (stripped.startswith(_FENCE) and stripped.endswith(_FENCE)):
+        return text
+    language, _, content = stripped[len(_FENCE) : -len(_FENCE)].partition("\n")
+    return content.strip() if language.strip().lower() in ("", "json") else text
 
 
 def _find_text_key(holder: Any, name: str) -> str | None:

@@ -80,7 +80,8 @@ def _arrange_stages(
     """Sort the documents of each stage, without empty stages. Append each decided order to `orders`."""
     # The list of each field or stage.
     lists: dict[str, Any] = {}
-    earlier_documents: list[Any] = []
+    # The documents of earlier stages, as text: documents cannot be hashed.
+    earlier_documents: set[str] = set()
     for name, cell in stages.items():
         documents = as_list(cell)
         if documents in (None, ""):
@@ -89,11 +90,11 @@ def _arrange_stages(
             documents = parse_list(reading, documents, "retrieved_contexts")
         lists[name] = documents
         if isinstance(documents, list):
-            new_documents = [item for item in documents if item not in earlier_documents]
+            documents_as_text = {*map(repr, documents)}
             # If an earlier stage has all these documents, their scores are from that stage.
-            if new_documents or not earlier_documents:
+            if not documents_as_text <= earlier_documents or not earlier_documents:
                 lists[name] = _arrange_documents(reading, documents, orders)
-            earlier_documents += documents
+            earlier_documents |= documents_as_text
     return lists or None
 
 

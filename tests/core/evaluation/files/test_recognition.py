@@ -742,3 +742,19 @@ def test_results_are_no_samples(tmp_path, command, form):
     said = "these are results, as --out writes them. Give the file of the samples that were scored."
     assert f"out.jsonl: {said}" in done.stderr
     assert "columns read" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ('```json\n{"answer": "Anna."}\n```', "Anna."),
+        ('```\n{"Answer": "Anna."}\n```\n', "Anna."),
+        ("```python\nprint(1)\n```", "```python\nprint(1)\n```"),
+        ("```json\n" + " \n" * 100_000 + "`` {", "```json\n" + " \n" * 100_000 + "`` {"),
+    ],
+    ids=["json", "no language", "code", "long"],
+)
+def test_a_reference_in_a_fence_is_read(text: str, reference: str) -> None:
+    row = {"question": "Who?", "contexts": ["Anna did."], "ground_truth": text}
+    values, _ = recognise([row]).apply(row)
+    assert values["reference"] == reference
