@@ -19,6 +19,7 @@ import pytest
 from ctxmetrics import Sample, read_samples
 from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.formats import ALL_SCHEMAS
+from ctxmetrics.evaluation.files.recognition import recognise
 from support.cases import each_case
 from support.command import run_command
 from support.exports import ANSWER, CONTEXTS, DOCUMENTS, EXPECTED, QUESTION, REFERENCE
@@ -636,10 +637,22 @@ def test_the_messages_of_a_chat_are_not_what_was_retrieved(
 def test_an_object_without_a_usual_key_is_noted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    row = {"question": QUESTION, "contexts": CONTEXTS, "ground_truth": json.dumps({"satz": REFERENCE})}
+    answer = json.dumps({"satz": REFERENCE, "quelle": "S. 3"})
+    row = {"question": QUESTION, "contexts": CONTEXTS, "ground_truth": answer}
     (sample,) = read_samples(in_json(tmp_path / "s.json", [row]))
-    assert sample.reference == row["ground_truth"]
-    assert "--map ground_truth.satz=reference" in caplog.text
+    assert sample.reference == answer
+    options = "--map ground_truth.satz=reference or --map ground_truth.quelle=reference"
+    assert options in caplog.text
+
+
+def test_the_only_text_of_an_object_is_the_reference(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = json.dumps({"satz": REFERENCE, "seite": 3})
+    row = {"question": QUESTION, "contexts": CONTEXTS, "ground_truth": answer}
+    (sample,) = read_samples(in_json(tmp_path / "s.json", [row]))
+    assert sample.reference == REFERENCE
+    assert "ground_truth.satz -> reference" in caplog.text
 
 
 @pytest.mark.parametrize(
