@@ -291,9 +291,9 @@ def _read_cache(path: Path) -> dict[str, RunFile]:
 
 
 def _write_cache(path: Path, files: Mapping[str, RunFile]) -> None:
-    """Store the facts about the files. A folder that cannot be written is read again next time."""
-    data = _get_validator().dump_json(_Memory(__version__, tuple(files.values())))
-    with suppress(CtxMetricsError):
+    """Store the facts about the files. A folder that cannot be written, or a name that is no UTF-8, is read again next time."""
+    with suppress(CtxMetricsError, ValueError):
+        data = _get_validator().dump_json(_Memory(__version__, tuple(files.values())))
         write_whole(path, [data])
 
 

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import sys
 import threading
 from collections import Counter
 from contextlib import contextmanager
@@ -480,3 +481,14 @@ def test_what_cannot_be_served_is_refused(tmp_path: Path, words: tuple[str, ...]
     done = run_command("view", *words, "--no-browser", cwd=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes there")
+def test_a_file_whose_name_is_no_utf8_is_listed(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.jsonl")
+    sample = Sample(reference="It is.", retrieved_contexts=["It is."])
+    evaluate([sample], [ContextRecall()], out=tmp_path / name, progress=False)
+    (file,) = RunFolder(tmp_path).read()
+    assert (file.name, file.samples) == (name, 1)
+    pages = write_pages(RunFolder(tmp_path), tmp_path / "pages")
+    assert "\ufffd.jsonl" in pages[0].read_text(encoding="utf-8")
