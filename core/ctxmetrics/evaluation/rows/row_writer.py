@@ -143,6 +143,12 @@ class OutFile:
         if scores is None:
             self._earlier_lines.close()
             self._earlier_lines = None
+            if begin == 0 and os.fstat(self._descriptor).st_size > 0:
+                _log.warning(
+                    "%s: no row of the earlier run is taken over: its first sample failed, or is another one, or was scored by "
+                    "another judge or with other options. All samples are scored again.",
+                    self.part_path,
+                )
             os.ftruncate(self._descriptor, begin)
         return scores
 

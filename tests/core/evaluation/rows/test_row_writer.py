@@ -144,3 +144,13 @@ def test_resume_takes_over_rows_of_any_metadata(tmp_path: Path) -> None:
     results = resume(tmp_path, samples, samples, ContextRecall(judge=CountingJudge()))
     assert [row["context_recall"].reason_code for row in results] == ["unanswerable", None, None]
     assert len(asked) == 2  # one before, and one of the resumed run
+
+
+def test_resume_says_that_no_row_fits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = [Sample(id=str(n), reference="a b", retrieved_contexts=["a b"]) for n in range(3)]
+    resume(tmp_path, before, before, ContextRecall())
+    assert "no row of the earlier run is taken over" not in caplog.text
+    others = [replace(sample, reference="c d") for sample in before]
+    results = resume(tmp_path, before, others, ContextRecall())
+    assert [row["context_recall"].value for row in results] == [0.0, 0.0, 0.0]
+    assert "no row of the earlier run is taken over" in caplog.text

@@ -353,7 +353,7 @@ def test_rows_without_a_judge_are_handed_on_together(monkeypatch):
             loop.call_soon_threadsafe(function)
 
     monkeypatch.setattr(sources, "background_loop", Loop)
-    monkeypatch.setattr(sources, "_MAX_REST_SECONDS", 60)
+    monkeypatch.setattr(sources, "_MAX_WAIT_SECONDS", 60)
 
     def stream():
         for _ in range(640):
