@@ -26,6 +26,7 @@ from ctxmetrics.text.quantities import (
     NUMBER_WORDS,
     SPOKEN_MARKS,
     may_hold_numerals,
+    read_compound_number,
 )
 
 # ``count`` is a number word that often counts nothing: one, first, second. ``characters`` is a pair of characters of a script
@@ -227,10 +228,9 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         words = self.get(word)
         if words is None:
             words = _build_words(word, _read_number(word) if word.isdecimal() else _read_letters(word))
-            if word.lower() in SPOKEN_MARKS:
-                words = ClockWords(words)
-            elif word.lower() in DECADES:
-                words = Decades(words)
+            chunk_type = _find_type(word.lower())
+            if chunk_type is not None:
+                words = chunk_type(words)
             self._keep(word, words)
         if word != chunk:
             marks_behind = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
@@ -425,6 +425,15 @@ def _is_one_word(chunk: str) -> bool:
     if chunk.isascii():
         return chunk.isalpha() or chunk.isdecimal()
     return chunk.isalpha() and max(chunk) < _FIRST_UNSPACED
+
+
+def _find_type(lower_word: str) -> type[tuple[Token, ...]] | None:
+    """Return the type of the words of a chunk that is one word in small letters, if its neighbours must be read with it."""
+    if lower_word in SPOKEN_MARKS:
+        return ClockWords
+    if lower_word in DECADES:
+        return Decades
+    return Numerals if read_compound_number(lower_word) is not None else None
 
 
 def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:

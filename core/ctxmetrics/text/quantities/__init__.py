@@ -26,7 +26,11 @@ from ctxmetrics.text.quantities.in_words import (
     is_nothing,
     join_number_words,
 )
-from ctxmetrics.text.quantities.numerals import may_hold_numerals, write_numerals
+from ctxmetrics.text.quantities.numerals import (
+    may_hold_numerals,
+    read_compound_number,
+    write_numerals,
+)
 from ctxmetrics.text.quantities.reading import find_stretch, is_continued, read_quantities
 
 __all__ = [
@@ -50,6 +54,7 @@ __all__ = [
     "is_nothing",
     "join_number_words",
     "may_hold_numerals",
+    "read_compound_number",
     "read_quantities",
     "write_numerals",
 ]

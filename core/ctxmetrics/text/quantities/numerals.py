@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ctxmetrics.text.quantities.forms import LISTS
+from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS
 
 _TEN = 10
+_TWENTY = 20
 _HUNDRED = 100
 
 
@@ -91,6 +93,76 @@ def _join_words(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
+# --- German, Dutch, Italian, Swedish, Danish, Norwegian and Finnish: dreihundertfünfzig, duecentocinquanta ------------------
+
+_HUNDREDS = ("hundert", "honderd", "hundra", "hundrede", "hundre", "cento", "sataa", "sata")
+_THOUSANDS = ("tausend", "duizend", "tusen", "tusind", "mila", "mille", "tuhatta", "tuhat")
+# Words that may stand between the parts of such a number: hundertundfünf.
+_JOINTS_OF_PARTS = ("und", "en", "och", "og", "e")
+_COMPOUND = re.compile(
+    rf"[^\W\d_]{{0,40}}(?:{_join_words((*_HUNDREDS, *_THOUSANDS))})[^\W\d_]{{0,40}}", re.IGNORECASE
+)
+_MAX_COMPOUND_LETTERS = 64
+# Other words for one are also endings: Hunderten.
+_ONES_AT_END = ("ein", "eins", "een", "één", "uno", "un", "ett")
+_NAMES_OF_SMALL_NUMBERS: Mapping[str, int] = {
+    **dict.fromkeys(_ONES_AT_END, 1),
+    **{
+        name: int(number)
+        for name, number in (*LISTS["counted"].items(), *NUMBER_WORDS.items())
+        if number.isdecimal() and 1 < int(number) < _HUNDRED
+    },
+}
+
+
+@lru_cache(maxsize=1024)
+def read_compound_number(word: str) -> int | None:
+    """Return the value of a number above a hundred in one word; None for any other word, and for one that a list has.
+
+    >>> read_compound_number("dreihundertfünfzig"), read_compound_number("jahrhundert")
+    (350, None)
+    """
+    is_compound = len(word) <= _MAX_COMPOUND_LETTERS and _COMPOUND.fullmatch(word) is not None
+    if not is_compound or word in NUMBER_WORDS or word in (*_HUNDREDS, *_THOUSANDS):
+        return None
+    for thousand in _THOUSANDS:
+        before, mark, behind = word.partition(thousand)
+        if mark:
+            count = _read_hundreds(before) if before else 1
+            rest = _read_hundreds(_drop_joint(behind)) if behind else 0
+            return None if count is None or rest is None else count * 1_000 + rest
+    return _read_hundreds(word)
+
+
+def _read_hundreds(word: str) -> int | None:
+    """Return the value of a number in one word that counts hundreds or less; None for any other word."""
+    for hundred in _HUNDREDS:
+        before, mark, behind = word.partition(hundred)
+        if not mark:
+            continue
+        count = _NAMES_OF_SMALL_NUMBERS.get(before) if before else 1
+        rest = _NAMES_OF_SMALL_NUMBERS.get(_drop_joint(behind)) if behind else 0
+        # neunzehnhundertachtzig is 1980
+        if count is not None and rest is not None and count < _TWENTY:
+            return count * _HUNDRED + rest
+    return _NAMES_OF_SMALL_NUMBERS.get(word)
+
+
+def _drop_joint(word: str) -> str:
+    """Return a part of a number without the word that joins it to the part before: "fünf" for "undfünf"."""
+    for joint in _JOINTS_OF_PARTS:
+        number = word.removeprefix(joint)
+        if number != word and (number in _NAMES_OF_SMALL_NUMBERS or _read_hundreds(number) is not None):
+            return number
+    return word
+
+
+def _write_compound(match: re.Match[str]) -> str:
+    """Write a number in one word in digits; any other word stays."""
+    value = read_compound_number(match[0].lower())
+    return match[0] if value is None else str(value)
+
+
 # --- Chinese and Japanese: 六点, 三千元, 百分之五, 三分の一 --------------------------------------------------------------
 
 _HAN = Numerals(
@@ -109,7 +181,7 @@ _HAN_DECIMALS = "[〇零一二三四五六七八九]+"
 # Words that a number with decimals may count. 六点五人 may be "five people at six".
 _HAN_MEASURES = "元|円|圆|圓|美元|欧元|度|天|年|秒|分钟|分鐘|小时|小時|个小时|個小時|个月|個月|公里|公斤|米|倍|[万萬亿億]"
 # Words that Chinese numerals may count. 分 alone is left out, because 十分 means "very".
-_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|楼|樓|割|辆|輛|軒|页|頁|票"
+_HAN_COUNTED = "点|點|时|時|月|日|号|號|年|元|円|圆|圓|美元|欧元|度|岁|歲|歳|人|名|位|个|個|天|周|週|秒|分钟|分鐘|小时|小時|公里|米|席|枚|冊|册|台|匹|头|張|张|座|层|層|階|楼|樓|割|回|倍|件|辆|輛|軒|页|頁|票"
 # A number in Chinese numerals. 几十 (some tens) and 第三 (third) are not read. A number without 十 needs a digit, because 百 alone
 # may mean "many", or be a part of a name (百度).
 _HAN_NUMBER = re.compile(
@@ -318,13 +390,14 @@ _KOREAN_CHUNK = re.compile(rf"(?:{_KOREAN_WORD.pattern}){{1,12}}")
 
 
 def write_numerals(text: str) -> str:
-    """Write the numbers in words of Chinese, Japanese, Thai and Korean in digits.
+    """Write the numbers in words of Chinese, Japanese, Thai and Korean in digits, and numbers above a hundred in one word.
 
     >>> write_numerals("晚上八点关门，门票三千二百元，打百分之五折。")
     '晚上8点关门，门票3200元，打5%折。'
     >>> write_numerals("직원은 스물다섯 명입니다. 가격은 오만 원입니다.")
     '직원은 25명입니다. 가격은 50000원입니다.'
     """
+    text = _COMPOUND.sub(_write_compound, text)
     text = _ALL_DAY.sub("24小时", text)
     text = _ERA_YEAR.sub(_write_era_year, text)
     text = _HAN_NUMBER.sub(_write_han, text)
