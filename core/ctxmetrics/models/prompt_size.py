@@ -11,6 +11,7 @@ from ctxmetrics.models.base import Prompt
 from ctxmetrics.verdicts import Usage
 
 DIGITS_A_TOKEN = 4.0
+_LETTERS_A_TOKEN_OF_LATIN = 6.0
 # The minimum number of tokens of a prompt that is checked: no server has a smaller window.
 SMALLEST_PROMPT = 256
 # The number of short requests after which the tokenizer of a run is known.
@@ -27,7 +28,7 @@ _DIGITS = re.compile(r"\d+")
 # For each script: the highest average of letters in one token, measured over nine tokenizers and 28 kinds of text, and the
 # pattern of its letters. Punctuation, spaces and other scripts are not counted: one token can hold a whole ruled line.
 _SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = {
-    "latin": (6.0, re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")),
+    "latin": (_LETTERS_A_TOKEN_OF_LATIN, re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")),
     "cyrillic, greek": (4.2, re.compile("[\u0370-\u052f\u1f00-\u1fff]+")),
     "han, kana": (2.2, re.compile("[\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")),
     "arabic, hebrew": (3.5, re.compile("[\u0590-\u077f]+")),
@@ -67,7 +68,9 @@ class Tokenizer:
         if is_short and not is_tokenizer_known:
             fewest_tokens = sum(_tokens_by_script(prompt.text).values())
             self._ratios.append(counted_tokens / max(1.0, fewest_tokens))
-        expected_tokens = sum(_tokens_by_script(prompt.user).values())
+        expected_tokens = 0.0
+        if counted_tokens < _bound_tokens(prompt.user):  # else the data was read whole: the usual case
+            expected_tokens = sum(_tokens_by_script(prompt.user).values())
         if counted_tokens >= expected_tokens and is_tokenizer_known and not is_short:
             tokens_by_script = _tokens_by_script(prompt.text)
             fewest_tokens = sum(tokens_by_script.values())
@@ -83,6 +86,14 @@ class Tokenizer:
             usage=usage,
             limit=counted_tokens,
         )
+
+
+def _bound_tokens(text: str) -> float:
+    """Return a number of tokens that `least_tokens` of a text never exceeds, without reading the text."""
+    characters_a_token = min(letters_a_token for letters_a_token, _ in _SCRIPTS.values())
+    if text.isascii():
+        characters_a_token = min(DIGITS_A_TOKEN, _LETTERS_A_TOKEN_OF_LATIN)
+    return len(text) / characters_a_token
 
 
 def _tokens_by_script(text: str) -> dict[str, float]:

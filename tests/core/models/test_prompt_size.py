@@ -9,6 +9,7 @@ import pytest
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm import judge as judges
+from ctxmetrics.models import prompt_size
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.prompt_size import Tokenizer, least_tokens
@@ -225,3 +226,10 @@ def test_a_bound_above_the_servers_own_is_left_out(message, param):
         assert ask(server).usage.calls == 2
         assert ask(server).usage.calls == 1
         assert server.requests[-1].response_format == "json_schema"
+
+
+@pytest.mark.parametrize(
+    "text", ["plain words", "12 345 678", "가나다라 한글", "天気 です", "привет 12", "", "é" * 9]
+)
+def test_the_bound_is_never_below_the_tokens_of_a_text(text):
+    assert prompt_size._bound_tokens(text) >= least_tokens(text)

@@ -236,6 +236,10 @@ class QuotedUnit:
         if self._shares_plain_words(sentences):
             return False  # the usual case
         shared_words = self._list_shared_words(sentences)
+        # Each case needs words of the unit that the sentences lack; to find the topic words takes long.
+        lacking_count = len(self._distinctive_words) - len(shared_words)
+        if len(shared_words) > 1 and lacking_count < _MIN_OTHER_WORDS_FOR_ONE - 1:
+            return False
         topic_words = self._find_topic_words(_SHARE_ALL)
         words_of_most = self._find_topic_words(_SHARE_MOST) if common else topic_words
         shares_few = (
