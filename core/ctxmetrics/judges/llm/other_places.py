@@ -71,7 +71,8 @@ _DENIED_IDS = tuple(
         rf"""
         (?: ^ | [;,] ) [^\w\n]* {_IDS}
         \s* (?: [:=→] | [-=]> | [-–—]\s ) \s* [^\w\s]*
-        (?: no\b(?!\s+\w) | false | unsupported | not\s+(?!only\b|just\b)\w+ | useless | irrelevant | contradicted | wrong )\b
+        (?: no\b(?!\s+\w) | false | n/a | unsupported | not\s+(?!only\b|just\b)\w+ | useless | irrelevant | contradicted | wrong )\b
+        (?! \s* (?: [-=]> | → | to ) \s* (?:true|yes)\b )
         """,
         # A mark behind an id.
         rf"{_IDS} [\s:=→|-]* [✗✘❌]",
@@ -88,7 +89,7 @@ _DENIED_IDS = tuple(
         """,
         # A list behind its name, as in "Unsupported sentences: s4, s5".
         rf"""
-        \b (?: unsupported | not\s+supported | useless | not\s+useful | irrelevant | hallucinated ) \b
+        \b (?: unsupported | not\s+supported | not\s+entailed | missing\s+support | useless | not\s+useful | irrelevant | hallucinated ) \b
         (?: \s+ (?:sentences?|contexts?|ones|ids|are|is) )* \s* [:=] [\s\["']* {_IDS}
         """,
     )
@@ -111,6 +112,8 @@ _DOUBTED_IDS = tuple(
         rf"""
         \b(?: set | mark | change | flip | switch | turn ) {_WORD_BETWEEN}{{0,3}}? \s+ {_IDS} \s+ (?:to|as) \s+ (?: false | no | unsupported )\b
         """,
+        # A change: "s4: true -> false".
+        rf"{_IDS} \s* [:=(]? \s* (?:true|yes) \s* (?:[-=]>|→|to) \s* (?:false|no)\b",
         rf"\bnone\s+of\s+ (?:the\s+)? {_IDS} \s+ (?:is|are|was|were)\b",
         # "For s4 and s5 I found nothing", "~~s4~~"
         rf"\bfor\s+ {_IDS} ,? {_WORD_BETWEEN}{{0,3}}? \s+ (?:nothing|none|no\s+(?:evidence|support|source|context|quote)) \b",
@@ -156,7 +159,7 @@ _DENYING_ROW = re.compile(
 )
 # How many of the sentences a text calls supported.
 _COUNT_IN_TEXT = re.compile(
-    r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?!not\b)(?:\w+\s+)?supported"
+    r"\b(?P<count>\d+|\w+)\s+(?:(?:of|out\s+of|/)\s*(?:the\s+)?(?P<total>\d+|\w+)\s+)?(?:sentences|claims|statements)\s+(?:is|are|were)\s+(?!not\b)(?:\w+\s+)?(?:supported|grounded|stated|verified|confirmed)\b"
     r"|\b(?P<failed>\d+|\w+)\s+(?:of|out\s+of)\s+(?:the\s+)?(?:\d+|\w+)\s+(?:(?:sentences|claims|statements)\s+)?(?:fail(?:s|ed)?\b|(?:is|are)\s+(?:unsupported|not\s+supported))"
     r"|\b(?P<number>\d+)\s+(?:are\s+)?supported\b|(?<!un)(?<!not )\bsupported\s*:\s*(?P<named>\d+)\b(?!\s*/)|\brecall\W{1,3}(?P<share>\d+)\s*/\s*(?P<units>\d+)"
 )
@@ -420,7 +423,9 @@ def count_supported(
         if isinstance(value, Mapping) and key not in _REPLY_LISTS and depth < DEEPEST:
             yield from ((str(key), count) for count in _count_by_label(value, total, pack))
             yield from count_supported(value, total, pack, depth + 1)
-        share = _read_share(value) if name in get_words("shares") else None
+        counts_unsupported = name in get_words("unsupported_shares")
+        is_share = counts_unsupported or name in get_words("shares")
+        share = _read_share(value) if is_share else None
         counts_supported = name in get_words("supported_counts")
         is_grade_of_total = has_total and name in get_words("grades")
         value_as_count = value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -431,7 +436,7 @@ def count_supported(
         elif share is not None:
             count = round(share * total)
             if abs(share * total - count) <= _ROUNDING_TOLERANCE * total:
-                yield str(key), count
+                yield str(key), total - count if counts_unsupported else count
 
 
 def _count_by_label(counts: Mapping[str, Any], total: int, pack: Pack) -> Iterator[int]:

@@ -27,7 +27,7 @@ _AROUND_ID = " \t\n[](){}<>\"'`*.:#"
 NO_LETTER = re.compile(r"[^a-z]+")
 _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # A grade: 2/10, 20 %.
-FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|of|out of)\s*(\d+)")
+FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|:|of|out of)\s*(\d+)")
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 # A probability, or a grade as a share of the best grade, below this number means no.
