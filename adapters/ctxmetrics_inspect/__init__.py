@@ -62,7 +62,7 @@ def metric_scorer(
     wrapper = adapting.Wrapper.of(metric, adapting.as_judge(judge), keys, SCHEMA, telemetry=telemetry)
 
     async def score(state: solver.TaskState, target: Target) -> Score:
-        core_score = await wrapper.ascore(_to_record(state, state.input_text, target), strict=False)
+        core_score = await wrapper.ascore(_to_record(state, target), strict=False)
         details: Any = {
             "explanation": core_score.reason,
             "metadata": adapting.to_json_details(core_score),
@@ -74,10 +74,12 @@ def metric_scorer(
     return score
 
 
-def _to_record(
-    sample: solver.TaskState | logs.EvalSample, question: str, target: Target
-) -> dict[str, Any]:
+def _to_record(sample: solver.TaskState | logs.EvalSample, target: Target) -> dict[str, Any]:
     """Build the record that `SCHEMA` reads from the state of a task, or from a sample of a log."""
+    question = sample.input
+    if not isinstance(question, str):  # a conversation: the question is the last message of the user
+        texts = [message.text for message in question if message.role == "user"]
+        question = texts[-1] if texts else ""
     expected: dict[str, Any] = {"target": target.text}
     if len(target) > 1:  # each of several targets is acceptable
         expected = {"references": [*target]}
@@ -101,13 +103,15 @@ def results(log: logs.EvalLog, **keys: Unpack[adapting.KeyParams]) -> core.Resul
         ParameterError: It holds no score of this package.
     """
     rows = []
+    scorers = [score.name for score in log.results.scores] if log.results else []
     for sample in log.samples or ():
-        question = sample.input if isinstance(sample.input, str) else sample.input[-1].text
-        record = {"id": str(sample.id), **_to_record(sample, question, Target(sample.target))}
-        scores = {
-            name: (score.metadata or {}).get("score", score.explanation)
-            for name, score in (sample.scores or {}).items()
-        }
+        record = {"id": str(sample.id), **_to_record(sample, Target(sample.target))}
+        scores: dict[str, Any] = {}
+        if sample.error is not None:
+            message = f"the sample failed: {adapting.safe_text(sample.error.message)}"
+            scores.update(dict.fromkeys(scorers, message))
+        for name, score in (sample.scores or {}).items():
+            scores[name] = (score.metadata or {}).get("score", score.explanation)
         rows.append((record, scores))
     return adapting.build_results(SCHEMA, rows, keys)
 

@@ -106,6 +106,54 @@ def test_what_the_solver_stored_comes_before_the_metadata(tmp_path: Path) -> Non
     assert means(log) == {"context_recall": (0.5, 1, 0), "id_based_context_recall": (0.5, 1, 0)}
 
 
+def test_the_question_is_the_last_message_of_the_user(tmp_path: Path) -> None:
+    """Also in `results`; a conversation without such a message costs no other sample its score."""
+    model = inspect_ai.model
+    ids = {"retrieved_context_ids": ["d1"], "reference_context_ids": ["d1"]}
+    asked = [
+        model.ChatMessageUser(content="Which colour?"),
+        model.ChatMessageAssistant(content="Of the pump?"),
+    ]
+    conversations = [asked, asked[1:], []]
+    rows = [
+        inspect_ai.dataset.Sample(id=number, input=messages, target=PUMP, metadata=ids)
+        for number, messages in enumerate(conversations)
+    ]
+    log = evaluated(rows, ctxmetrics_inspect.id_based_context_recall(), tmp_path)
+    results = ctxmetrics_inspect.results(log)
+    assert [row.sample.user_input for row in results] == ["Which colour?", "", ""]
+    assert [row["id_based_context_recall"].value for row in results] == [1.0, 1.0, 1.0]
+
+
+def failing() -> Any:
+    async def solve(state: Any, generate: Any) -> Any:
+        del generate
+        if state.sample_id == 2:
+            raise RuntimeError("no index")
+        return state
+
+    def fail() -> Any:
+        return solve
+
+    return inspect_ai.solver.solver(fail)()
+
+
+def test_results_say_why_a_sample_failed(tmp_path: Path) -> None:
+    ids = {"retrieved_context_ids": ["d1"], "reference_context_ids": ["d1"]}
+    rows = [
+        inspect_ai.dataset.Sample(id=number, input="q", target=PUMP, metadata=ids) for number in (1, 2)
+    ]
+    task = inspect_ai.Task(
+        rows, solver=[failing()], scorer=ctxmetrics_inspect.id_based_context_recall()
+    )
+    (log,) = inspect_ai.eval(
+        task, model=None, display="none", log_dir=str(tmp_path), fail_on_error=False
+    )
+    first, second = (row["id_based_context_recall"] for row in ctxmetrics_inspect.results(log))
+    assert first.value == 1.0
+    assert (second.value, second.message) == (None, "the sample failed: RuntimeError('no index')")
+
+
 def test_a_judge_is_given_as_an_object(tmp_path: Path) -> None:
     reply = {
         "code": "$code",
