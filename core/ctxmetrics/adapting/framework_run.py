@@ -38,10 +38,17 @@ class FrameworkRun:
     _first_record_with_request_error: Any = None
     # For each metric, by its name, the labels so far; None if they are not checked any more.
     _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
+    # The first metric that reads these fields of the samples. Another one would check the same labels.
+    _first_metric: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def check_labels(self, metric: Metric, sample: Sample) -> None:
         """Log once the notes about the ids and labels in the first samples of a metric."""
-        labels = self._labels[metric.name] if self.has_name else None
+        if (
+            not self.has_name
+            or self._first_metric.setdefault(metric.requires, metric.name) != metric.name
+        ):
+            return
+        labels = self._labels[metric.name]
         if labels is None:
             return
         with _lock:

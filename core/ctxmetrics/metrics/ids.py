@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from numbers import Real
 from typing import Any, ClassVar
 
 from ctxmetrics._internal.frozen import EMPTY
@@ -14,7 +13,7 @@ from ctxmetrics.errors import SampleError
 from ctxmetrics.formulas import average_precision, hit_rate, ndcg, precision_at_k, reciprocal_rank
 from ctxmetrics.metrics.base import IN_METRIC_NAME, Formula, in_metric_name
 from ctxmetrics.metrics.lists import ListMetric, list_distinct_ids
-from ctxmetrics.samples.documents import whole_number
+from ctxmetrics.samples.documents import as_list, whole_number
 from ctxmetrics.samples.field_keys import TIES
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import join_first
@@ -416,7 +415,8 @@ def read_grades(
         id_text = str(whole_number(id_))
         if not is_visible(id_text):  # white space is not an id
             continue
-        is_number = isinstance(grade, Real) and not isinstance(grade, bool)
+        grade = as_list(grade)  # noqa: PLW2901 - a number of NumPy becomes one of Python
+        is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
         is_in_range = is_number and 0 <= grade <= _MAX_GRADE
         is_reference_id = id_text in grades
         if not is_in_range or (grade > 0) != is_reference_id:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 from typing import Any
@@ -18,6 +19,7 @@ langchain_core = later("langchain_core")
 metrics_base = later("ragas.metrics.base")
 ours = later("ctxmetrics_ragas")
 ragas = later("ragas")
+ragas_callbacks = later("ragas.callbacks")
 
 
 Row = dict[str, Any]
@@ -419,3 +421,20 @@ def test_unlimited_workers(
             == [0.5] * 20
         )
         assert server.max_in_flight == 20
+
+
+def test_traces_of_scores_are_written_as_json(evaluate: Any, row: Row) -> None:
+    result = evaluate([row], [ours.IDBasedContextRecall()])
+    tracer = ragas_callbacks.RagasTracer(result.ragas_traces)
+    runs = json.loads(tracer.to_jsons())
+    (score,) = [run["outputs"]["output"] for run in runs if run["name"] == "score"]
+    assert (score["metric"], score["value"]) == ("id_based_context_recall", 0.5)
+
+
+def test_a_sample_that_changes_between_two_metrics_is_read_again(row: Row) -> None:
+    sample = ragas.SingleTurnSample(**row)
+    recall, precision = ours.IDBasedContextRecall(), ours.IDBasedContextPrecision()
+    assert recall.single_turn_score(sample) == 0.5
+    sample.retrieved_context_ids[:] = ["nowhere"]
+    assert precision.single_turn_score(sample) == 0.0
+    assert recall.single_turn_score(sample) == 0.0

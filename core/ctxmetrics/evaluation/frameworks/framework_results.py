@@ -48,7 +48,7 @@ def build_results(
     repeated_names: list[str] = []
     for record, saved_scores in rows:
         entry = _RowEntry(_read_sample(schema, record, keys))
-        pairs = saved_scores.items() if isinstance(saved_scores, Mapping) else saved_scores
+        pairs: Any = saved_scores.items() if isinstance(saved_scores, Mapping) else saved_scores
         for name, saved in pairs:
             score = _read_score(saved, entry.sample)
             if not isinstance(score, Score):
