@@ -378,9 +378,10 @@ def labels_by_key(
         if CONTEXTS not in {question.label for question in questions}:
             bare.add(key)
     if not any(_has_label(answers.values()) for answers in majorities.values()):
-        raise InputFileError(
-            f"{file.path}: no question has a yes or a no. Answer some with `ctxmetrics label`."
-        )
+        problem = "no question has a yes or a no. Answer some with `ctxmetrics label`."
+        if annotator is None and any(answer.answer in {YES, NO} for answer in file.answers.values()):
+            problem = "as many people say yes as no to each question. Let one more person answer: ctxmetrics label --annotator NAME."
+        raise InputFileError(f"{file.path}: {problem}")
     _add_empty(labels, bare)
     has_weights = len({item.weight for item in drawn_by_key.values()}) > 1
     for key, sample_labels in labels.items():

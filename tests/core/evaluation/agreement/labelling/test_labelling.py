@@ -455,6 +455,13 @@ def test_labels_of_other_texts_are_refused(tmp_path):
         read_labelled([sample(1)], read_answers(path))
 
 
+def test_only_ties_are_an_error_that_says_so(tmp_path):
+    for name, answer in {"ann": "yes", "bob": "no"}.items():
+        session(tmp_path, [sample(1)], annotator=name).answer(0, answer)
+    with pytest.raises(InputFileError, match="as many people say yes as no to each question"):
+        read_labelled([sample(1)], read_answers(tmp_path / "labels.jsonl"))
+
+
 def test_no_yes_and_no_no_is_an_error_that_says_so(tmp_path):
     session(tmp_path, [sample(1)]).answer(0, "cannot_say")
     with pytest.raises(InputFileError, match="no question has a yes or a no"):
