@@ -69,6 +69,8 @@ def _make_paired_mean(mean: float, error: float, samples: int, better: int, wors
         interval, p = widen_for_unseen_changes(
             mean, interval, p, _make_sums(better, worse, samples), scale=1.0
         )
+        if error == 0.0:
+            return PairedMean(mean, interval, p, None, changed)
     return PairedMean(mean, interval, p, detectable, changed)
 
 

@@ -92,7 +92,8 @@ class Difference(Plain):
         worse: Samples with a lower value in the second run.
         equal: Samples without a difference.
         detectable: The smallest true difference that 80 % of such comparisons show. Labels count if there are some. None as
-            ``interval``.
+            ``interval``, if few samples changed by the same amount, and if such comparisons do not even show a difference of the
+            whole scale.
         corrected: The difference corrected by people's labels; None unless at least two samples have labels in both runs.
         scale: The metric's highest value.
         passed: How many samples reach the pass mark in the first run and in the second run; None if there is no pass mark.

@@ -165,6 +165,9 @@ class PairedTest:
         better = len([item for item in differences if item > ROUNDING_ERROR])
         worse = len([item for item in differences if item < -ROUNDING_ERROR])
         corrected = self._correct(name, values, column.first[0].provenance.convention, scale)
+        detectable = find_detectable_loss(mean, corrected)
+        if detectable is not None and detectable > scale:  # no difference is so large
+            detectable = None
         return Difference(
             name=name,
             samples=sample_count,
@@ -179,7 +182,7 @@ class PairedTest:
             better=better,
             worse=worse,
             equal=sample_count - better - worse,
-            detectable=find_detectable_loss(mean, corrected),
+            detectable=detectable,
             corrected=corrected,
             scale=scale,
             causes=_count_causes(column, values),

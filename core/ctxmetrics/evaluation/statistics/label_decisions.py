@@ -194,7 +194,7 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
 
     If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
 
-    It is None if no sample changed: nothing is known of the size of a change.
+    It is None if no sample changed, or all by the same amount: nothing is known of the size of other changes.
 
     Args:
         judge: The judge's difference.
@@ -204,12 +204,12 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
         return judge.detectable
     if labels.complete or labels.contradict(judge.mean):
         error = math.hypot(labels.error, labels.unseen_error)
-        return power_multiple(labels.label_degrees) * error if labels.changed else None
+        return power_multiple(labels.label_degrees) * error if error else None
     labels_detectable = (
         student_quantile(TEST_POWER, labels.degrees) + MIN_HALF_INTERVAL_PART * labels.quantile
     ) * labels.error
     if judge.detectable is None:
-        return labels_detectable if labels.changed else None
+        return labels_detectable or None
     # The judge shows this loss with the usual power. In the comparisons that labels do not overrule it must show more.
     power = student_quantile(TEST_POWER / (1 - OVERRULED_SHARE), labels.degrees)
     combined_detectable = judge.detectable * (labels.quantile + power) / power_multiple(labels.degrees)

@@ -38,7 +38,8 @@ class PairedMean:
         mean: Mean of the differences.
         interval: The 95 % interval of the mean; None below two samples or clusters, and if no sample changed.
         p: p value of "no difference".
-        detectable: The smallest true difference that a test at 5 % would have found in 80 % of such runs; None as ``interval``.
+        detectable: The smallest true difference that a test at 5 % would have found in 80 % of such runs. None as
+            ``interval``, and if few samples changed, all by the same amount.
         changed: How many samples have a difference.
     """
 
@@ -96,6 +97,8 @@ def paired_mean(
     sums = np.bincount(cluster_numbers, data).astype(float)
     if have_few_changed(data, cluster_numbers, error):
         interval, p_value = widen_for_unseen_changes(mean, interval, p_value, sums, scale=scale)
+        if error == 0.0:  # equal changes say nothing about the size of others
+            return PairedMean(mean, interval, p_value, None, changed)
     return PairedMean(mean, interval, p_value, detectable, changed)
 
 

@@ -1563,3 +1563,14 @@ def test_gate_names_the_clusters_where_there_is_one():
         problem
         == "context_recall has values for 12 samples of one cluster in both runs: too few to say anything"
     )
+
+
+def test_no_detectable_difference_is_above_the_scale():
+    """Two of four documents are lost: with three degrees of freedom, not even a loss of all would be found."""
+    before = run([sample(n, FACTS, metadata={"document": n // 5}) for n in range(20)])
+    after = run([sample(n, () if n < 9 else FACTS, metadata={"document": n // 5}) for n in range(20)])
+    found = before.compare(after, cluster="metadata.document")["context_recall"]
+    stats = pytest.importorskip("scipy.stats")
+    error = stats.sem([-1.0, -0.8, 0.0, 0.0])
+    assert (stats.t.ppf(0.975, 3) + stats.t.ppf(0.8, 3)) * error > 1.0
+    assert found.detectable is None

@@ -198,6 +198,7 @@ def test_few_clusters_with_equal_means_are_no_proof() -> None:
     found = paired_mean([0.5] * 12, [0] * 6 + [1] * 6)
     assert found.p == 0.5
     assert found.interval == pytest.approx((-(1 - 0.025**0.5), 1.0))
+    assert found.detectable is None
     many = paired_mean([0.5] * 40, [number // 4 for number in range(40)])
     assert (many.interval, many.p) == ((0.5, 0.5), 0.0)
 
