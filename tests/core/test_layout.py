@@ -23,7 +23,7 @@ CALLED_BY_OTHERS = [
     *("get_evaluator_version", "output_type", "__signature__"),
     *("_multi_turn_ascore", "_only_required_columns_multi_turn"),  # ragas calls them
     *("list_commands", "format_commands"),  # click and typer call them
-    "so_far",  # a key of a line of results, which is read as a mapping
+    *("so_far", "content_hash"),  # keys of a line of results, which is read as a mapping
     *("daemon_threads", "server_version", "sys_version", "protocol_version"),  # http.server
     *("do_POST", "close_connection", "log_message", "allow_extra_args"),  # http.server, click
     *(

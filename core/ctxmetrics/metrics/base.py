@@ -122,8 +122,9 @@ class Metric(Definition, ABC):
             is_switch = isinstance(item.default, bool)
             if is_switch or isinstance(value, Real):
                 value = as_list(value)  # a value of NumPy becomes one of Python
-            if isinstance(item.default, float) and type(value) is int:
-                value = float(value)  # 1 and 1.0 have one name
+            # 1 and 1.0 have one name. These parameters are shares, so other integers are refused later, as they were written.
+            if isinstance(item.default, float) and type(value) is int and value in {0, 1}:
+                value = float(value)
             if is_switch and not isinstance(value, bool):
                 raise ParameterError(f"{self.base_name}: {item.name}={value!r} must be True or False.")
             object.__setattr__(self, item.name, value)

@@ -593,3 +593,11 @@ def test_explain_compares_all_and_moves_no_verdict():
         "best_match": 1, "similarity": 0.375, "below_cutoff": True, "min_similarity": 0.5,
     }  # fmt: skip
     assert not explained.verdicts[1].evidence
+
+
+@pytest.mark.parametrize("number", [80, 10**400])
+def test_an_integer_off_the_scale_is_shown_as_written(number):
+    with pytest.raises(
+        ParameterError, match=rf"min_similarity={number} must be a number from 0 to 1\."
+    ):
+        NonLLMContextRecall(min_similarity=number)
