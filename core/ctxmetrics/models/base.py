@@ -37,6 +37,8 @@ _COUNT_TYPES: Mapping[str, Any] = {
 _MAX_TOKEN_COUNT = 1_000_000_000
 # The maximum number of characters of a model's name that a server gives.
 _MAX_NAME_CHARACTERS = 200
+# The types of the parts of a message that hold its text.
+_TEXT_TYPES = ("text", "output_text")
 # How servers say that a reply was cut off, and that a filter stopped it.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
 _FILTERED = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "blocklist"})
@@ -187,7 +189,7 @@ def reply_text(content: object) -> str:
 def message_text(content: object) -> str:
     """Return the text of a message.
 
-    Of a message in parts, the texts and the objects of the type ``text`` count. Some servers give the JSON object of a reply in
+    Of a message in parts, the texts and the objects of `_TEXT_TYPES` count. Some servers give the JSON object of a reply in
     place of its text.
     """
     if isinstance(content, str):
@@ -201,7 +203,7 @@ def message_text(content: object) -> str:
         text = part
         if isinstance(part, dict):
             text = None
-            if part.get("type", "text") == "text":
+            if part.get("type", "text") in _TEXT_TYPES:
                 text = part.get("text")
         if isinstance(text, str):
             texts.append(text)

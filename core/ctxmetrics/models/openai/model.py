@@ -533,7 +533,8 @@ def _build_failure(answer: Mapping[str, Any]) -> JudgeError:
         return bad_answer(_NO_CHOICES)
     details = error if isinstance(error, dict) else {"code": answer.get("code"), "message": error}
     code = details.get("code")
-    text = f"the server answered with an error: {safe_text(details.get('message') or code)}"
+    message = details.get("message") or code or error
+    text = f"the server answered with an error: {safe_text(message)}"
     if code in WORDS["spent"]:
         return from_status(_STATUS_RATE_LIMITED, text, code=code, details=[details])
     if _HTTP_FAILURE.fullmatch(str(code)):
