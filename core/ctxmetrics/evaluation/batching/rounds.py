@@ -32,6 +32,7 @@ from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.models.openai.model import OpenAIModel
 from ctxmetrics.models.openai.providers import get_batch_terms
 from ctxmetrics.models.runtime.background import in_thread
+from ctxmetrics.models.runtime.failures import OVERLOAD_CODES
 from ctxmetrics.models.runtime.run import Run
 from ctxmetrics.scores.wording import join_counts, plural
 from ctxmetrics.verdicts import Usage
@@ -39,6 +40,9 @@ from ctxmetrics.verdicts import Usage
 # The maximum and the first number of seconds between two tries. The pause is doubled after each try.
 _MAX_PAUSE_SECONDS = 2.0
 _LOCK_PAUSE_SECONDS = 0.5
+# How often in a row the batches may not be looked at for a reason that may pass, before the run ends.
+_MAX_FAILED_LOOKS = 10
+_PASSING_CODES = frozenset({"connection_error", "server_error", "timeout"}) | OVERLOAD_CODES
 # The name of result lines that answer no open request of their batch: repeated lines, or lines of another run.
 _STRAY_LINES = "stray lines"
 _BATCH_GONE = BatchState("gone", ended=True, problem="the provider does not have it any more")
@@ -162,21 +166,33 @@ class BatchRounds:
         if self.batch.mode == "submit" or not self.report.is_open:
             return False
         unfinished_before = len(self.journal.unfinished)
+        failed_looks = 0
         while self.journal.unfinished and self.problem is None:
             if not await sleep(self.batch.poll):
                 return False
-            await self._collect()
+            may_pass = await self._collect()
+            if may_pass and failed_looks < _MAX_FAILED_LOOKS:
+                failed_looks += 1
+                _log.warning("%s; they are looked at again in %g s", self.problem, self.batch.poll)
+                self.problem = None
+                continue
+            failed_looks = 0
             has_room = len(self.journal.unfinished) < unfinished_before
             if self.report.held_back and has_room:
                 break
         return self.problem is None
 
-    async def _collect(self) -> None:
-        """Bring the journal up to date in a thread, and note a problem of the provider or the disk."""
+    async def _collect(self) -> bool:
+        """Bring the journal up to date in a thread, and note a problem of the provider or the disk.
+
+        Return whether there is a problem that may pass.
+        """
         try:
             await in_thread(self._update)
         except (JudgeError, OutputFileError) as problem:
             self.problem = f"the batches could not be looked at: {problem}"
+            return isinstance(problem, JudgeError) and problem.reason_code in _PASSING_CODES
+        return False
 
     def _update(self) -> None:
         """Update the journal: find batches whose id was not written, fetch ended batches, and delete inputs."""

@@ -52,7 +52,7 @@ _PLACEHOLDER_CHARACTERS = " .…\t\n"
 # Characters that may stand around the text behind an id.
 _AROUND_TEXT = " \t\n.…\"'"
 # The keys under which a piece of evidence names its context: the first one is asked for.
-_CONTEXT_KEYS = ("context", "context_id", "contextid", "id", "source")
+_CONTEXT_KEYS = ("context", "context_id", "contextid", "id", "source", "chunk", "doc", "document")
 # The keys under which it has its quotes.
 _QUOTE_KEYS = ("quote", "quotes", "text", "span", "excerpt", "snippet", "passage")
 _CONTEXT_ID = re.compile(r"c\d+")

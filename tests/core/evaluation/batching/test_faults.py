@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections import Counter
 
@@ -10,6 +11,7 @@ import pytest
 from ctxmetrics import Batch
 from ctxmetrics.evaluation.batching import batch_model
 from ctxmetrics.evaluation.batching.journal import Journal
+from ctxmetrics.evaluation.batching.provider import OpenAIBatches
 from support import FakeOpenAIServer, answer_from
 from support.batch_runs import ANTHROPIC, OPENAI, faulty_reply, make_samples, run, values_of
 
@@ -95,3 +97,21 @@ def test_a_full_disk_stops_the_run_without_a_batch(step, monkeypatch, tmp_path):
     assert f"{tmp_path / 'run.batch'}: the batches cannot be written there" in str(results.stopped)
     assert batches.made == 0
     assert {row["context_recall"].reason_code for row in results} <= {None, "pending"}
+
+
+@pytest.mark.parametrize(("failures", "is_whole"), [(3, True), (99, False)])
+def test_a_lost_connection_does_not_end_the_wait_at_once(failures, is_whole, monkeypatch, tmp_path):
+    looks = itertools.count()
+    read_state = OpenAIBatches.fetch_state
+
+    def fetch_state(self, intent):
+        if next(looks) < failures:
+            raise ConnectionError("no route to host")
+        return read_state(self, intent)
+
+    monkeypatch.setattr(OpenAIBatches, "fetch_state", fetch_state)
+    with FakeOpenAIServer(answer_from(), batches=OPENAI.fake()) as server:
+        results = run(server, make_samples(3), batch=Batch(poll=0.01, folder=tmp_path / "run.batch"))
+    assert (results.stopped is None) is is_whole
+    values = [row["context_recall"].value for row in results]
+    assert values == ([0.5, 1.0, 1.0] if is_whole else [0.5, None, None])

@@ -730,6 +730,7 @@ def test_the_work_of_normalising_is_bounded_too(letter, monkeypatch):
         [{"context": {"id": "c1"}, "quote": "the pump hums"}],
         [{"Context": "c1", "Quote": "the pump hums", "Whole": True}],
         [{"kontext": "c1", "zitat": "the pump hums"}],
+        [{"chunk": 1, "quote": "the pump hums"}],
         [{"c1": "the pump hums"}],
         {"c1": {"quote": "the pump hums", "whole": True}},
         {"c1": [{"quote": "the pump hums"}]},
