@@ -64,6 +64,11 @@ _LANGUAGES_DENYING_ON_EITHER_SIDE = frozenset(("bn", "hu", "kn", "ml", "ta", "te
 _COMMON_WORDS = 2
 # The pairs of characters that a word shares with its neighbours.
 _PAIRS_BESIDE_WORD = 2
+# Words behind which a text goes on with the contrary: salt, but no pepper.
+_CONTRASTING_WORDS = frozenset(
+    ("but", "aber", "sondern", "mais", "pero", "sino", "ma", "mas", "maar", "ale", "men", "dar")
+)
+_HIRAGANA_ONLY = re.compile(r"[\u3040-\u309f]+")
 # Letters of a word that its other forms share, without its vowels.
 _MAX_CONSONANTS_COMPARED = 3
 _MIN_CONSONANTS = 2
@@ -416,8 +421,20 @@ class ComparedText:
         if denies_on_either_side or language not in _LANGUAGES_DENYING_BEHIND_VERB:
             places += islice(self.words_in_scope(position), count)
         if denies_on_either_side or language in _LANGUAGES_DENYING_BEHIND_VERB:
-            places += islice(self.words_in_scope(position, -1), count)
+            places += islice(self._words_denied_before(position), count)
         return [place for place in places if place not in self.denying]
+
+    def _words_denied_before(self, position: int) -> Iterator[int]:
+        """Yield the positions of the content words before a denial, up to a word such as "but".
+
+        In Japanese, pairs without a character of Chinese are endings: 有効ではありません denies 有効.
+        """
+        are_endings_left_out = base_language(self.language) == "ja"
+        for place in self.words_in_scope(position, -1):
+            if self.tokens[place].folded in _CONTRASTING_WORDS:
+                return
+            if not (are_endings_left_out and _HIRAGANA_ONLY.fullmatch(self.tokens[place].folded)):
+                yield place
 
     def find_other_form(self, word: Token) -> int | None:
         """Return the position of a content word that may be another form of a word; None if there is none."""

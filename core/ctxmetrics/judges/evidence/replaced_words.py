@@ -76,7 +76,8 @@ def find_replaced_word(
         evidence_keys.update(list_keys(words))
     for position in _find_facts(unit_words, evidence_keys, language):
         fact = unit_words[position]
-        other_keys = content_keys - {fact.key}
+        name_end = _find_end_of_name(unit_words, position)
+        other_keys = content_keys - {word.key for word in unit_words[position:name_end]}
         for words in sentences:
             shared_keys = other_keys.intersection(word.key for word in words)
             if not shared_keys or len(shared_keys) < _MIN_SHARED_WORD_SHARE * len(other_keys):
@@ -84,7 +85,7 @@ def find_replaced_word(
             is_close = len(shared_keys) >= max(
                 _MIN_SHARED_WORDS_BEFORE_END, _MIN_SHARED_WORD_SHARE_BEFORE_END * len(other_keys)
             )
-            replacement = _find_in_place(unit_words, position, words, is_close=is_close)
+            replacement = _find_in_place(unit_words, position, name_end, words, is_close=is_close)
             if replacement is None or replacement.key in unit_keys:
                 continue
             if _is_form_of(fact, replacement) or _stands_in_any(fact, contexts):
@@ -113,24 +114,34 @@ def _find_facts(words: Sequence[Token], evidence_keys: set[str], language: str) 
             yield position
 
 
+def _find_end_of_name(words: Sequence[Token], position: int) -> int:
+    """Return the position behind the last word of a name, or behind an amount."""
+    end = position + 1
+    if _is_name(words[position]):
+        while end < len(words) and _is_name(words[end]) and not words[end - 1].ends_clause:
+            end += 1
+    return end
+
+
 def _find_in_place(
-    unit: Sequence[Token], position: int, words: Sequence[Token], *, is_close: bool
+    unit: Sequence[Token], position: int, name_end: int, words: Sequence[Token], *, is_close: bool
 ) -> Token | None:
     """Find the word of the same kind that stands between the neighbours of a word of the unit; None if there is none.
 
     Args:
         unit: The words of the unit.
         position: The position of the name or amount in the unit.
+        name_end: The position behind it, or behind the last word of a name of several words.
         words: The words of the sentence.
-        is_close: Whether the sentence holds nearly all other content words of the unit. Then a word at the end of a clause of the
-            unit needs no neighbour behind it: the sentence may go on.
+        is_close: Whether the sentence holds nearly all other content words of the unit. Then a name or amount at the end of a clause
+            of the unit needs no neighbour behind it: the sentence may go on.
     """
     fact = unit[position]
     # The keys of the word before; none before the first word.
     keys_before = [word.key for word in unit[max(0, position - 1) : position]]
     # The keys of the next word; none behind the last word.
     next_keys = [word.key for word in unit[position + 1 : position + 2]]
-    ends_clause = fact.ends_clause or not next_keys
+    ends_clause = unit[name_end - 1].ends_clause or name_end == len(unit)
     may_go_on = is_close and ends_clause and bool(keys_before)
     for index in range(len(words)):
         if [word.key for word in words[max(0, index - 1) : index]] != keys_before:

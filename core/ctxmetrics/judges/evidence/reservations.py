@@ -34,6 +34,8 @@ _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _STATEMENT_END = re.compile("[;；]")
 # Words that add a statement behind a comma: "it opens at nine, and if you are early, you can wait".
 _ADDING_WORDS = frozenset(("and", "und", "et", "y", "e", "ed", "en", "i", "oraz", "и", "та"))
+# Words of the past in all languages: was, had.
+_PAST_WORDS = frozenset(fold(word) for words in LISTS["past"].values() for word in words)
 # The language of markers that is used for a text whose language is open: the markers of all languages.
 _OPEN_LANGUAGE = ""
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
@@ -72,6 +74,8 @@ class _Unit(NamedTuple):
 
     Attributes:
         first_word: The first word, as it is written.
+        denies: Whether a word of the unit denies something. "Failed to reach" says the same as "did not reach".
+        is_past: Whether the unit is about the past: then "until 2019" takes nothing back.
         keys: The keys of all words.
         content_keys: The keys of the content words.
         forms: The content word for each key of another form of it: run for ran. For languages other than English also by the first
@@ -79,6 +83,8 @@ class _Unit(NamedTuple):
     """
 
     first_word: str
+    denies: bool
+    is_past: bool
     keys: frozenset[str]
     content_keys: frozenset[str]
     forms: Mapping[str, str]
@@ -117,9 +123,12 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     markers = _choose_markers(unit_words, language)
     if not any(_has_marker(tokenize(text), markers) for text in evidence):
         return None  # the usual case
-    if _has_marker(unit_words, markers) or _denies(unit_words, language):
+    if _has_marker(unit_words, markers):
         return None
     claim = _read_unit(unit_words, markers, language)
+    # What a unit with a "not" is about cannot be told as surely.
+    least_shared_share = 1.0 if claim.denies else _MIN_SHARED_WORD_SHARE
+    least_shared = least_shared_share * len(claim.content_keys)
     # The highest number of the unit's content words in a sentence without a reservation.
     most_shared_without_reservation = 0
     # Each reservation, with the number of the unit's content words in its sentence.
@@ -127,7 +136,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
     for text in evidence:
         words = tokenize(text)
         shared_count = claim.count_shared(words)
-        if shared_count < _MIN_SHARED_WORD_SHARE * len(claim.content_keys):
+        if shared_count < least_shared:
             continue
         reservation = None
         if not _is_free_of_markers_elsewhere(text, shared_count, markers, claim):
@@ -164,7 +173,14 @@ def _read_unit(words: Sequence[Token], markers: _Markers, language: str) -> _Uni
             forms[form] = word.key
         if not is_english and word.kind == "word" and len(word.folded) >= _STEM_LETTERS:
             forms[word.folded[:_STEM_LETTERS]] = word.key
-    return _Unit(words[0].spelling, frozenset(list_keys(words)), frozenset(content_keys), forms)
+    return _Unit(
+        first_word=words[0].spelling,
+        denies=_denies(words, language),
+        is_past=not _PAST_WORDS.isdisjoint(map(_get_folded, words)),
+        keys=frozenset(list_keys(words)),
+        content_keys=frozenset(content_keys),
+        forms=forms,
+    )
 
 
 def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
@@ -236,23 +252,46 @@ def _find_in_sentence(
     for place in _find_markers(words, markers):
         marker_text = _spell(words[place.start : place.end])
         if place.kind == "before":
+            if unit.denies or _ends_other_clause(words, place, language):
+                continue
             position = _find_content_word(words, place.end, language)
             if position is None or unit.find_key(words[position]) is None:
                 continue
-            if words[place.start].key in unit.keys:
+            longest_word = max(words[place.start : place.end], key=lambda word: len(word.folded))
+            if longest_word.key in unit.keys:
                 continue  # "used to treat" is no contrary of "used in the treatment"
             if not _is_stated_elsewhere(words, position, unit):
                 marker_and_word = _spell(words[place.start : position + 1])
                 return Contradiction("reservation", words[position].spelling, marker_and_word)
             continue
         if place.kind == "until":
-            dates = [word for word in words[place.end : place.end + 2] if _YEAR.search(word.key)]
-            if not dates or dates[0].key in unit.keys:
+            date = _find_date(words, place.end)
+            if date is None or date.key in unit.keys or unit.is_past:
                 continue
-            marker_text += f" {dates[0].spelling}"
+            marker_text += f" {date.spelling}"
         if not _belongs_to_other_statement(words, place, unit):
             return Contradiction("reservation", unit.first_word, marker_text)
     return None
+
+
+def _find_date(words: Sequence[Token], start: int) -> Token | None:
+    """Return the first year or date behind a word such as "until", in the same clause: until 2019, until it closed in 2019."""
+    for position in range(start, min(start + _WORDS_IN_SCOPE, len(words))):
+        if _YEAR.search(words[position].key):
+            return words[position]
+        if words[position].ends_clause:
+            return None
+    return None
+
+
+def _ends_other_clause(words: Sequence[Token], place: _MarkerPlace, language: str) -> bool:
+    """Whether a marker ends a clause, and takes back nothing of the next: "although the pump failed, the crew saved the ship".
+
+    A marker between two commas is an insertion: "the tower is, perhaps, open". In German, a comma stands before an infinitive.
+    """
+    is_inserted = place.start > 0 and words[place.start - 1].ends_clause
+    ends_clause = words[place.end - 1].ends_clause
+    return ends_clause and not is_inserted and base_language(language) != "de"
 
 
 def _spell(words: Sequence[Token]) -> str:

@@ -24,6 +24,8 @@ CONVERSES = [
     ("Lille est au nord de Paris.", "Paris est au sud de Lille.", "fr"),
     ("La torre è più alta del ponte.", "Il ponte è più basso della torre.", "it"),
     ("Башня выше дома.", "Дом ниже башни.", "ru"),
+    ("The museum is opposite the bank.", "The bank is opposite the museum.", "en"),
+    ("La zuppa contiene sale.", "La zuppa contiene sale ma non pepe.", "it"),
 ]
 CONTRARY = [
     ("Oslo lies north of Rome.", "Oslo lies south of Rome.", "en"),
@@ -46,6 +48,9 @@ CONTRARY = [
     ("所有员工都有奖金。", "部分员工有奖金。", "zh"),
     ("他没有参加会议。", "他参加了会议。", "zh"),
     ("至少需要五个人。", "最多需要五个人。", "zh"),
+    ("切符は日曜日に有効です。", "切符は日曜日に有効ではありません。", "ja"),
+    ("The store is near the station.", "The store is far from the station.", "en"),
+    ("The policy covers theft.", "The policy excludes theft and fire.", "en"),
 ]
 
 

@@ -24,6 +24,11 @@ HALL = "The hall has 12 windows."
         ("Die Halle hat 12 Fenster.", "Die Halle hat 14 Fenster.", "de"),
         # The sentence goes on behind the name or number.
         (
+            "The award was given to Dr. Amara Osei.",
+            "The award was given to Dr. Lena Voss at the gala.",
+            "en",
+        ),
+        (
             "The office of the bank is in Leeds.",
             "The office of the bank is in Bradford, near the station.",
             "en",

@@ -175,3 +175,25 @@ def test_reservation_about_another_statement_is_none(unit: str, sentence: str) -
 )
 def test_reservation_between_commas_about_the_unit(unit: str, sentence: str) -> None:
     assert find_reservation(unit, [sentence], "en") is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "is_found"),
+    [
+        (
+            "The bank has a branch in Ulm.",
+            "The bank had a branch in Ulm until it closed in 2018.",
+            True,
+        ),
+        ("The town is the capital.", "The town is the former capital.", True),
+        ("Travellers need no visa.", "Travellers need no visa if they stay less than 30 days.", True),
+        ("The minister took bribes.", "Opponents claim that the minister took bribes.", True),
+        ("The tower is open on Sundays.", "The tower is, perhaps, open on Sundays.", True),
+        # A unit about the past, a marker at the end of another clause.
+        ("Lund was the head of the clinic.", "Lund was the head of the clinic until 2013.", False),
+        ("The crew saved the ship.", "Although the pumps failed, the crew saved the ship.", False),
+        ("The crew did not reach the coast.", "The crew failed to reach the coast.", False),
+    ],
+)
+def test_reservation_by_clause_and_tense(unit: str, sentence: str, is_found: bool) -> None:
+    assert (find_reservation(unit, [sentence], "en") is not None) == is_found
