@@ -111,12 +111,14 @@ class QuotedUnit:
         answer: The whole answer.
         contexts: The contexts that were shown.
         language: ISO 639 code of the answer; it chooses the stop words.
+        question: The question; empty without one. What it asks about is no condition of the unit.
     """
 
     text: str
     answer: str
     contexts: Collection[str]
     language: str
+    question: str = ""
 
     def __post_init__(self) -> None:
         """Keep what a reader sees of the texts."""
@@ -193,7 +195,7 @@ class QuotedUnit:
             return None
         return find_contradiction(
             self.text, sentences, self.language, is_quoted=True
-        ) or find_reservation(self.text, sentences, self.language)
+        ) or find_reservation(self.text, sentences, self.language, self.question)
 
     def find_other_year(
         self, sentences: Sequence[str], contexts: Sequence[str]

@@ -290,10 +290,14 @@ def find_pairs(words: Sequence[Token], is_content: Sequence[bool], language: str
     pairs: dict[Pair, str] = {}
     if len(words) > _MAX_WORDS_OF_STATEMENT or not _get_words("equal_roles", language):
         return pairs
+    than_words = _get_words("comparatives", language)
+    spellings = [*map(_get_spelling, words)]
+    may_be_names = [spelling for spelling in spellings if spelling[:1].isupper() or "'" in spelling]
+    if len(may_be_names) <= 1 and than_words.isdisjoint(map(str.lower, spellings)):
+        return pairs  # the usual case: no word but the first has a capital
     for name, next_name in pairwise(_find_names(words, is_content)):
         if _have_roles(words, is_content, name, next_name, language):
             pairs.update(_build_pairs(words, name, next_name, language))
-    than_words = _get_words("comparatives", language)
     for position, word in enumerate(words):
         if word.spelling.lower() not in than_words:
             continue

@@ -80,6 +80,7 @@ class _Unit(NamedTuple):
         content_keys: The keys of the content words.
         forms: The content word for each key of another form of it: run for ran. For languages other than English also by the first
             letters of the content words, which their other forms share.
+        question_keys: The keys of the content words of the question.
     """
 
     first_word: str
@@ -88,6 +89,7 @@ class _Unit(NamedTuple):
     keys: frozenset[str]
     content_keys: frozenset[str]
     forms: Mapping[str, str]
+    question_keys: frozenset[str]
 
     def find_key(self, word: Token) -> str | None:
         """Return the key of the content word of which a word is a form, or None."""
@@ -106,7 +108,9 @@ class _Unit(NamedTuple):
         return len(shared_keys)
 
 
-def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contradiction | None:
+def find_reservation(
+    unit: str, evidence: Sequence[str], language: str, question: str = ""
+) -> Contradiction | None:
     """Look for words that take back the evidence for a unit.
 
     A reservation does not count if another sentence states as much of the unit without a reservation.
@@ -115,6 +119,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
         unit: The unit.
         evidence: The sentences that hold the evidence for the unit.
         language: ISO 639 code; it chooses the lists.
+        question: The question. A condition that it names is no reservation: what to do if a key is lost.
 
     >>> str(find_reservation("It reached the coast.", ["It failed to reach the coast."], "en"))
     "reservation: 'reach' against 'failed to reach'"
@@ -125,7 +130,7 @@ def find_reservation(unit: str, evidence: Sequence[str], language: str) -> Contr
         return None  # the usual case
     if _has_marker(unit_words, markers):
         return None
-    claim = _read_unit(unit_words, markers, language)
+    claim = _read_unit(unit_words, markers, language, question)
     # What a unit with a "not" is about cannot be told as surely.
     least_shared_share = 1.0 if claim.denies else _MIN_SHARED_WORD_SHARE
     least_shared = least_shared_share * len(claim.content_keys)
@@ -159,7 +164,7 @@ def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
     return _read_markers(base_language(language))
 
 
-def _read_unit(words: Sequence[Token], markers: _Markers, language: str) -> _Unit:
+def _read_unit(words: Sequence[Token], markers: _Markers, language: str, question: str) -> _Unit:
     """Read the words of a unit."""
     stop_words = get_word_list("stop", language)
     content_keys = set()
@@ -180,6 +185,9 @@ def _read_unit(words: Sequence[Token], markers: _Markers, language: str) -> _Uni
         keys=frozenset(list_keys(words)),
         content_keys=frozenset(content_keys),
         forms=forms,
+        question_keys=frozenset(
+            word.key for word in tokenize(question) if word.folded not in stop_words
+        ),
     )
 
 
@@ -239,6 +247,17 @@ def _belongs_to_other_statement(words: Sequence[Token], place: _MarkerPlace, uni
     return unit.count_shared([*words[:start], *words[end:]]) == shared_count
 
 
+def _is_asked_about(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) -> bool:
+    """Whether the question names the condition: "What if I lose the key?", "If you lose the key, you pay 20 euros"."""
+    other_keys = unit.question_keys - unit.content_keys
+    for word in words[place.end :]:
+        if word.key in other_keys:
+            return True
+        if word.ends_clause:
+            break
+    return False
+
+
 def _has_own_word(words_before: Sequence[Token], words_behind: Sequence[Token]) -> bool:
     """Whether there is a word beside a marker that is no number, no date and not short."""
     words = (*words_before, *words_behind)
@@ -250,28 +269,48 @@ def _find_in_sentence(
 ) -> Contradiction | None:
     """Return the first marker of a sentence that takes back a word of the unit, or the sentence."""
     for place in _find_markers(words, markers):
-        marker_text = _spell(words[place.start : place.end])
         if place.kind == "before":
-            if unit.denies or _ends_other_clause(words, place, language):
-                continue
-            position = _find_content_word(words, place.end, language)
-            if position is None or unit.find_key(words[position]) is None:
-                continue
-            longest_word = max(words[place.start : place.end], key=lambda word: len(word.folded))
-            if longest_word.key in unit.keys:
-                continue  # "used to treat" is no contrary of "used in the treatment"
-            if not _is_stated_elsewhere(words, position, unit):
-                marker_and_word = _spell(words[place.start : position + 1])
-                return Contradiction("reservation", words[position].spelling, marker_and_word)
-            continue
-        if place.kind == "until":
-            date = _find_date(words, place.end)
-            if date is None or date.key in unit.keys or unit.is_past:
-                continue
-            marker_text += f" {date.spelling}"
-        if not _belongs_to_other_statement(words, place, unit):
-            return Contradiction("reservation", unit.first_word, marker_text)
+            reservation = _find_word_taken_back(words, place, unit, language)
+        else:
+            reservation = _find_statement_taken_back(words, place, unit)
+        if reservation is not None:
+            return reservation
     return None
+
+
+def _find_word_taken_back(
+    words: Sequence[Token], place: _MarkerPlace, unit: _Unit, language: str
+) -> Contradiction | None:
+    """Return a word of the unit together with the marker before it; None if the marker takes back no such word."""
+    if unit.denies or _ends_other_clause(words, place, language):
+        return None
+    position = _find_content_word(words, place.end, language)
+    if position is None or unit.find_key(words[position]) is None:
+        return None
+    longest_word = max(words[place.start : place.end], key=lambda word: len(word.folded))
+    if longest_word.key in unit.keys:
+        return None  # "used to treat" is no contrary of "used in the treatment"
+    if _is_stated_elsewhere(words, position, unit):
+        return None
+    marker_and_word = _spell(words[place.start : position + 1])
+    return Contradiction("reservation", words[position].spelling, marker_and_word)
+
+
+def _find_statement_taken_back(
+    words: Sequence[Token], place: _MarkerPlace, unit: _Unit
+) -> Contradiction | None:
+    """Return a marker that takes back a whole sentence; None if it is about something else."""
+    marker_text = _spell(words[place.start : place.end])
+    if place.kind == "until":
+        date = _find_date(words, place.end)
+        if date is None or date.key in unit.keys or unit.is_past:
+            return None
+        marker_text += f" {date.spelling}"
+    if place.kind == "condition" and _is_asked_about(words, place, unit):
+        return None
+    if _belongs_to_other_statement(words, place, unit):
+        return None
+    return Contradiction("reservation", unit.first_word, marker_text)
 
 
 def _find_date(words: Sequence[Token], start: int) -> Token | None:

@@ -57,7 +57,9 @@ class QuoteFinder:
         unit = self._units.get(text)
         if unit is None:
             request = self.part.request
-            unit = QuotedUnit(text, request.answer, self.part.contexts.values(), request.language)
+            contexts = self.part.contexts.values()
+            question = request.user_input or ""
+            unit = QuotedUnit(text, request.answer, contexts, request.language, question)
             self._units[text] = unit
         return unit
 

@@ -197,3 +197,13 @@ def test_reservation_between_commas_about_the_unit(unit: str, sentence: str) -> 
 )
 def test_reservation_by_clause_and_tense(unit: str, sentence: str, is_found: bool) -> None:
     assert (find_reservation(unit, [sentence], "en") is not None) == is_found
+
+
+def test_condition_that_the_question_names_is_no_reservation() -> None:
+    unit = "You pay 20 euros."
+    sentence = "If you lose the key, you pay 20 euros."
+    assert find_reservation(unit, [sentence], "en") is not None
+    assert find_reservation(unit, [sentence], "en", "What happens if I lose my key?") is None
+    assert find_reservation(unit, [sentence], "en", "How much do I pay?") is not None
+    claim = QuotedUnit(unit, unit, [sentence], "en", "What happens when a key is lost?")
+    assert claim.find_denial([sentence], [sentence]) is None
