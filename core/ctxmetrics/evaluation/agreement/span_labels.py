@@ -22,6 +22,7 @@ from ctxmetrics.evaluation.rows.people_answers import (
     PersonAnswer,
 )
 from ctxmetrics.evaluation.rows.sample_record import key_of
+from ctxmetrics.evaluation.runs.sources import list_samples
 from ctxmetrics.formulas import Span
 from ctxmetrics.metrics.spans import mark_span_origin, read_span, set_reference_spans
 from ctxmetrics.samples.documents import ID_KEYS, SPAN_MARK, own_id, span_of, write_span
@@ -36,7 +37,7 @@ _CHUNK_ID_KEYS = (*ID_KEYS, "chunk_id", "id_")
 
 
 def label_spans(
-    samples: Iterable[Sample],
+    samples: Iterable[Sample | Mapping[str, Any]],
     *,
     chunks: Iterable[Any] | None = None,
     labels: str | os.PathLike[str] | None = None,
@@ -47,7 +48,7 @@ def label_spans(
     is given.
 
     Args:
-        samples: The samples.
+        samples: The samples, or dicts of their fields.
         chunks: The chunks whose ids the samples have, as documents that say where they stand: source and start, as
             LangChain (``add_start_index=True``), LlamaIndex and Haystack write them, or plain mappings with ``id``,
             ``source``, ``start_index`` and ``text``. Ids of the samples become spans.
@@ -68,7 +69,8 @@ def label_spans(
     if (chunks is None) == (labels is None):
         raise ParameterError("label_spans: give chunks= or labels=, one of them.")
     path = None if labels is None else Path(labels)
-    labelled_samples, problems = with_known_spans(list(samples), chunks, path)
+    checked = list_samples(samples, "label_spans")
+    labelled_samples, problems = with_known_spans(checked, chunks, path)
     if problems:
         raise SampleError(problems[0])
     return labelled_samples
@@ -136,7 +138,8 @@ def _add_spans_of_chunks(
         fields: dict[str, Any] = {}
         for field in TEXTS_OF:
             ids: Sequence[str] = getattr(sample, field) or ()
-            unknown_ids = [id_ for id_ in ids if SPAN_MARK not in id_ and id_ not in spans]
+            # An empty id is no id.
+            unknown_ids = [id_ for id_ in ids if id_ and SPAN_MARK not in id_ and id_ not in spans]
             problems += [
                 f"{name}: field '{field}': {replace_invisible(id_)[:80]!r} is the id of no chunk"
                 for id_ in unknown_ids

@@ -334,3 +334,10 @@ def test_answers_about_no_sample_are_listed(tmp_path: Path, id_: str | None) -> 
     done = run_command("spans", file, "--labels", labels, "--fail-missing")
     assert done.returncode == 1
     assert "without a span or a sample: 1." in done.stderr
+
+
+def test_samples_may_be_dicts_and_an_empty_id_is_no_id() -> None:
+    chunks = [{"id": "k1", "source": "a.txt", "start_index": 3, "text": "abc"}]
+    sample = {"user_input": "Where?", "reference_context_ids": ["", "k1"]}
+    (found,) = label_spans([sample], chunks=chunks)
+    assert found.reference_context_ids == ("", "a.txt#char=3,6")
