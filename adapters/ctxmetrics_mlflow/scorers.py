@@ -18,7 +18,7 @@ import mlflow
 from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Span, SpanType, Trace
 from mlflow.genai import evaluate
 from mlflow.genai.scorers import Scorer
-from mlflow.tracing.constant import TraceMetadataKey
+from mlflow.tracing.constant import AssessmentMetadataKey, TraceMetadataKey
 from pydantic import PrivateAttr
 
 from ctxmetrics import Judge, Metric, Model, Sample, Score, adapting
@@ -212,13 +212,16 @@ def results(run: Any, **keys: Unpack[adapting.KeyParams]) -> Results:
         )
     rows = []
     for trace in map(Trace.from_json, run.result_df["trace"]):
-        scores: dict[str, Any] = {}
+        scores: list[tuple[str, Any]] = []  # a name may stand there twice
         for assessment in trace.info.assessments:
-            score_text = (assessment.metadata or {}).get("score")
+            metadata = assessment.metadata or {}
+            if metadata.get(AssessmentMetadataKey.SOURCE_RUN_ID) not in (None, run.run_id):
+                continue  # an earlier evaluation of the same trace
+            score_text = metadata.get("score")
             if score_text is None:  # a score of another package
-                scores[assessment.name] = assessment.rationale
+                scores.append((assessment.name, assessment.rationale))
             else:
-                scores[assessment.name] = json.loads(score_text)
+                scores.append((assessment.name, json.loads(score_text)))
         rows.append((to_record(None, None, None, trace), scores))
     return adapting.build_results(SCHEMA, rows, keys)
 

@@ -587,3 +587,18 @@ def test_a_run_without_traces_is_refused_with_advice(row: Callable[..., Any]) ->
     assert run.result_df is None
     with pytest.raises(ParameterError, match=r"no trace of it\. Give predict_fn @mlflow\.trace"):
         results(run)
+
+
+def test_scorers_of_one_name_keep_their_scores(run: Callable[..., Any]) -> None:
+    scorers = [IDBasedContextRecallScorer(name="x"), IDBasedContextPrecisionScorer(name="x")]
+    found, _ = run([ids(["a", "b"], ["a"])], scorers)
+    (row,) = results(found)
+    assert sorted(score.value for score in row.scores) == [0.5, 1.0]
+
+
+def test_an_earlier_evaluation_of_the_traces_is_left_out(run: Callable[..., Any]) -> None:
+    first, _ = run([ids(["a", "b"], ["a"])], [IDBasedContextRecallScorer()])
+    traces = mlflow.search_traces(run_id=first.run_id)
+    second = mlflow.genai.evaluate(data=traces, scorers=[IDBasedContextRecallScorer(threshold=0.9)])
+    (row,) = results(second)
+    assert [score.threshold for score in row.scores] == [0.9]
