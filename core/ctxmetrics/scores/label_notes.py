@@ -41,8 +41,8 @@ _EXAMPLES_SHOWN = 2
 
 # What separates the parts of an id: the marks in ``docs/a.pdf#2``, the border of letters and digits in ``doc12`` or ``12b``.
 _ID_SEPARATOR_PATTERN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
-# A whole number with zeros around it: 007, 7.0.
-_WHOLE_NUMBER_PATTERN = re.compile(r"^0*(\d+)(?:\.0+)?$")
+# A whole number, with or without zeros behind a point: 007, 7.0.
+_WHOLE_NUMBER_PATTERN = re.compile(r"(\d+)(?:\.0+)?")
 # A number whose last digits a sheet has cut: 1.23457E+11.
 _CUT_NUMBER_PATTERN = re.compile(r"\d\.\d{2,}E\+\d{2,}")
 # A word of an id: letters and digits.
@@ -85,7 +85,8 @@ def _list_numbers(id_: str) -> list[str]:
     if _EXPONENT_NUMBER_PATTERN.fullmatch(id_):
         number = float(id_)
         return [str(int(number))] if number.is_integer() else []
-    return _WHOLE_NUMBER_PATTERN.findall(id_)
+    match = _WHOLE_NUMBER_PATTERN.fullmatch(id_)
+    return [] if match is None else [match[1].lstrip("0") or "0"]
 
 
 def _unify_marks(id_: str) -> list[str]:
