@@ -230,11 +230,12 @@ def _find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | 
     for quantity in quantities:
         if not evidence_keys.isdisjoint(_find_forms(quantity)):
             stated_measures.add(quantity.measures)
+    keys_of_unit = {quantity.key for quantity in quantities}
     for quantity in quantities:
         if quantity.measures in stated_measures:
             continue
         for token in evidence_tokens:
-            if _is_rival(token, quantity):
+            if token.key not in keys_of_unit and _is_rival(token, quantity):
                 return Contradiction("number", quantity.spelling, token.spelling)
     return None
 
@@ -266,6 +267,24 @@ def _have_other_letter(token: Token, quantity: Token) -> bool:
     return match is not None and other is not None and match[1] == other[1]
 
 
+# Bases of units that measure the same and do not convert: months and days, metres and feet.
+_BASES_OF_ONE_MEASURE = (
+    frozenset(("s", "day", "month")),
+    frozenset(("m", "in")),
+    frozenset(("g", "oz", "ton")),
+    frozenset(("m2", "sq ft", "sq mi", "acre")),
+)
+
+
+def _have_other_unit(token: Token, quantity: Token) -> bool:
+    """Whether two amounts have the same number, with units of the same measure that do not convert: 3 months, 3 weeks."""
+    bases = {token.measures, quantity.measures}
+    if not any(bases <= group for group in _BASES_OF_ONE_MEASURE):
+        return False
+    numbers = [part for part in token.parts if part.endswith("~")]
+    return any(number in quantity.parts for number in numbers)
+
+
 # 1:10 may be a ratio, and is read as a time; 10:1 is a ratio.
 _RATIO_OR_TIME = frozenset(("ratio", "time"))
 _COLON_FORM = re.compile(r"\d{1,2}:\d{1,2}")
@@ -283,7 +302,8 @@ def _is_rival(token: Token, quantity: Token) -> bool:
         are_ratios = kinds == _RATIO_OR_TIME and all(
             _COLON_FORM.fullmatch(word.spelling) for word in (token, quantity)
         )
-        return are_ratios or kinds <= _MULTIPLE_KINDS or _have_other_letter(token, quantity)
+        has_other_form = _have_other_letter(token, quantity) or _have_other_unit(token, quantity)
+        return are_ratios or kinds <= _MULTIPLE_KINDS or has_other_form
     is_range = ".." in token.key or token.measures == "range"
     is_range_in_unit = ".." in quantity.key or quantity.measures == "range"
     if is_range != is_range_in_unit:

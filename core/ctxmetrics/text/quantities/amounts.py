@@ -29,7 +29,7 @@ _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 # A word that may be a number, with the words that are joined to it: twenty-one, vingt-et-un, three-year.
 WORDED = re.compile(
     rf"(?<![^\W_])(?:(?P<tens>{_TENS})[- ](?=one|two|three|four|five|six|seven|eight|nine))?"
-    r"(?P<word>[^\W\d_]{2,32})(?P<joined>(?:-[^\W\d_]{2,32}){0,3})(?![^\W_])",
+    r"(?P<word>[^\W\d_](?:[^\W\d_]|[\u0900-\u0963]){1,31})(?P<joined>(?:-[^\W\d_]{2,32}){0,3})(?![^\W_])",
     re.IGNORECASE,
 )
 # A number with its digits in groups. The lengths are limited, so that a long row of numbers is read only once.
@@ -93,7 +93,7 @@ _BASES_WITHOUT_THOUSANDTHS = frozenset(
 _OLD = re.compile(r"[ -]old(?![^\W_])")
 _WORD = re.compile(r"([^\W\d_]{1,24})[ ]?")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
-_MONTHS_OF_YEAR = 12
+_YEAR_AS_UNIT = UNITS["year"]
 
 
 def read_number(text: str, start: int) -> Value | None:
@@ -203,9 +203,9 @@ def _read_unit(
         if is_unit:
             unit = named_unit
             place = unit_end
-    if unit is not None and unit.factor == _MONTHS_OF_YEAR and _YEAR.fullmatch(number):
+    if unit == _YEAR_AS_UNIT and _YEAR.fullmatch(number):
         return build_amount(digits_end, number, None)  # в 1890 году
-    if unit is not None and unit.factor == _MONTHS_OF_YEAR and _OLD.match(text, place):
+    if unit == _YEAR_AS_UNIT and _OLD.match(text, place):
         # An age is also written without its unit; it is no duration.
         return build_amount(place, number, unit)._replace(kind="age", parts=(number,))
     place, number = _read_ending(text, place, number, unit)

@@ -81,12 +81,12 @@ _FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], *_THOUSAND_AL
 _THOUSANDS = frozenset(
     word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
 )
-# Words for many, before which "a" or "one" is a number: a million, ein Jahrzehnt.
+# Words for many, before which "a" or "one" is a number: a million, ein Jahrzehnt, a fortnight.
 _COUNTED_BY_ONE = frozenset(
     word
     for row in (*LISTS["scales"], *LISTS["units"])
     if (row["factor"] in {"1000", "1000000", "1000000000"} and row.get("base") is None)
-    or (row.get("base"), row["factor"]) == ("month", "120")
+    or (row.get("base"), row["factor"]) in {("month", "120"), ("day", "14")}
     for word in row["words"]
     if len(word) > len("mio")
 )
