@@ -319,6 +319,8 @@ def _check_arguments(
         raise ParameterError(
             "agree: results must be Results or the file of results. Score samples first: evaluate(samples, metrics)."
         )
+    if labels is not None and not isinstance(labels, (str, os.PathLike)):
+        raise ParameterError("agree: labels must be one file. Write labels='FILE.labels.jsonl'.")
     if results is not None and judge is not None:
         raise ParameterError("agree: give judge= or results=, not both.")
     if annotator is not None and labels is None:

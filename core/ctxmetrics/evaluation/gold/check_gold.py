@@ -321,11 +321,7 @@ def check_gold(
         InputFileError: A file cannot be read, or an output is one of the inputs or cannot be written. Or the audit is about
             other questions.
     """
-    check_number("check_gold: sample", sample, 1, whole=True)
-    if labels is not None and audit is None:
-        raise ParameterError("check_gold: labels= needs audit=, the file that was labelled.")
-    if corrected is not None and labels is None:
-        raise ParameterError("check_gold: corrected= needs labels=: what people said about the audit.")
+    _check_arguments(sample, audit, labels, corrected)
     runs = {} if runs is None else runs
     inputs = {**_name_sources(samples, corpus, runs), **name_inputs(audit, labels)}
     check_outputs(name_outputs(audit, labels, corrected), inputs)
@@ -393,6 +389,22 @@ def check_gold(
         judge=None if results is None else (judge or get_default_judge()).name,
         results=results,
     )
+
+
+def _check_arguments(sample: int, audit: object, labels: object, corrected: object) -> None:
+    """Check the number and the files that `check_gold` takes for an audit.
+
+    Raises:
+        ParameterError: An argument is of another type, or needs another one.
+    """
+    check_number("check_gold: sample", sample, 1, whole=True)
+    for name, path in (("audit", audit), ("labels", labels), ("corrected", corrected)):
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise ParameterError(f"check_gold: {name} must be a file. Write {name}='FILE.jsonl'.")
+    if labels is not None and audit is None:
+        raise ParameterError("check_gold: labels= needs audit=, the file that was labelled.")
+    if corrected is not None and labels is None:
+        raise ParameterError("check_gold: corrected= needs labels=: what people said about the audit.")
 
 
 def _drop_holes_with_named_ids(findings: Sequence[Finding]) -> list[Finding]:

@@ -934,3 +934,8 @@ LABELLED = sample(1, context_useful=[True, False])
 def test_an_argument_of_the_wrong_kind_is_explained(samples, options, message):
     with pytest.raises((ParameterError, SampleError), match=message):
         agree(samples, progress=False, **options)
+
+
+def test_labels_of_agree_are_one_file():
+    with pytest.raises(ParameterError, match="agree: labels must be one file"):
+        agree([sample(1, unit_supported=[True, True])], labels=["a.labels.jsonl"])

@@ -218,6 +218,13 @@ def test_answers_are_checked_before_a_judge_is_asked(tmp_path: Path) -> None:
     assert announced == []
 
 
+@pytest.mark.parametrize("name", ["audit", "labels", "corrected"])
+def test_file_of_another_type_is_refused(name: str) -> None:
+    files: dict[str, Any] = {"audit": "audit.jsonl", "labels": "labels.jsonl", name: ["a.jsonl"]}
+    with pytest.raises(ParameterError, match=f"check_gold: {name} must be a file"):
+        check_gold(make_samples(), progress=False, **files)
+
+
 def test_number_of_a_sample_without_id_is_no_id(tmp_path: Path) -> None:
     first, second = omit_ids(make_samples()[:2])
     samples = [first, {**second, "id": "1"}]
