@@ -233,13 +233,13 @@ class PeopleAnswers:
         """Return a further draw with the samples of the earlier draws. It continues an earlier draw, or stands beside it."""
         if self.draw is None:
             return draw
-        samples = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
-        has_all = len(samples) == len(draw.drawn)
-        if has_all and len(draw.drawn) > len(self.draw.drawn):
+        all_samples = {item.key: item for item in (*self.draw.drawn, *draw.drawn)}
+        holds_earlier_samples = len(all_samples) == len(draw.drawn)
+        if holds_earlier_samples and len(draw.drawn) > len(self.draw.drawn):
             return draw  # it continues the earlier one
         # The draw of another person's file begins: what was answered so far comes from the files before.
         self._earlier = {key: answer.answer for key, answer in self.answers.items()}
-        if has_all:
+        if holds_earlier_samples:
             return draw
         by_key = draw.by is not None or self.draw.by is not None
         if by_key or draw.samples != self.draw.samples:
@@ -247,8 +247,10 @@ class PeopleAnswers:
                 f"{self.path}, line {number}: the samples of this draw have other weights than those of an earlier one: the "
                 "draws are by a key, or of other files. Give each person's file alone, or label with the same --n, --seed and --by."
             )
-        weight = draw.samples / len(samples)
-        return replace(draw, drawn=tuple(replace(item, weight=weight) for item in samples.values()))
+        # The samples of both draws are one larger random draw, in which each stands for fewer samples.
+        weight = draw.samples / len(all_samples)
+        drawn = tuple(replace(item, weight=weight) for item in all_samples.values())
+        return replace(draw, drawn=drawn)
 
     def _problem(self, number: int) -> InputFileError:
         return InputFileError(
@@ -365,7 +367,8 @@ def labels_by_key(
     majorities = file.majority(annotator)
     drawn_by_key = file.get_drawn()
     labels: dict[QuestionKey, dict[str, Any]] = {}
-    bare: set[QuestionKey] = set()
+    # The samples for which nothing was retrieved: nobody is asked about their contexts.
+    keys_without_contexts: set[QuestionKey] = set()
     for key in drawn_by_key:
         answers = majorities.get(key, {})
         questions = list_questions(key, answers)
@@ -376,13 +379,13 @@ def labels_by_key(
             )
         labels[key] = _collect_labels(questions, answers)
         if CONTEXTS not in {question.label for question in questions}:
-            bare.add(key)
+            keys_without_contexts.add(key)
     if not any(_has_label(answers.values()) for answers in majorities.values()):
         problem = "no question has a yes or a no. Answer some with `ctxmetrics label`."
         if annotator is None and any(answer.answer in {YES, NO} for answer in file.answers.values()):
             problem = "as many people say yes as no to each question. Let one more person answer: ctxmetrics label --annotator NAME."
         raise InputFileError(f"{file.path}: {problem}")
-    _add_empty(labels, bare)
+    _add_empty_lists(labels, keys_without_contexts)
     has_weights = len({item.weight for item in drawn_by_key.values()}) > 1
     for key, sample_labels in labels.items():
         item = drawn_by_key[key]
@@ -415,14 +418,16 @@ def with_labels(sample: Sample, labels: Mapping[str, Any]) -> Sample:
     return replace(sample, labels={**others, **labels})
 
 
-def _add_empty(labels: dict[QuestionKey, dict[str, Any]], bare: set[QuestionKey]) -> None:
+def _add_empty_lists(
+    labels: dict[QuestionKey, dict[str, Any]], keys_without_contexts: set[QuestionKey]
+) -> None:
     """Add an empty list to the samples without contexts that come before the person's last answer in the draw."""
     if not any(CONTEXTS in sample_labels for sample_labels in labels.values()):
         return
     last_position = max(
         position for position, sample_labels in enumerate(labels.values()) if sample_labels
     )
-    for key in bare.intersection(list(labels)[: last_position + 1]):
+    for key in keys_without_contexts.intersection(list(labels)[: last_position + 1]):
         labels[key][CONTEXTS] = []
 
 
