@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import pytest
@@ -135,17 +136,24 @@ def test_the_page_of_a_comparison_has_its_gates(tmp_path):
 
 
 def test_a_gate_that_passes_says_which_loss_it_finds(tmp_path):
-    """Differences -1, 0, 0, 0: their standard error is 1/4, and t(3) at 0.975 and 0.8 is 3.1824 and 0.9785."""
-    score().to_jsonl(tmp_path / "a.jsonl")
-    lost = [Sample(id=s.id, reference=s.reference, retrieved_contexts=["x"]) for s in SAMPLES[:2]]
-    evaluate([*lost, *SAMPLES[2:]], [ContextRecall(threshold=0.5)], progress=False).to_jsonl(
-        tmp_path / "b.jsonl"
-    )
+    """Six samples of 20 fall from 1 to 0, six rise: t(19) at 0.975 and 0.8 is 2.0930 and 0.8610."""
+    supported_in = {"a": [*range(6), *range(12, 20)], "b": range(6, 20)}
+    for name, supported in supported_in.items():
+        samples = [
+            Sample(
+                id=str(number),
+                reference="It is red.",
+                retrieved_contexts=["It is red." if number in supported else "x"],
+            )
+            for number in range(20)
+        ]
+        evaluate(samples, [ContextRecall()], progress=False).to_jsonl(tmp_path / f"{name}.jsonl")
     gate = ("--max-drop", "context_recall=0.02")
     done = run_command("compare", tmp_path / "a.jsonl", tmp_path / "b.jsonl", *gate)
     assert done.returncode == 0
-    loss = 0.02 + (3.1824 + 0.9785) / 4
-    expected = f"a true difference of {loss:.3f} is found in 4 of 5 comparisons of 4 samples"
+    standard_error = math.sqrt(12 / 19 / 20)
+    loss = 0.02 + (2.0930 + 0.8610) * standard_error
+    expected = f"a true difference of {loss:.3f} is found in 4 of 5 comparisons of 20 samples"
     assert f"note: --max-drop context_recall=0.02: {expected}" in done.stderr
 
 
