@@ -86,17 +86,6 @@ def tokenize(text: str) -> Sequence[Token]:
         plain_words = [*chain.from_iterable(words_by_chunk)]
         _remember(text, plain_words, _texts_without_numbers)
         return plain_words
-    return _tokenize_chunks(text, chunks, words_by_chunk)
-
-
-def _tokenize_chunks(text: str, chunks: Sequence[str], words_by_chunk: list[Any]) -> Sequence[Token]:
-    """Return the words of a text that may hold numbers.
-
-    Args:
-        text: The text.
-        chunks: Its parts between white space.
-        words_by_chunk: For each chunk, its words if the chunk is known to hold no number, else None. The list is changed.
-    """
     has_several_lines = "\n" in text or "\t" in text
     lines = _split_lines(text) if has_several_lines else [text]
     words: Sequence[Token]
@@ -138,20 +127,13 @@ def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type])
     return _write_in_digits(chunks, number_kinds, kinds)
 
 
-def read_keys(text: str) -> tuple[Sequence[str], int]:
-    """Return the keys that a text holds (`list_keys`), and the number of its words. It is faster than `tokenize`."""
-    chunks = text.split()
-    keys = [*map(find_plain_key, chunks)]
-    if None not in keys:
-        return keys, len(keys)  # each chunk is one word without a number
-    words = _texts_with_numbers.get(text)
-    if words is None:
-        words_by_chunk = [*map(find_plain_chunk, chunks)]
-        if None in words_by_chunk:
-            words = _tokenize_chunks(text, chunks, words_by_chunk)
-        else:
-            words = [*chain.from_iterable(words_by_chunk)]
-    return list_keys(words), len(words)
+def read_plain_keys(text: str) -> Sequence[str] | None:
+    """Return the keys of the words of a text; None if one of its chunks is not known to be one word without a number.
+
+    It takes half the time of `tokenize`.
+    """
+    keys = [*map(find_plain_key, text.split())]
+    return None if None in keys else keys
 
 
 # The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to

@@ -12,8 +12,10 @@ from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import (
     DECIMALS,
     find_equal_key,
-    read_keys,
+    list_keys,
+    read_plain_keys,
     split_date,
+    tokenize,
 )
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
@@ -88,8 +90,13 @@ class WordIndex:
             is_plain = view.is_plain
             for start, end in sentences(context):
                 sentence = context[start:end] if is_plain else view.cut(Span(start, end))
-                keys, words_in_sentence = read_keys(sentence)
-                word_count += words_in_sentence
+                keys = read_plain_keys(sentence)
+                if keys is None:
+                    words = tokenize(sentence)
+                    word_count += len(words)
+                    keys = list_keys(words)
+                else:
+                    word_count += len(keys)
                 if wanted is not None:
                     keys = [key for key in keys if key in wanted]
                 # The garbage collector passes over a tuple of texts, but not over a list.
