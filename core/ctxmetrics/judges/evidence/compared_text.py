@@ -204,6 +204,16 @@ class ComparedText:
     # The following properties are computed on first use: most texts deny nothing, and most units have no number.
 
     @cached_property
+    def holds_only_numbers(self) -> bool:
+        """Whether the text is a list of numbers and nothing else."""
+        return len(self.tokens) > 1 and all(token.kind == "number" for token in self.tokens)
+
+    @cached_property
+    def measured_tokens(self) -> Sequence[Token]:
+        """The words of the text that measure something."""
+        return [token for token in self.tokens if token.measures]
+
+    @cached_property
     def may_be_turkish(self) -> bool:
         """Whether the text is Turkish, or in a language that is taken for English. The guess of a language does not know Turkish."""
         if base_language(self.language) == "tr":

@@ -725,9 +725,9 @@ def _find_exchanged_values(
 
 def _find_other_order(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield the numbers of a unit that is nothing but numbers, if the evidence has them in another order: [1, 2, 3], [3, 2, 1]."""
-    keys = [token.key for token in unit.tokens]
-    if len(keys) == 1 or any(token.kind != "number" for token in unit.tokens):
+    if not unit.holds_only_numbers:
         return  # the usual case
+    keys = [token.key for token in unit.tokens]
     texts = [text for text in evidence if text.keys.issuperset(keys)]
     for text in texts:
         remaining_keys = iter([token.key for token in text.tokens])
@@ -746,11 +746,9 @@ _POINT_AND_THREE_DIGITS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,])"
 
 def _find_open_points(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield an amount that one side writes with a point of thousands, which English has not, and the other without: 12.400 mg, 12400 mg."""
-    if base_language(unit.language) != "en" or unit.has_open_language:
+    if not unit.measured_tokens or base_language(unit.language) != "en" or unit.has_open_language:
         return
-    for token in unit.tokens:
-        if not token.measures:
-            continue
+    for token in unit.measured_tokens:
         is_open = _POINT_AND_THREE_DIGITS.search(token.spelling) is not None
         spellings = [
             text.tokens[place].spelling for text in evidence for place in text.find_key(token.key)
