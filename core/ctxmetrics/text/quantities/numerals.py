@@ -99,8 +99,13 @@ _HUNDREDS = ("hundert", "honderd", "hundra", "hundrede", "hundre", "cento", "sat
 _THOUSANDS = ("tausend", "duizend", "tusen", "tusind", "mila", "mille", "tuhatta", "tuhat")
 # Words that may stand between the parts of such a number: hundertundfünf.
 _JOINTS_OF_PARTS = ("und", "en", "och", "og", "e")
+# It is tried at the beginning of a Latin word only: each word is read once.
 _COMPOUND = re.compile(
-    rf"[^\W\d_]{{0,40}}(?:{_join_words((*_HUNDREDS, *_THOUSANDS))})[^\W\d_]{{0,40}}", re.IGNORECASE
+    rf"""
+    (?<![^\W\d_])[a-zà-ÿ]{{0,40}}?
+    (?:{_join_words((*_HUNDREDS, *_THOUSANDS))})[a-zà-ÿ]{{0,40}}(?![^\W\d_])
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _MAX_COMPOUND_LETTERS = 64
 # Other words for one are also endings: Hunderten.
