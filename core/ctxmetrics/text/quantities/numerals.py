@@ -107,6 +107,7 @@ _COMPOUND = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_MIN_COMPOUND_LETTERS = len("centouno")
 _MAX_COMPOUND_LETTERS = 64
 # Other words for one are also endings: Hunderten.
 _ONES_AT_END = ("ein", "eins", "een", "één", "uno", "un", "ett")
@@ -127,7 +128,8 @@ def read_compound_number(word: str) -> int | None:
     >>> read_compound_number("dreihundertfünfzig"), read_compound_number("jahrhundert")
     (350, None)
     """
-    is_compound = len(word) <= _MAX_COMPOUND_LETTERS and _COMPOUND.fullmatch(word) is not None
+    has_usual_length = _MIN_COMPOUND_LETTERS <= len(word) <= _MAX_COMPOUND_LETTERS
+    is_compound = has_usual_length and _COMPOUND.fullmatch(word) is not None
     if not is_compound or word in NUMBER_WORDS or word in (*_HUNDREDS, *_THOUSANDS):
         return None
     for thousand in _THOUSANDS:
