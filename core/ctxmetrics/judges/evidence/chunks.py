@@ -427,13 +427,20 @@ def _is_one_word(chunk: str) -> bool:
     return chunk.isalpha() and max(chunk) < _FIRST_UNSPACED
 
 
+# The length of the shortest number above a hundred in one word. Most words are shorter.
+_MIN_COMPOUND_LETTERS = len("centouno")
+
+
 def _find_type(lower_word: str) -> type[tuple[Token, ...]] | None:
     """Return the type of the words of a chunk that is one word in small letters, if its neighbours must be read with it."""
     if lower_word in SPOKEN_MARKS:
         return ClockWords
     if lower_word in DECADES:
         return Decades
-    return Numerals if read_compound_number(lower_word) is not None else None
+    is_number = (
+        len(lower_word) >= _MIN_COMPOUND_LETTERS and read_compound_number(lower_word) is not None
+    )
+    return Numerals if is_number else None
 
 
 def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:
