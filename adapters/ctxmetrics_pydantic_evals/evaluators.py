@@ -212,13 +212,14 @@ def _save_score(attributes: dict[str, Any], name: str, score: Score) -> None:
 
 def _read_scores(case: ReportCase[Any, Any, Any]) -> list[tuple[str, Any]]:
     """List the scores of a case with the names of the evaluators, and the messages of evaluators that failed."""
+    saved_by_name = case.attributes.get("ctxmetrics", {})
     scores: list[tuple[str, Any]] = []
-    for name, saved in case.attributes.get("ctxmetrics", {}).items():
+    for name, saved in saved_by_name.items():
         # A report of an earlier version has one score for each name.
-        scores += [(name, score) for score in (saved if isinstance(saved, list) else [saved])]
-    for failure in case.evaluator_failures:
-        if failure.name not in case.attributes.get("ctxmetrics", {}):
-            scores.append((failure.name, adapting.safe_text(failure.error_message)))
+        saved_scores = saved if isinstance(saved, list) else [saved]
+        scores.extend((name, score) for score in saved_scores)
+    failures = [failure for failure in case.evaluator_failures if failure.name not in saved_by_name]
+    scores.extend((failure.name, adapting.safe_text(failure.error_message)) for failure in failures)
     return scores
 
 

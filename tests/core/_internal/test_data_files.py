@@ -45,6 +45,7 @@ PROSE = {
     ("evaluation/pages/headers.json", "Content-Security-Policy"): "a header of HTTP",
     ("evaluation/cli/words.toml", "advice"): "messages",
     ("evaluation/cli/words.toml", "examples"): "commands",
+    ("evaluation/cli/words.toml", "other_options"): "options with their values",
     ("evaluation/pages/phrases.json", "ru"): "words of a page",
     ("evaluation/runs/controls.json", "places"): "texts that are judged",
     ("evaluation/runs/controls.json", "samples"): "texts that are judged",

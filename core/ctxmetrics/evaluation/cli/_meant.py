@@ -63,9 +63,8 @@ def explain_option(option: str, command: Any, others: Mapping[str, Any]) -> str:
         return f"{problem} It is an option of: {', '.join(commands_with_option)}."
     suggestion = find_near(option, options)
     if suggestion is None:
-        our_words = _read_user_words("other_options").get(
-            word.lower(), ""
-        )  # an option, perhaps with a value
+        # An option, perhaps with a value.
+        our_words = _read_user_words("other_options").get(word.lower(), "")
         our_option = f"--{our_words}".split(" ")[0]
         if our_option in options:
             suggestion = f"--{our_words}"

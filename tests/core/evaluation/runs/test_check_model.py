@@ -323,8 +323,8 @@ UNREAD = {
         "<html>[key] Log in",
     ),
     "no choices": (
-        lambda _: HttpResponse(status=200, body=json.dumps({"detail": f"hi {KEY}"}).encode()),
-        '{"detail": "hi [key]"}',
+        lambda _: HttpResponse(status=200, body=json.dumps({"greeting": f"hi {KEY}"}).encode()),
+        '{"greeting": "hi [key]"}',
     ),
     "nothing": (lambda _: completion(""), "(nothing)"),
     "hidden": (lambda _: completion("a\u202e\x1b[31mb\n\nc"), "a\ufffd\ufffd[31mb c"),
@@ -357,6 +357,7 @@ def test_a_reply_that_is_read_is_not_shown():
 def test_every_option_of_the_advice_is_one_of_the_command():
     judging = set(re.findall("--[a-z-]+", run_command("doctor", "--help").stdout))
     judging |= set(re.findall("--[a-z-]+", run_command("score", "--help").stdout))
+    judging |= set(re.findall("--[a-z-]+", run_command("run", "--help").stdout))
     advice = {
         **read_data("evaluation.runs", "model_check.json")["fixes"],
         **read_data("evaluation.cli", "words.toml")["advice"],
