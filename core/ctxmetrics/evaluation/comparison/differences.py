@@ -24,25 +24,30 @@ class CorrectedDifference(LabelledDifference, Plain):
     people: float
     by_audit: bool = False
 
-    def __setstate__(self, state: Sequence[Any]) -> None:
-        """Take the values of a pickle, in the order of the fields.
-
-        In earlier pickles one interval is printed and decides, so that they have one value less.
-        """
-        names = [item.name for item in fields(self)]
-        values = [*state]
-        if len(values) < len(names):
-            interval = values[names.index("interval")]
-            values.insert(names.index("decision_interval"), interval)
-        for name, value in zip(names, values, strict=True):
-            object.__setattr__(self, name, value)
-
     @property
     def names(self) -> tuple[str, str]:
         """Two phrases for a sentence: the subject that is corrected, and the reason that decides against it."""
         if self.by_audit:
             return "the gold", "the audit speaks"
         return "the judge", "the labels speak"
+
+
+def _set_values(corrected: CorrectedDifference, state: Sequence[Any]) -> None:
+    """Take the values of a pickle, in the order of the fields.
+
+    In earlier pickles one interval is printed and decides, so that they have one value less.
+    """
+    names = [item.name for item in fields(corrected)]
+    values = [*state]
+    if len(values) < len(names):
+        interval = values[names.index("interval")]
+        values.insert(names.index("decision_interval"), interval)
+    for name, value in zip(names, values, strict=True):
+        object.__setattr__(corrected, name, value)
+
+
+# Set behind the class: before Python 3.11.4 `dataclass` replaces a `__setstate__` that a frozen class with slots defines.
+CorrectedDifference.__setstate__ = _set_values  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
