@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
@@ -24,7 +25,7 @@ from ctxmetrics.evaluation.files.graded_ids import (
 )
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.cells import is_list_text, list_in, object_in
-from ctxmetrics.samples.documents import is_missing, text_of, whole_number
+from ctxmetrics.samples.documents import ID_KEYS, is_missing, text_of, whole_number
 from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.unanswerable import phrase_kind
 
@@ -47,9 +48,22 @@ def read_list(reading: Reading, cell: Any, name: str) -> Any:
         cell = parse_list(reading, cell, name)
     if name in TEXTS_OF.values() and isinstance(cell, list):
         cell = _read_objects(cell)
-    if reading.ids_read_as_floats and name in TEXTS_OF and isinstance(cell, list):
-        cell = [without_point(item) if isinstance(item, str) else item for item in cell]
+    if reading.ids_read_as_floats and name in TEXTS_OF:
+        if name == GRADED_FIELD:  # a text may have held the grades by ids
+            cell = list_graded(cell)
+        if isinstance(cell, list):
+            cell = [_drop_point(item) for item in cell]
     return cell
+
+
+def _drop_point(item: Any) -> Any:
+    """Return an id, or an object with an id, without the ``.0`` at the end of this id. Return anything else as it is."""
+    if isinstance(item, str):
+        return without_point(item)
+    if isinstance(item, Mapping):
+        ids = {key: item[key] for key in ID_KEYS if isinstance(item.get(key), str)}
+        return {**item, **{key: without_point(id_) for key, id_ in ids.items()}}
+    return item
 
 
 def _read_objects(items: list[Any]) -> list[Any]:

@@ -77,9 +77,12 @@ def arrange_stages_and_searches(
 def _arrange_stages(
     reading: Reading, stages: Mapping[str, Any], orders: list[HitOrder]
 ) -> dict[str, Any] | None:
-    """Sort the documents of each stage, without empty stages. Append each decided order to `orders`."""
-    # The list of each field or stage.
-    lists: dict[str, Any] = {}
+    """Sort the documents of each stage. Append each decided order to `orders`.
+
+    A stage without a value is left out; a stage with an empty list stays. Return None if no stage is left.
+    """
+    # The documents of each stage, sorted.
+    sorted_stages: dict[str, Any] = {}
     # The documents of earlier stages, as text: documents cannot be hashed.
     earlier_documents: set[str] = set()
     for name, cell in stages.items():
@@ -88,14 +91,14 @@ def _arrange_stages(
             continue
         if isinstance(documents, str):
             documents = parse_list(reading, documents, "retrieved_contexts")
-        lists[name] = documents
+        sorted_stages[name] = documents
         if isinstance(documents, list):
             documents_as_text = {*map(repr, documents)}
             # If an earlier stage has all these documents, their scores are from that stage.
             if not documents_as_text <= earlier_documents or not earlier_documents:
-                lists[name] = _arrange_documents(reading, documents, orders)
+                sorted_stages[name] = _arrange_documents(reading, documents, orders)
             earlier_documents |= documents_as_text
-    return lists or None
+    return sorted_stages or None
 
 
 def _arrange_search(reading: Reading, search: Any, orders: list[HitOrder]) -> Any:

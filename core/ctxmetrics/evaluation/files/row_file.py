@@ -50,6 +50,7 @@ from ctxmetrics.evaluation.files.several_runs import (
     find_value,
     keep_rows,
     name_value,
+    name_wanted,
 )
 from ctxmetrics.evaluation.files.text_files import check_encoding, get_ending, open_text
 from ctxmetrics.evaluation.files.traces import is_trace, trace_rows
@@ -146,7 +147,7 @@ class RowFile(Iterator[T], Generic[T]):
             "encoding": encoding,
             "sheet": sheet,
         }
-        self._wanted_values = {column: name_value(value) for column, value in (only or {}).items()}
+        self._wanted_values = {column: name_wanted(value) for column, value in (only or {}).items()}
         # A column of the metadata has its name without the prefix here.
         self._run_column = None if by is None else by.removeprefix("metadata.")
         self._logs = logs

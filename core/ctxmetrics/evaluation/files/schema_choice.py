@@ -261,7 +261,7 @@ def _hold_texts(value: Any, row: Mapping[str, Any]) -> bool:
 
     Strings of several words are ids if the expected ids are such strings too.
     """
-    items = list_in(value) or ([value] if isinstance(value, str) else [])
+    items = _list_items(value)
     if not items or not all(isinstance(text_of(item), str) for item in items):
         return False
     if not any(isinstance(item, str) for item in items):
@@ -271,8 +271,13 @@ def _hold_texts(value: Any, row: Mapping[str, Any]) -> bool:
     expected_ids: list[Any] = []
     for key, cell in row.items():
         if "reference_context_ids" in fields_meant(str(key)):
-            expected_ids += list_in(cell) or ()
+            expected_ids += _list_items(cell)
     return not any(isinstance(id_, str) and is_passage(id_) for id_ in expected_ids)
+
+
+def _list_items(value: Any) -> list[Any]:
+    """Return the items of a list. A text without a list is the only item; any other value has no items."""
+    return list_in(value) or ([value] if isinstance(value, str) else [])
 
 
 def _is_second_value(field: str, value: Any, read_value: Any) -> bool:

@@ -123,6 +123,11 @@ def name_value(value: Any) -> str:
     return str(whole_number(value))
 
 
+def name_wanted(value: Any) -> str | None:
+    """Return the name of a value that rows must have, or None for a missing value."""
+    return None if is_missing(value) else name_value(value)
+
+
 def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
     """Find the column that says which retrieval a row is of, if a question has several. Return None if there is none.
 
@@ -285,24 +290,34 @@ def check_setting(rows: Iterable[RetrievalRow | None]) -> None:
         raise SampleError(explain_setting(*setting))
 
 
-def keep_rows(rows: Iterable[tuple[str, Any]], only: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield the rows with these values of these columns.
+def keep_rows(
+    rows: Iterable[tuple[str, Any]], only: Mapping[str, str | None]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the rows that have all of these values.
+
+    Args:
+        rows: The rows, each with its place.
+        only: The value of each column, as `name_wanted` names it. None: only rows without a value in this column.
 
     Raises:
-        ParameterError: No row has one of them.
+        ParameterError: No row has all of them.
     """
+    # The values of each column, in the order of the rows.
     values_by_column: dict[str, dict[str, None]] = {column: {} for column in only}
-    is_kept = False
+    has_matches = False
     for where, row in rows:
-        values = {column: name_value(find_value(row, column)) for column in only}
-        for column, value in values.items():
-            values_by_column[column][value] = None
+        values: dict[str, str | None] = {}
+        for column in only:
+            values[column] = name_wanted(find_value(row, column))
+        for column, name in values.items():
+            if name is not None:
+                values_by_column[column][name] = None
         if values == only:
-            is_kept = True
+            has_matches = True
             yield where, row
-    if not is_kept:
+    if not has_matches:
         options = "; ".join(
-            f"{column}: {join_first(values)}" for column, values in values_by_column.items()
+            f"{column}: {join_first(names) or 'no value'}" for column, names in values_by_column.items()
         )
         text = " and ".join(f"{column}={value}" for column, value in only.items())
         raise ParameterError(f"only={text}: no row has it. There is {options}.")

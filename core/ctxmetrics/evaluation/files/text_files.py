@@ -28,7 +28,7 @@ _INSPECTED_BYTES = 512
 _GZIP_ENDING = ".gz"
 _ZSTD_ENDING = ".zst"
 _COMPRESSED_BEGINNINGS = {b"\x1f\x8b": _GZIP_ENDING, b"\x28\xb5\x2f\xfd": _ZSTD_ENDING}
-# The number of bytes that are compressed at a time.
+# The number of bytes that are compressed or decoded at a time.
 _BLOCK_BYTES = 1 << 20
 # The errors that a damaged compressed file raises.
 DAMAGED_FILE_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -242,15 +242,20 @@ def _detect_utf8_or_windows_1252(file: Path) -> str:
     if get_ending(file) not in _TABLE_ENDINGS or not file.is_file():
         return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()
-    block = b""
+    byte_count = 0
+    non_ascii_count = 0
     with open_bytes(file) as stream:
         try:
-            while block := stream.read(1 << 20):
+            while block := stream.read(_BLOCK_BYTES):
+                byte_count += len(block)
+                if not block.isascii():
+                    non_ascii_count += len(block.translate(None, _ASCII_BYTES))
                 decoder.decode(block)
+            # A file that ends in the middle of a character raises here.
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            # Most bytes are no ASCII: a text of another script, not Windows-1252.
-            if len(block) < _BYTES_PER_NON_ASCII_BYTE * len(block.translate(None, _ASCII_BYTES)):
+            # Many bytes are not ASCII: a text of another script, not Windows-1252.
+            if byte_count < _BYTES_PER_NON_ASCII_BYTE * non_ascii_count:
                 return "utf-8-sig"
             logging.getLogger("ctxmetrics").warning(
                 "%s: not UTF-8: read as Windows-1252. If letters look wrong, write --encoding (in Python encoding=).",

@@ -37,6 +37,8 @@ from ctxmetrics.samples.span_ids import build_span_ids
 _SPAN_KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["spans"]
 # Kinds of the spans of tools, in small letters.
 _TOOL_SPAN_KINDS = frozenset({"tool", "execute_tool"})
+# Keys of an output that is a state of a program, and no answer.
+_KEYS_OF_STATES = frozenset({*_SPAN_KEYS["questions"], "error"})
 # A text as JSON, without characters that JSON escapes otherwise.
 _JSON_TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
 # The key of one attribute of a document, as OpenInference writes it.
@@ -246,12 +248,30 @@ def _read_found_documents(span: Any) -> list[Any] | None:
 
 
 def _read_span_text(span: Any, side: str) -> str | None:
-    """Return the text of the input or output of a span. The text stands alone or under a usual key."""
-    text = object_in(_read_attribute(span, side))
-    if hasattr(text, "items"):
-        messages = as_list(look_up(text, "messages"))
-        if isinstance(messages, list):
-            conversation = read_messages(messages)
-            return conversation.response if side == "answer" else conversation.user_input
-        text = first_value_at(text, _SPAN_KEYS[f"{side}s"])
-    return text if isinstance(text, str) else None
+    """Return the text of the input or output of a span: alone, in messages, or under a usual key.
+
+    An answer that is itself an object of plain values, such as ``{"price": 12}``, is returned as JSON. Return None if there is
+    no text.
+    """
+    value = _read_attribute(span, side)
+    data = object_in(value)
+    is_answer = side == "answer"
+    messages = data if isinstance(data, list) else None
+    if hasattr(data, "items"):
+        messages = as_list(look_up(data, "messages"))
+    if isinstance(messages, list):
+        conversation = read_messages(messages)
+        return conversation.response if is_answer else conversation.user_input
+    if hasattr(data, "items"):
+        text = first_value_at(data, _SPAN_KEYS[f"{side}s"])
+        if text is None and is_answer and _is_answer_object(data):
+            text = value if isinstance(value, str) else json.dumps(data, ensure_ascii=False)
+        return text if isinstance(text, str) else None
+    return data if isinstance(data, str) else None
+
+
+def _is_answer_object(data: Mapping[str, Any]) -> bool:
+    """Tell whether an object is an answer, and no state of a program, which holds a question, documents or an error too."""
+    if not data or not _KEYS_OF_STATES.isdisjoint(data):
+        return False
+    return all(value is None or isinstance(value, (str, int, float)) for value in data.values())

@@ -24,6 +24,7 @@ from ctxmetrics.evaluation.files.several_runs import (
     keep_rows,
     may_hold_setting,
     name_value,
+    name_wanted,
     read_retrieval,
 )
 from ctxmetrics.evaluation.runs.batches import BatchScorer, Table, group_table, plain_rows, to_frame
@@ -246,9 +247,9 @@ def _find_rows(rows: Iterable[Mapping[str, Any]], only: Mapping[str, Any]) -> li
     """Find the numbers of the rows with these values of these columns.
 
     Raises:
-        ParameterError: No row has one of them.
+        ParameterError: No row has all of them.
     """
-    names = {column: name_value(value) for column, value in only.items()}
+    names = {column: name_wanted(value) for column, value in only.items()}
     # `keep_rows` takes texts as the names of rows.
     numbered_rows = ((str(number), row) for number, row in enumerate(rows))
     return [int(number) for number, _ in keep_rows(numbered_rows, names)]

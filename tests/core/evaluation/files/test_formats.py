@@ -346,6 +346,33 @@ def test_tables_of_other_scripts_are_not_guessed(encoding: str, tmp_path: Path) 
     assert (done.returncode, "--encoding" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("text", ["Гарантия три года", "保修期三年保修期三年"])
+def test_cut_utf8_of_other_scripts_is_not_windows_1252(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(f"question,reference\n{text},{text}".encode()[:-1])
+    done = run_command("score", path)
+    assert (done.returncode, "--encoding" in done.stderr) == (2, True)
+    assert "Windows-1252" not in done.stderr
+
+
+@pytest.mark.parametrize("expected", ['{"3.0": 2}', '[["3.0", 2]]', '[{"id": "3.0", "relevance": 2}]'])
+def test_graded_ids_read_as_floats_lose_their_point(expected: str, tmp_path: Path) -> None:
+    rows = [["question", "retrieved_context_ids", "reference_context_ids"], ["q", "3.0", expected]]
+    path = write_table(tmp_path / "rows.csv", [*rows, ["r", "4", '["4"]']], "utf-8")
+    (sample, _) = read_samples(path)
+    assert (sample.retrieved_context_ids, sample.reference_context_ids) == (("3",), ("3",))
+
+
+@pytest.mark.parametrize("expected", ["手册-4", ["手册-4"]])
+def test_one_expected_id_shows_that_ids_are_no_texts(expected: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = {"query": "q", "retrieved_documents": "手册-4", "retrieval_ground_truth": expected}
+    path.write_text(json.dumps(row) + "\n")
+    (sample,) = read_samples(path, schema="azure")
+    assert (sample.retrieved_context_ids, sample.reference_context_ids) == (("手册-4",), ("手册-4",))
+    assert sample.retrieved_contexts is None
+
+
 def test_a_line_of_a_table_keeps_its_number(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("sep=;\nquestion;contexts\nHow?;a b;c d\n")

@@ -246,6 +246,23 @@ def test_only_names_the_values_that_there_are(tmp_path: Path) -> None:
         list(read_samples(path, only={"system": "splade"}))
 
 
+@pytest.mark.parametrize(("value", "count"), [("None", 1), (None, 2)])
+def test_only_tells_none_from_the_text_none(value: str | None, count: int, tmp_path: Path) -> None:
+    rows = [
+        {"question": "Q1", "contexts": ["a"], "model": "None"},
+        {"question": "Q2", "contexts": ["a"], "model": None},
+        {"question": "Q3", "contexts": ["a"]},
+    ]
+    path = write(tmp_path / "rows.jsonl", rows)
+    assert len([*read_samples(path, only={"model": value})]) == count
+
+
+def test_only_says_that_a_column_has_no_value(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", [{"question": "Q1", "contexts": ["a"]}])
+    with pytest.raises(ParameterError, match=r"no row has it\. There is model: no value\."):
+        list(read_samples(path, only={"model": "a"}))
+
+
 def test_by_needs_a_value_in_every_row(tmp_path: Path) -> None:
     rows = [*rows_of_lists("system"), {"question": "Where is pump 0?", "contexts": ["x y"]}]
     path = write(tmp_path / "rows.jsonl", rows)

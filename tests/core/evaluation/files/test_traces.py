@@ -543,3 +543,21 @@ def test_a_search_that_failed_is_a_search_without_contexts(tmp_path: Path) -> No
     path.write_text(json.dumps(spans))
     (sample,) = read_samples(path)
     assert [search.contexts for search in sample.searches or ()] == [(A, B), ()]
+
+
+@pytest.mark.parametrize(
+    ("output", "answer"),
+    [
+        ('{"price": 12}', '{"price": 12}'),
+        ({"price": 12, "note": None}, '{"price": 12, "note": null}'),
+        ([{"role": "assistant", "content": "Tall."}], "Tall."),
+        ({"docs": [A], "generation": "Tall."}, None),  # the state of a program
+        ({"error": "timeout"}, None),
+    ],
+)
+def test_an_answer_may_be_an_object_or_messages(tmp_path: Path, output: Any, answer: Any) -> None:
+    path = tmp_path / "trace.json"
+    root = {**ROOT, "inputs": [{"role": "user", "content": QUESTION}], "outputs": output}
+    path.write_text(json.dumps([root, span("vectors", "retriever", 1, documents(A))]))
+    (sample,) = read_samples(path)
+    assert (sample.user_input, sample.response) == (QUESTION, answer)
