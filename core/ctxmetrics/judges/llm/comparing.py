@@ -186,36 +186,45 @@ def _measure_share(words: frozenset[str], text_words: frozenset[str]) -> float:
 def find_conflicts(
     verdicts: Mapping[str, Verdict], request_part: RequestPart
 ) -> Iterator[tuple[str, str, Evidence]]:
-    """Yield each supported unit with a useless context on which it rests: the two ids, and the evidence in that context."""
+    """Yield each quote on which a supported unit rests in a useless context: the two ids, and the quote's place."""
     for unit_id in request_part.units:
-        unit = verdicts.get(unit_id)
-        if unit is None or unit.value is not True:
+        unit_verdict = verdicts.get(unit_id)
+        if unit_verdict is None or unit_verdict.value is not True:
             continue
-        whole_spans = [span for span in unit.evidence if span.whole]
-        for span in whole_spans or unit.evidence:
+        # A unit with a quote that states all of it does not need the quotes that state a part.
+        whole_spans = [span for span in unit_verdict.evidence if span.whole]
+        for span in whole_spans or unit_verdict.evidence:
             context_id = f"c{span.context + 1}"
-            context = verdicts.get(context_id)
-            if context is not None and context.value is False:
+            context_verdict = verdicts.get(context_id)
+            if context_verdict is not None and context_verdict.value is False:
                 yield unit_id, context_id, span
 
 
 def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: RequestPart) -> None:
     """Flag each supported unit that rests on a useless context, and flag the context.
 
-    Such a context becomes useful if the evidence is strong; else it stays useless.
+    Such a context becomes useful if the evidence of one of its units is strong; else it stays useless.
     """
-    for unit_id, context_id, span in list(find_conflicts(verdicts, request_part)):
-        unit = verdicts[unit_id]
-        # A quote that names another context is still strong evidence, if it stands only in this context.
-        is_strong = set(unit.details.get("weak", ())) <= {"another_context"}
+    # For each useless context, the evidence in it by the unit that rests on it.
+    spans_by_context: dict[str, dict[str, list[Evidence]]] = {}
+    for unit_id, context_id, span in find_conflicts(verdicts, request_part):
+        spans_by_context.setdefault(context_id, {}).setdefault(unit_id, []).append(span)
+    for context_id, spans_by_unit in spans_by_context.items():
+        strong_spans: list[Evidence] = []
+        for unit_id, spans in spans_by_unit.items():
+            unit = verdicts[unit_id]
+            # A quote that names another context is still strong evidence, if it stands only in this context.
+            if set(unit.details.get("weak", ())) <= {"another_context"}:
+                strong_spans += spans
+            verdicts[unit_id] = contradicted(unit, f"rests on {context_id}, which is called useless")
+        verb = "rests" if len(spans_by_unit) == 1 else "rest"
         verdicts[context_id] = replace(
             verdicts[context_id],
-            value=is_strong,
+            value=bool(strong_spans),
             code="contradicted",
-            reason=f"called useless, and {unit_id} rests on it",
-            evidence=(span,) if is_strong else (),
+            reason=f"called useless, and {', '.join(spans_by_unit)} {verb} on it",
+            evidence=tuple(strong_spans),
         )
-        verdicts[unit_id] = contradicted(unit, f"rests on {context_id}, which is called useless")
 
 
 def contradicted(verdict: Verdict, reason: str) -> Verdict:

@@ -607,6 +607,22 @@ def test_useless_context_is_useful_if_a_supported_unit_needs_it(weak, wins) -> N
     assert found["c2"] == Verdict(id="c2", value=False)
 
 
+@pytest.mark.parametrize("order", [("s1", "s2"), ("s2", "s1")])
+def test_strong_evidence_wins_whatever_the_order(order) -> None:
+    spans = [Evidence(0, start, start + 1, "a", whole=True) for start in range(3)]
+    units = {
+        "s1": Verdict(id="s1", value=True, evidence=(spans[0], spans[1])),
+        "s2": Verdict(
+            id="s2", value=True, evidence=(spans[2],), details=FrozenDict({"weak": ("unrelated",)})
+        ),
+    }
+    found = {id_: units[id_] for id_ in order} | {"c1": Verdict(id="c1", value=False)}
+    settle_conflicts(found, RequestPart(units=dict.fromkeys(order, "a"), contexts={"c1": "aaa"}))
+    assert (found["c1"].value, found["c1"].evidence) == (True, (spans[0], spans[1]))
+    assert found["s1"].reason == "rests on c1, which is called useless"
+    assert found["c1"].reason == f"called useless, and {', '.join(order)} rest on it"
+
+
 # ---- the work that a reply may cause ----
 
 
