@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache, partial
+from numbers import Real
 from typing import Any
 
 from pydantic import BaseModel
@@ -65,12 +67,10 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
 
     Raises:
         JudgeError: It did not answer.
+        BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         ParameterError: What it returned is no reply.
     """
-    seconds: Any = getattr(model, "timeout", None)
-    is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    if not is_number or not seconds > 0:
-        seconds = run.timeout
+    seconds = _read_seconds(getattr(model, "timeout", None)) or run.timeout
     tracer = _tracer()
     spent = list[Usage]()  # the usage of each request, for the trace
     loop_turns: list[None] = []  # not empty if the client has waited for anything
@@ -103,6 +103,14 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
         raise problem  # outside of the handler, so that it does not keep the client's exception
+
+
+def _read_seconds(timeout: object) -> float | None:
+    """Return a time limit in seconds. Return None if it is no number above 0: a client's own object, or none."""
+    if not isinstance(timeout, (Real, Decimal)) or isinstance(timeout, bool):
+        return None
+    seconds = float(timeout)
+    return seconds if seconds > 0 else None
 
 
 def _check_reply(run: Run, model: Model, prompt: Prompt, reply: Reply) -> Reply:

@@ -7,6 +7,8 @@ import gc
 import math
 import time
 from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
@@ -115,6 +117,22 @@ def test_timeouts_are_given_up_after_four():
     state, problem = failing(model, timeout=0.05)
     assert (model.calls, problem.reason_code, str(problem)) == (4, "timeout", "no answer within 0.05 s")
     assert not in_flight(state)
+
+
+@pytest.mark.parametrize("limit", [Decimal("0.05"), Fraction(1, 20), 0.05, "float32"])
+def test_a_models_own_time_limit_may_be_any_number(limit):
+    model = Model(lambda: asyncio.sleep(60))
+    model.timeout = pytest.importorskip("numpy").float32(0.05) if limit == "float32" else limit
+    _, problem = failing(model, attempts=1)
+    assert (problem.reason_code, str(problem)) == ("timeout", "no answer within 0.05 s")
+
+
+@pytest.mark.parametrize("limit", [True, None, "5", float("nan"), Decimal("NaN"), 0, object()])
+def test_any_other_time_limit_is_that_of_the_run(limit):
+    model = Model(lambda: asyncio.sleep(60))
+    model.timeout = limit
+    _, problem = failing(model, attempts=1, timeout=0.05)
+    assert str(problem) == "no answer within 0.05 s"
 
 
 def test_what_cannot_pass_is_not_sent_again():
