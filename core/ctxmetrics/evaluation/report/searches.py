@@ -142,7 +142,9 @@ _COLUMNS: Sequence[Column[SearchMeans]] = (
 
 def has_searches(row: Row) -> bool:
     """Tell whether a row is of a sample with searches."""
-    return TOGETHER in stage_means.read_stage_sizes(row)
+    size_by_stage = stage_means.read_stage_sizes(row)
+    # Beside the stage of all searches, there is a stage for each search.
+    return TOGETHER in size_by_stage and len(size_by_stage) > 1
 
 
 def summarize_searches(rows: Iterable[Row], metric: str) -> Searches:

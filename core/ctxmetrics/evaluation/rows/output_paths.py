@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics.errors import InputFileError, ParameterError
 from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, check_path, open_bytes
@@ -29,8 +29,24 @@ _RESULT_LINE_BEGINNINGS = (b'{"provenance_id"', b'{"sample_id"')
 _OTHER_OUTPUT_BEGINNINGS = (b"<", b'{\n "ctxmetrics_card"', b'{"ctxmetrics_view"')
 
 
+class _NamedFile(NamedTuple):
+    """A file that an option names.
+
+    Attributes:
+        option: The option.
+        path: The path as the caller wrote it.
+        target: The file, through all links.
+    """
+
+    option: str
+    path: Any
+    target: Path
+
+
 def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
-    """Refuse outputs that are one of the inputs, or each other, under any name or link. No file is read.
+    """Refuse outputs that are one of the inputs, or each other, under any name or link.
+
+    Of an output that exists already, the beginning is read: only what this library wrote may be overwritten.
 
     Args:
         outputs: Paths of files by the option that named them; None if it was not given.
@@ -41,33 +57,46 @@ def check_outputs(outputs: Mapping[str, Any], inputs: Mapping[str, Any]) -> None
         ParameterError: An output is ``-``, or a page has the ending of another file.
     """
     outputs = {name: check_path(path) for name, path in outputs.items() if path is not None}
-    inputs = {name: path for name, path in inputs.items() if path is not None}
     for name, path in list(outputs.items()):
         verdicts = verdicts_beside(path)
         if verdicts is not None:
             outputs[f"the verdicts of {name}"] = verdicts
     targets = {name: find_target(path) for name, path in outputs.items()}
-    # The files that an option writes or reads.
-    written_files: dict[str, list[Path]] = {}
+    written_files: list[_NamedFile] = []
     for name, target in targets.items():
         if target is not None:
-            written_files[name] = [target, add_part(target)]
-    read_files = {name: [Path(path)] for name, path in inputs.items()}
-    pairs = [
-        *combinations(written_files.items(), 2),
-        *product(written_files.items(), read_files.items()),
+            written_files.append(_NamedFile(name, outputs[name], target))
+    read_files = [
+        _NamedFile(name, path, Path(path)) for name, path in inputs.items() if path is not None
     ]
-    for (name, files), (other_name, other_files) in pairs:
-        for file, other_file in product(files, other_files):
-            if _is_same_file(file, other_file):
-                other_path = outputs.get(other_name) or inputs[other_name]
-                raise InputFileError(
-                    f"{name} {outputs[name]} and {other_name} {other_path} are the same file, which "
-                    f"would be lost. Choose another file for {name}."
-                )
+    for output, other_output in combinations(written_files, 2):
+        _check_different(output, other_output)
+        _check_part(other_output, output)
+    for output, read_file in product(written_files, read_files):
+        _check_different(output, read_file)
     for name, target in targets.items():
         check_writable(outputs[name], target)
     _check_names(outputs)
+
+
+def _check_different(output: _NamedFile, other: _NamedFile) -> None:
+    """Refuse an output that is another file, or whose name during the run is that of another file."""
+    if _is_same_file(output.target, other.target):
+        raise InputFileError(
+            f"{output.option} {output.path} and {other.option} {other.path} are the same file, which "
+            f"would be lost. Choose another file for {output.option}."
+        )
+    _check_part(output, other)
+
+
+def _check_part(output: _NamedFile, other: _NamedFile) -> None:
+    """Refuse an output whose name during the run is that of another file."""
+    part = add_part(output.target)
+    if _is_same_file(part, other.target):
+        raise InputFileError(
+            f"{output.option} {output.path} is named {part.name} while the run goes on, and {other.option} "
+            f"{other.path} is this file, which would be lost. Choose another file for {output.option}."
+        )
 
 
 def _check_names(outputs: Mapping[str, Any]) -> None:

@@ -190,7 +190,8 @@ def find_detectable_loss(judge: PairedMean, labels: LabelledDifference | None) -
 
     With labels of some samples it is the judge's own if they agree. Else it is larger: labels overrule a true loss in
     `OVERRULED_SHARE` of the comparisons if the judge errs as often in both directions, so the judge must show it more often in
-    the others. But it is at most the loss that labels show themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``.
+    the others. If labels show a smaller loss than that themselves, ``(t(0.8) + 0.88 * t) * sqrt(s_d**2 + s_r**2)``, it is this
+    loss. It is never smaller than the judge's own.
 
     If all samples are labelled, or the judge's difference is outside the interval by labels, it is the labels' own.
 

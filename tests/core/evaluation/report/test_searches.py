@@ -231,3 +231,10 @@ def test_a_run_without_searches_says_how_to_give_them() -> None:
 def test_what_are_no_searches_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(SampleError, match=re.escape(message)):
         Sample(id="x", **changes)
+
+
+def test_a_stage_named_all_searches_alone_is_no_search() -> None:
+    named = Sample(id="n", reference=REFERENCE, stages={"all searches": {"contexts": [PARIS]}})
+    results = evaluate([sample(), named], [ContextRecall(judge=LexicalJudge())], progress=False)
+    searches = results.searches()
+    assert ([item.sample for item in searches.samples], searches.searches[0].samples) == (["t"], 1)
