@@ -42,6 +42,12 @@ _MAX_WAIT_SECONDS = 3_600
 _PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "window", "max_windows")
 
 
+class _PresetText(str):
+    """The identity or the label that a judge took from its preset: a copy of the judge with another ``predict`` drops it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class NLIJudge:
     """Judges with a cross-encoder: a model that says how sure it is that one text entails another.
@@ -85,7 +91,7 @@ class NLIJudge:
         workers: The maximum number of calls at the same time.
         wait_seconds: How long a batch that is not full waits for the pairs of other samples, at most an hour.
         trust_remote_code: Whether a preset's model may run code from the hub. ``"hhem"`` cannot do without.
-        warnings: Labels that every score carries.
+        warnings: Labels that every score carries. A preset adds its own.
 
     Raises:
         ParameterError: A parameter is out of range, there is no such preset, or what it needs is not installed.
@@ -109,6 +115,11 @@ class NLIJudge:
     """The judge asks about each context by itself and remembers the answers: the same context again costs nothing."""
 
     def __post_init__(self) -> None:
+        # `dataclasses.replace` hands on what the preset of the copied judge set.
+        if isinstance(self.identity, _PresetText):
+            object.__setattr__(self, "identity", "")
+        own_warnings = tuple(label for label in self.warnings if not isinstance(label, _PresetText))
+        object.__setattr__(self, "warnings", own_warnings)
         predict = self._use_preset(self.predict) if isinstance(self.predict, str) else self.predict
         if not callable(predict):
             raise ParameterError(
@@ -132,10 +143,13 @@ class NLIJudge:
         """Take the model, the identity and the label of a preset."""
         preset, revision = read_preset_name(name)
         predictor = get_predictor(preset, revision, trust_remote_code=self.trust_remote_code)
-        label = f"{preset.model}: the library's authors did not run this model; published: {preset.published}"
+        label = _PresetText(
+            f"{preset.model}: the library's authors did not run this model; published: {preset.published}"
+        )
         object.__setattr__(self, "preset", preset)
-        object.__setattr__(self, "identity", self.identity or f"{preset.model}@{revision}")
-        object.__setattr__(self, "warnings", self.warnings or (label,))
+        object.__setattr__(self, "identity", self.identity or _PresetText(f"{preset.model}@{revision}"))
+        if label not in self.warnings:
+            object.__setattr__(self, "warnings", (*self.warnings, label))
         return predictor
 
     @property

@@ -48,6 +48,11 @@ _MAX_ADDRESS_CHARACTERS = 4096
 _KINDS = _WORDS["kinds"]
 # Keys under which such content gives its media type.
 _MEDIA_TYPE_KEYS = _WORDS["media_types"]
+# Media types of texts: text/plain, application/json, application/ld+json; and "text" alone.
+_TEXT_TYPE = compile_on_use(
+    r"\s*(?:text(?:/|\s*$)|application/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|x-ndjson|jsonl|markdown)\s*(?:;|$))",
+    re.IGNORECASE,
+)
 # Keys under which such content may have a text.
 _TEXT_KEYS = _WORDS["texts"]
 # All keys with which a mapping may say that it is not a text.
@@ -233,8 +238,8 @@ def _media_in(value: object) -> str | None:
             return str(kind)
     for key in _MEDIA_TYPE_KEYS:
         media_type = _read_key(value, key)
-        if isinstance(media_type, str):
-            return None if media_type.startswith("text/") else media_type
+        if isinstance(media_type, str) and media_type.strip():
+            return None if _TEXT_TYPE.match(media_type) else media_type
     return None
 
 

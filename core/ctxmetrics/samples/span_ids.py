@@ -44,13 +44,28 @@ class SpanIds:
 
 
 def build_span_ids(trace: Any, root: Any, retrievers: Iterable[Any]) -> SpanIds | None:
-    """Build the ids of what a file of traces holds; None if the trace or its first span has no id of OpenTelemetry's."""
+    """Build the ids of a sample's spans.
+
+    Args:
+        trace: The id of the trace, as the file has it.
+        root: The id of the trace's first span.
+        retrievers: The ids of the retrievers whose contexts the sample has.
+
+    Returns:
+        The ids; None if the trace or its first span has no id of OpenTelemetry's. If the id of one retriever cannot be read,
+        no retriever is named: the others returned only a part of the contexts.
+    """
     trace_id = _read_id(trace, _TRACE_BYTES)
     root_id = _read_id(root, _SPAN_BYTES)
     if trace_id is None or root_id is None:
         return None
-    ids = [_read_id(item, _SPAN_BYTES) for item in retrievers]
-    return SpanIds(trace_id, root_id, tuple(item for item in ids if item is not None))
+    retriever_ids: list[str] = []
+    for retriever in retrievers:
+        retriever_id = _read_id(retriever, _SPAN_BYTES)
+        if retriever_id is None:
+            return SpanIds(trace_id, root_id)
+        retriever_ids.append(retriever_id)
+    return SpanIds(trace_id, root_id, tuple(retriever_ids))
 
 
 def read_span_ids(metadata: Mapping[str, Any]) -> SpanIds | None:

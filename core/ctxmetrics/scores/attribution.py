@@ -241,17 +241,21 @@ class Attribution:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the matrix as plain JSON-ready data."""
+        """Return the matrix as data for JSON: texts, numbers, lists and None.
+
+        ``unused``, ``redundant`` and the items of ``smallest_k`` are None where the attributes are. ``overlaps`` is left out if
+        the texts are not known.
+        """
         data: dict[str, Any] = {
             "units": [unit.id for unit in self.units],
             "cells": [list(row) for row in self.cells],
             "smallest_k": list(self.smallest_ks),
             "context_lengths": list(self.context_lengths),
-            "unused": self.unused,
-            "redundant": self.redundant,
+            "unused": None if self.unused is None else list(self.unused),
+            "redundant": None if self.redundant is None else list(self.redundant),
         }
         if self.overlaps is not None:
-            data["overlaps"] = self.overlaps
+            data["overlaps"] = list(self.overlaps)
         return data
 
     def __str__(self) -> str:

@@ -287,6 +287,20 @@ def test_preset_can_be_copied_and_changed(hub):
     assert len(hub.calls) == 2  # one model for all three
 
 
+def test_copy_with_another_preset_has_its_identity_and_label(hub):
+    judge = NLIJudge("minicheck", warnings=("our own label",))
+    changed = replace(judge, predict="factcg")
+    assert changed.identity == "yaxili96/FactCG-DeBERTa-v3-Large@main"
+    assert changed.warnings[0] == "our own label"
+    assert [label.partition(":")[0] for label in changed.warnings[1:]] == [
+        "yaxili96/FactCG-DeBERTa-v3-Large"
+    ]
+    assert replace(judge, predict="minicheck@abc").identity == "lytang/MiniCheck-DeBERTa-v3-Large@abc"
+    assert replace(NLIJudge("factcg", identity="mine"), predict="minicheck").identity == "mine"
+    with pytest.raises(ParameterError, match="must name the model"):
+        replace(judge, predict=lambda pairs: [1.0 for _ in pairs])
+
+
 def test_name_on_the_command_line_is_the_preset(hub):
     assert read_judge("nli/factcg@abc") == NLIJudge("factcg@abc")
     with pytest.raises(ParameterError, match=r"no preset 'minichek'. Did you mean 'minicheck'\?"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from types import MappingProxyType
 
+import pytest
+
 from ctxmetrics.evaluation.files.formats import find_ties
 from ctxmetrics.samples.documents import ID_KEYS, ids_of, relevant, span_of, text_of
 from ctxmetrics.samples.pictures import in_value
@@ -58,3 +60,19 @@ def test_dicts_are_read_as_other_mappings(document):
     for last in DOCUMENTS:
         pair = [MappingProxyType(item) for item in (document, last)]
         assert find_ties([document, last], ID_KEYS) == find_ties(pair, ID_KEYS)
+
+
+@pytest.mark.parametrize(
+    ("document", "media"),
+    [
+        ({"mime_type": "TEXT/PLAIN", "data": "x"}, None),
+        ({"media_type": "text", "data": "x"}, None),
+        ({"media_type": "application/json; charset=utf-8", "data": "{}"}, None),
+        ({"media_type": "application/ld+json", "data": "{}"}, None),
+        ({"media_type": "", "mime_type": "image/png"}, "image/png"),
+        ({"mime_type": "image/svg+xml"}, "image/svg+xml"),
+        ({"mime_type": "application/pdf"}, "application/pdf"),
+    ],
+)
+def test_media_types_of_texts_are_no_pictures(document, media):
+    assert in_value(document) == media

@@ -267,8 +267,9 @@ def spans(*retrievers):
         ([("RETRIEVER", RETRIEVER, QUESTION)], RETRIEVER),
         ([("RETRIEVER", RETRIEVER, QUESTION), ("RERANKER", OTHER, QUESTION)], OTHER),
         ([("RETRIEVER", RETRIEVER, "car colour"), ("RETRIEVER", OTHER, "car paint")], ROOT),
+        ([("RETRIEVER", RETRIEVER, "car colour"), ("RETRIEVER", "step-2", "car paint")], ROOT),
     ],
-    ids=["one retriever", "its reranker", "two searches"],
+    ids=["one retriever", "its reranker", "two searches", "an id that is not read"],
 )
 def test_event_stands_on_the_span_that_handed_on(sent, tmp_path, retrievers, target):
     path = tmp_path / "spans.jsonl"

@@ -386,6 +386,18 @@ SEEN = [
     ("It is /very important/ to close it.", "It is very important to close it."),
     ("/Caution, wet floor./ Mind the step.", "Caution, wet floor. Mind the step."),
     ("The [.underline]#fee# is [.line-through]#30# 20.", "The fee is 20."),
+    (r"\[a = b \\[4pt] c = d\]", "a = b \n c = d"),
+    (r"$$a = b \\* c = d$$", "a = b \n c = d"),
+    (r"\begin{tabular}{l} Wasser \\[.5ex] Brot \end{tabular}", " Wasser \n Brot "),
+    (r"One line\\[4pt] and \[x = 3\] here.", "One line\n and x = 3 here."),
+    (r"Die Ent\-wick\-lung der \emph{Stadt}", "Die Entwicklung der Stadt"),
+    (r"\emph{shelf\/ful} of 3", "shelfful of 3"),
+    ("<img src=a.png alt=Bridge> of 1890", "Bridge of 1890"),
+    ("<img title='alt=no' alt=Bridge/> of 1890", "Bridge of 1890"),
+    ("<div hidden data-url=/a/>secret</div> shown", " shown"),
+    ("<div hidden>a <div data-url=/b/>b</div> c</div> shown", " shown"),
+    ("<p style=display:none>secret</p> shown", " shown"),
+    ("<ref name=foo/>A fee of 3.", "A fee of 3."),
 ]
 
 

@@ -51,7 +51,8 @@ async def score_all(
         **options: As for `ctxmetrics.evaluate`; the timeout is that of the run under way, and no progress is shown.
 
     Raises:
-        CtxMetricsError: Every sample is wrong; this is the error of the first.
+        CtxMetricsError: Every sample is wrong: the error of the first. Or the run itself cannot go on, for example because no
+            sample has a field that the metric needs (`MissingFieldError`); see `ctxmetrics.evaluate`.
     """
     options.setdefault("progress", False)
     options.setdefault("timeout", current_run().timeout)

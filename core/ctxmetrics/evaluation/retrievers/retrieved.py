@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
+from uuid import UUID
 
 from ctxmetrics.errors import SampleError
-from ctxmetrics.evaluation.files.formats import find_store_answers, unwrap_inner_list
+from ctxmetrics.evaluation.files.formats import unwrap_inner_list
 from ctxmetrics.evaluation.files.hit_order import find_order
 from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of, unscored
 from ctxmetrics.samples.sample import Sample
@@ -155,9 +156,7 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     documents_with_scores = _read_two_lists(items)
     if documents_with_scores is not None:
         return documents_with_scores
-    if not isinstance(items, list):
-        items = [*items]
-    items = unwrap_inner_list(items)
+    items = unwrap_inner_list([_with_floats(item) for item in items])
     rows = _read_database_rows(items)
     if rows is not None:
         return rows
@@ -181,20 +180,63 @@ def _read_two_lists(items: Sequence[Any]) -> Retrieved | None:
 
 
 def _read_database_rows(items: Sequence[Any]) -> Retrieved | None:
-    """Read rows of a database, which are lists or tuples without names. Return None for other items, or if no column is text."""
+    """Read rows of a database, which are lists or tuples without names: ``(id, text)``, ``(id, title, text, score)``.
+
+    - The texts are the column of strings of which some have several words. Of several such columns it is the longest, if each of
+      its cells is the longest of its row and there is a column that is no text; else no column is chosen.
+    - The ids are the first column of whole numbers, or of strings without blanks, that are all different, if it stands before the texts or is the
+      only one.
+    - Scores are not read: a database may return a distance, of which a lower one is better. Return pairs ``(text, score)``.
+
+    Args:
+        items: What the retriever returned.
+
+    Returns:
+        The texts and ids; None if the items are no rows of one length, or no column of texts can be chosen.
+    """
     for item in items:
         is_scored_document = unscored(item) is not item
-        if not _is_list(item) or is_scored_document:
+        if not _is_list(item) or is_scored_document or len(item) != len(items[0]):
             return None
-    if not items:
+    columns = [*zip(*items, strict=True)]
+    text_index = _choose_text_column(columns)
+    if text_index is None:
         return None
-    row = {"results": [[_to_float(cell) for cell in item] for item in items]}
-    path_by_field = {field: path for path, field in find_store_answers(row, depth=1).items()}
-    if "retrieved_contexts" not in path_by_field:
+    id_indexes = [
+        index for index, cells in enumerate(columns) if index != text_index and _are_ids(cells)
+    ]
+    ids: tuple[Any, ...] | None = None
+    if id_indexes and (len(id_indexes) == 1 or id_indexes[0] < text_index):
+        ids = tuple(str(id_) if isinstance(id_, UUID) else id_ for id_ in columns[id_indexes[0]])
+    return Retrieved(columns[text_index], ids)
+
+
+def _choose_text_column(columns: Sequence[Sequence[Any]]) -> int | None:
+    """Choose the column that holds the texts of rows; None if there is none, or several may be meant."""
+    prose_indexes: list[int] = []
+    for index, cells in enumerate(columns):
+        if all(isinstance(cell, str) for cell in cells) and any(" " in cell.strip() for cell in cells):
+            prose_indexes.append(index)
+    if len(prose_indexes) == 1:
+        return prose_indexes[0]
+    # Without another column these may be the texts of several questions.
+    if not prose_indexes or len(prose_indexes) == len(columns):
         return None
-    ids = look_up(row, path_by_field.get("retrieved_context_ids", ""))
-    texts = look_up(row, path_by_field["retrieved_contexts"])
-    return Retrieved(tuple(texts), tuple(ids) if ids else None)
+    longest_indexes: set[int] = set()
+    for row in zip(*(columns[index] for index in prose_indexes), strict=True):
+        lengths = [len(cell) for cell in row]
+        longest_indexes.add(prose_indexes[lengths.index(max(lengths))])
+    return longest_indexes.pop() if len(longest_indexes) == 1 else None
+
+
+def _are_ids(cells: Sequence[Any]) -> bool:
+    """Tell whether the cells of a column may be ids: whole numbers or strings without blanks, all different."""
+    for cell in cells:
+        if not isinstance(cell, (str, Integral, UUID)) or isinstance(cell, bool):
+            return False
+        if isinstance(cell, str) and " " in cell.strip():  # a title
+            return False
+    return len(set(cells)) == len(cells)
 
 
 def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
@@ -241,9 +283,12 @@ def _to_scores(scores: Iterable[Any]) -> tuple[float, ...] | None:
     return tuple(floats) or None
 
 
-def _to_float(cell: Any) -> Any:
-    """Return a number of a database that has a fraction, such as a Decimal, as a float; return other cells unchanged."""
-    return float(cell) if _is_score(cell) and not isinstance(cell, Integral) else cell
+def _with_floats(item: Any) -> Any:
+    """Return a row or a pair with floats in place of the Decimals of a database; return other items unchanged."""
+    if not _is_list(item) or not any(isinstance(cell, Decimal) for cell in item):
+        return item
+    cells = [float(cell) if isinstance(cell, Decimal) else cell for cell in item]
+    return tuple(cells) if isinstance(item, tuple) else cells
 
 
 def _is_list(value: Any) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from ctxmetrics._internal.patterns import compile_on_use
 
+# What numpy's `tolist` returns for what JSON can hold. A longdouble returns itself, and a mock returns another mock.
+_PLAIN_TYPES = (list, str, int, float, bool, type(None))
 # Lone surrogates, which UTF-8 cannot hold, become JSON escapes.
 ENCODING = ("utf-8", "backslashreplace")
 # Characters that JSON allows as they are, and that terminals or readers of lines interpret.
@@ -48,10 +51,12 @@ def _encode_slowly(data: Mapping[str, Any]) -> bytes:
 
 
 def _to_plain(value: object) -> object:
-    to_list = getattr(value, "tolist", None)  # numpy's scalars and arrays
-    if callable(to_list):
-        return to_list()
-    try:
+    """Convert an object that JSON cannot hold: arrays and scalars of numpy to lists and numbers, others to text."""
+    # An object of the user's may fail in any way, and costs no line.
+    with suppress(Exception):
+        plain_value = value.tolist()  # type: ignore[attr-defined]  # an object without it raises
+        if isinstance(plain_value, _PLAIN_TYPES):
+            return plain_value
+    with suppress(Exception):
         return str(value)
-    except Exception:  # noqa: BLE001 - an object of the user's may fail in any way, and costs no line
-        return f"<{type(value).__name__}>"
+    return f"<{type(value).__name__}>"

@@ -384,7 +384,16 @@ def _build_pairs(
 def find_swap(
     words: Sequence[Token], other_words: Sequence[Token], language: str
 ) -> tuple[int, int] | None:
-    """Return the positions of two words that are exchanged in another text which is equal in all else; None if there are none.
+    """Find two words that another text, equal in all else, has in exchanged places, so that it says something else.
+
+    Args:
+        words: The words of a text.
+        other_words: The words of the other text.
+        language: ISO 639 code. A language without lists has no result.
+
+    Returns:
+        The positions of the two words in ``words``; None if the texts differ otherwise, or the exchange changes nothing: of
+        numbers, of clauses, of adverbs ("Today she sang here"), and of both sides of "is" ("Paris is the capital").
 
     >>> from ctxmetrics.judges.evidence.words import tokenize
     >>> find_swap(tokenize("The dog bit the man."), tokenize("The man bit the dog."), "en")
@@ -393,7 +402,7 @@ def find_swap(
     # Words such as "and" and "neighbour" give two names the same role, so that an exchange changes nothing. They may stand
     # anywhere in the text: "Nina is Otto's neighbour". A distance is the same from both ends.
     equal_role_words = _get_words("equal_roles", language)
-    if not equal_role_words:  # a language without lists
+    if not equal_role_words:
         return None
     for word in words:
         if word.spelling.lower() in equal_role_words or word.measures in _DISTANCES:
@@ -404,32 +413,53 @@ def find_swap(
     other_keys = [
         other_words[position].key for position in _list_positions_of_words(other_words, language)
     ]
-    places = _find_exchanged_places(keys, other_keys)
-    if places is None:
+    exchanged = _find_exchanged_keys(keys, other_keys)
+    if exchanged is None:
         return None
-    first, second = (positions[place] for place in places)
+    first, second = (positions[index] for index in exchanged)
     has_number = words[first].kind == "number" or words[second].kind == "number"
     # Clauses may stand in any order.
     has_clauses = any(word.ends_clause for word in words[first:second])
-    if has_number or has_clauses:
+    if has_number or has_clauses or _may_be_exchanged(words, first, second, language):
         return None
     return first, second
 
 
-def _find_exchanged_places(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[int, int] | None:
-    """Find the two places whose keys are exchanged in another list which is equal in all else; None if there are none.
+def _may_be_exchanged(words: Sequence[Token], first: int, second: int, language: str) -> bool:
+    """Whether a text says the same with two of its words exchanged.
+
+    These are two adverbs, such as "today" and "here", or the two sides of a linking verb, one of which has a definite article:
+    "Paris is the capital". Without it they have different roles: "A dog is an animal".
+    """
+    spellings = [word.spelling.lower() for word in words[: second + 1]]
+    if {spellings[first], spellings[second]} <= _get_words("adverbs", language):
+        return True
+    articles = _get_words("articles", language)
+    words_between = [spelling for spelling in spellings[first + 1 : second] if spelling not in articles]
+    is_identity = bool(words_between) and _get_words("linking_verbs", language).issuperset(
+        words_between
+    )
+    words_before = {spellings[index - 1] for index in (first, second) if index > 0}
+    return is_identity and not words_before.isdisjoint(_get_words("definite_articles", language))
+
+
+def _find_exchanged_keys(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[int, int] | None:
+    """Find two keys of a list that another list, equal in all else, has in exchanged places.
 
     Neighbours do not count: "tall old man" and "old tall man" say the same.
+
+    Returns:
+        The indexes of the two keys; None if the lists do not differ in this way.
     """
     if len(keys) != len(other_keys):
         return None
-    differing = [place for place, key in enumerate(keys) if key != other_keys[place]]
-    if len(differing) != _WORDS_OF_SWAP:
+    differing_indexes = [index for index, key in enumerate(keys) if key != other_keys[index]]
+    if len(differing_indexes) != _WORDS_OF_SWAP:
         return None
-    place, next_place = differing
-    is_exchange = keys[place] == other_keys[next_place] and keys[next_place] == other_keys[place]
-    are_neighbours = next_place == place + 1
-    return (place, next_place) if is_exchange and not are_neighbours else None
+    first, second = differing_indexes
+    is_exchange = keys[first] == other_keys[second] and keys[second] == other_keys[first]
+    are_neighbours = second == first + 1
+    return (first, second) if is_exchange and not are_neighbours else None
 
 
 def _list_positions_of_words(words: Sequence[Token], language: str) -> list[int]:

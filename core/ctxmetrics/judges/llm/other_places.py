@@ -539,46 +539,85 @@ def _read_item(
 
 
 def _list_denied_ids(
-    name: str, place: str, value: Any, items: Sequence[Any], ids: Collection[str]
+    name: str, key: str, value: Any, items: Sequence[Any], ids: Collection[str]
 ) -> Sequence[str]:
     """List the ids that a value denies: ids in a list of unsupported ids, and ids that a list of supported ids leaves out.
 
     Args:
-        name: The name of the list.
-        place: The key with this name, as the reply spells it.
+        name: The name of the list: the key in small letters, without an ending such as "sentences".
+        key: The key, as the reply spells it.
         value: The value under this key.
         items: The items of the value (`_list_items`).
         ids: The ids that the model was asked about.
+
+    Returns:
+        The ids; empty if the value denies none.
     """
     named_ids = [item for item in items if isinstance(item, str) and item in ids]
-    lists_faults = name in get_words("faults") and not isinstance(value, str) and bool(named_ids)
-    if name in get_words("denials") or lists_faults:
+    if name in get_words("denials"):
         return _list_ids_of_denials(value, items, ids)
-    lists_sources = not get_words("source_words").isdisjoint(split_name(place))
+    if name in get_words("faults"):
+        # Numbers in such a list may count anything.
+        ids_with_faults = _list_ids_of_denials(
+            value, [item for item in items if isinstance(item, str)], ids
+        )
+        if ids_with_faults:
+            return ids_with_faults
+    lists_sources = not get_words("source_words").isdisjoint(split_name(key))
     if isinstance(value, Mapping) and lists_sources:  # an id may have no source
         return [id_ for id_ in named_ids if is_nothing(value[id_])]
     if isinstance(value, Mapping):
         return []
-    lines = [item for item in items if isinstance(item, str) and item not in ids]
+    spelled_ids = [_find_id(item, ids, "") for item in items if isinstance(item, str)]
+    has_ids_alone = len(spelled_ids) == len(items) and None not in spelled_ids
+    if items and has_ids_alone and name in get_words("yes"):
+        return _list_other_ids(ids, [id_ for id_ in spelled_ids if id_ is not None])
+    # Other texts may say which ids are denied: "s4 is not supported".
+    statements = [item for item in items if isinstance(item, str) and item not in ids]
     if isinstance(value, str) and not named_ids:
-        lines = [value]
-    if lines:
-        return find_denied_ids("\n".join(lines), ids)
-    has_ids_alone = bool(named_ids) and len(named_ids) == len(items)
-    if name in get_words("yes") and has_ids_alone:
-        return _list_other_ids(ids, named_ids)
-    return []
+        statements = [value]
+    return find_denied_ids("\n".join(statements), ids) if statements else []
+
+
+# An id with a reason behind it: "s4: the year is wrong", "S4 (year)", "Sentence 4 - the year".
+_ID_WITH_REASON = re.compile(
+    r"\s*(?P<id>[^:()–—\n]{1,30}?)\s*(?:[:(–—]|\s-\s)(?P<reason>.+)", re.DOTALL
+)
 
 
 def _list_ids_of_denials(value: Any, items: Sequence[Any], ids: Collection[str]) -> Sequence[str]:
-    """List the ids in a list of unsupported ids, also as numbers (``[4, 5]``), or in an object: ``{"s1": false, "s2": "year"}``."""
+    """List the ids in a list of unsupported ids, in any spelling.
+
+    Args:
+        value: A list of ids or numbers (``[4, 5]``), a text, or an object with a reason under each id: ``{"s2": "year"}``.
+        items: The items of the value (`_list_items`).
+        ids: The ids that the model was asked about.
+
+    Returns:
+        The ids; an id whose reason says nothing, such as "none" or false, is left out.
+    """
     numbers = [item for item in items if isinstance(item, int) and not isinstance(item, bool)]
     if items and len(numbers) == len(items):
         return [f"s{number}" for number in numbers]
-    named_ids = [item for item in items if isinstance(item, str) and item in ids]
+    reasons: dict[str, Any] = {}  # by the spelling of the id
     if isinstance(value, Mapping):
-        return [id_ for id_ in named_ids if says_something(value[id_])]
-    return named_ids
+        reasons = {str(spelling): reason for spelling, reason in value.items()}
+    else:
+        texts = [value] if isinstance(value, str) and not items else items
+        for text in texts:
+            if not isinstance(text, str):
+                continue
+            match = _ID_WITH_REASON.fullmatch(text)
+            if match is not None and _find_id(match["id"], ids, "") is not None:
+                reasons[match["id"]] = match["reason"]
+            else:
+                reasons[text] = True
+    denied_ids = []
+    for spelling, reason in reasons.items():
+        id_ = _find_id(spelling, ids, "")
+        if id_ is not None and says_something(reason):
+            denied_ids.append(id_)
+    return denied_ids
 
 
 def _list_items(value: Any) -> Sequence[Any]:

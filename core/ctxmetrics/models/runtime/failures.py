@@ -113,28 +113,50 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     server that asks to wait longer than `LONGEST_RETRY_AFTER` has refused: it is not asked again.
 
     Args:
-        error: The exception that was raised. Keys in its text are masked.
+        error: The exception that was raised. It is not changed. Keys in its text are masked.
         seconds: The time that the request was given, for the message; 0 if it is not known.
+
+    Returns:
+        A new error. A `BudgetExceededError`, or a class derived from `JudgeError` of which nothing has to change, is returned
+        itself if the exception or one of its causes is one.
     """
+    # An error of `asyncio.timeout` has no text of its own.
     if seconds and isinstance(error, TimeoutError) and not str(error):
         return JudgeError(f"no answer within {seconds:g} s", reason_code="timeout", retryable=True)
-    problem = _find_failure(error)
-    if isinstance(problem, BudgetExceededError):
-        return problem
-    if problem.reason_code not in OVERLOAD_CODES and _is_final(error):
-        problem.retryable = False
-    wait = problem.retry_after
+    failure = _find_failure(error)
+    if isinstance(failure, BudgetExceededError):
+        return failure
+    retryable = failure.retryable
+    # A server that is overloaded answers again later, also after the client has asked again.
+    if failure.reason_code not in OVERLOAD_CODES and _is_final(error):
+        retryable = False
+    wait = failure.retry_after
     # A user's model may set the wait to anything, also to NaN.
     if not isinstance(wait, (int, float)) or not wait >= 0:
-        problem.retry_after = None
-    elif problem.retryable and retry_after_too_long(problem):
-        return JudgeError(
+        wait = None
+    message = ""
+    if retryable and wait is not None and wait > LONGEST_RETRY_AFTER:
+        retryable = False
+        message = (
             f"the server asks to wait {min(wait, 1e9):.0f} s, which is longer than {LONGEST_RETRY_AFTER:.0f} s: "
-            f"{problem}",
-            reason_code=problem.reason_code,
-            retry_after=wait,
+            f"{failure}"
         )
-    return problem
+    is_changed = message or retryable != failure.retryable or wait != failure.retry_after
+    # The classes of this library that are derived from it say more than its attributes do.
+    if type(failure) is not JudgeError and not is_changed:
+        return failure
+    # A user's model may raise one object several times, and the run writes the cost of each request into its error.
+    copied = JudgeError(
+        message or str(failure),
+        reason_code=failure.reason_code,
+        retryable=retryable,
+        retry_after=wait,
+        status=failure.status,
+        usage=failure.usage,
+        limit=failure.limit,
+    )
+    copied.lost = failure.lost
+    return copied
 
 
 def _find_failure(error: BaseException) -> JudgeError | BudgetExceededError:

@@ -33,8 +33,12 @@ _TAG = compile_on_use(
 )
 # An attribute with a value in quotes, or with a value without quotes that is not a part of a program.
 _ATTRIBUTE = compile_on_use(r"""\s[\w:@.-]++\s*+=\s*+(?:["']|[\w#%./:-]++(?=[\s/]|$))""")
-# The text in place of a picture: alt="The bridge"
-_ALT = compile_on_use(r"""\salt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+# An attribute with its value, in quotes or without them: alt="The bridge", alt=Bridge
+_NAME_AND_VALUE = compile_on_use(
+    r"""(?P<name>[^\s"'=]++)\s*+=\s*+(?:"(?P<quoted>[^"]*+)"|'(?P<apostrophes>[^']*+)'|(?P<bare>[^\s"']++))"""
+)
+# An address without quotes at the end of a tag: the slash at its end does not close the tag, as in <a href=/news/>.
+_ENDS_WITH_ADDRESS = compile_on_use(r"""=\s*+(?:[a-z]++:|\.{1,2}+)?/[^\s"']*+$""", re.IGNORECASE)
 # The marks that search engines put around the words of a query, and the marks of a terminal.
 _HIGHLIGHT = compile_on_use(
     r"""
@@ -72,7 +76,7 @@ _UNSEEN = frozenset(
 _HIDING_ATTRIBUTE = compile_on_use(
     r"""
     \shidden(?=[\s/]|$|\s*=\s*["']?(?:hidden|true)?["']?(?:[\s/]|$))
-    | \sstyle\s*=\s*(?:"[^"]*|'[^']*)(?:display\s*:\s*none|visibility\s*:\s*hidden|line-through)
+    | \sstyle\s*=\s*(?:"[^"]*|'[^']*|[^\s"']*)(?:display\s*:\s*none|visibility\s*:\s*hidden|line-through)
     | \sclass\s*=\s*["']?katex-mathml                    # the visible formula stands behind it
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -178,7 +182,7 @@ def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
     start, end = tag.span()
     if tag["end"]:
         return _read_closing_tag(markup, tag, name, tags)
-    closes_itself = tag["attributes"].endswith("/")
+    closes_itself = _closes_itself(tag["attributes"])
     is_closed_later = tags.last_closing.get(name, -1) >= end
     is_tag = is_closed_later
     if not is_tag and closes_itself:
@@ -195,13 +199,26 @@ def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
     if element_end:
         return element_end
     visible_text = _see_tag(markup, start, end, name)
-    alternative = _ALT.search(tag["attributes"]) if name == "img" else None
-    if alternative is not None:
-        visible_text = unescape(alternative[1] or alternative[2] or "")
+    if name == "img":  # a reader may see the text in its place
+        visible_text = _read_alternative_text(tag["attributes"])
     markup.drop(start, end, visible_text)
     if not closes_itself:
         tags.opened.setdefault(name, []).append(start)
     return end
+
+
+def _closes_itself(attributes: str) -> bool:
+    """Whether a tag with these attributes needs no closing tag: ``<br/>``."""
+    return attributes.endswith("/") and _ENDS_WITH_ADDRESS.search(attributes) is None
+
+
+def _read_alternative_text(attributes: str) -> str:
+    """Return the text in place of a picture (``alt``) from the attributes of its tag; empty if there is none."""
+    for attribute in _NAME_AND_VALUE.finditer(attributes):
+        if attribute["name"].lower() == "alt":
+            bare = (attribute["bare"] or "").rstrip("/")
+            return unescape(attribute["quoted"] or attribute["apostrophes"] or bare)
+    return ""
 
 
 def _read_closing_tag(markup: FoundMarkup, tag: re.Match[str], name: str, tags: _Tags) -> int:
@@ -273,7 +290,7 @@ def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
         if match[1]:
             depth -= 1
             first_end = first_end or match.end()
-        elif not match[0].endswith("/>") and name.lower() not in _PROGRAMS:
+        elif not _closes_itself(match[0][:-1]) and name.lower() not in _PROGRAMS:
             depth += 1
         if depth == 0:
             return match.end()

@@ -130,6 +130,14 @@ _TEX = compile_on_use(r"\\([A-Za-z]{1,30}+)\*?|\\([^A-Za-z\n])|[{}_^~&]")
 _TEX_OPTION = compile_on_use(r"(?:\s?\[[^\[\]{}\n]{0,80}+\]){1,2}|\s?")
 # A group without groups in it: {text}
 _TEX_GROUP = compile_on_use(r"\{[^{}]{0,300}+\}")
+# The end of a line with the distance to the next line: \\[4pt], \\*[1ex]
+_LINE_END_WITH_DISTANCE = compile_on_use(
+    r"\\\\\*?\[\s?-?(?:\d+(?:\.\d*)?|\.\d+)?\s?(?:\\[a-z]{1,20}+|pt|em|ex|mm|cm|in|bp|pc|sp|mu)\s?\]"
+)
+# Where a word may be divided, and where two letters are not joined: Ent\-wick\-lung, shelf\/ful
+_INVISIBLE_IN_WORD = compile_on_use(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
+# A command of TeX with a group. Only then "\-" and "\/" are TeX's: Markdown and JSON have them, too, for "-" and "/".
+_COMMAND_WITH_GROUP = compile_on_use(r"\\[a-z]{2,30}+\*?\{")
 # A power: ^{10}, ^2
 _TEX_POWER = compile_on_use(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
 # Commands with parts before the one that is seen, by the number of these.
@@ -162,6 +170,8 @@ def find_tex(markup: FoundMarkup) -> None:
     """Find mathematics between its marks, and commands, also outside it."""
     text = markup.text
     find_accents(markup)
+    if "\\" in text:
+        _find_line_ends(markup)
     regions = sorted([*_find_mathematics(markup), *_find_tables(markup)])
     for match in _TEX_QUOTES.finditer(text):
         if markup.is_free(*match.span()):
@@ -169,8 +179,25 @@ def find_tex(markup: FoundMarkup) -> None:
             markup.drop(match.end() - 2, match.end(), '"')
     if not regions and "\\" not in text:
         return
+    _find_marks_in_words(markup, regions)
     _find_amounts(markup)
     _read_commands(markup, regions)
+
+
+def _find_line_ends(markup: FoundMarkup) -> None:
+    """Find ends of lines with a distance behind them."""
+    for match in match_marks(_LINE_END_WITH_DISTANCE, markup.text, "\\\\"):
+        markup.drop(*match.span(), "\n")
+
+
+def _find_marks_in_words(markup: FoundMarkup, regions: Sequence[tuple[int, int]]) -> None:
+    """Find what a reader does not see between two letters, in a text that is certainly TeX, or with mathematics."""
+    text = markup.text
+    if "\\-" not in text and "\\/" not in text:
+        return
+    if regions or _COMMAND_WITH_GROUP.search(text):
+        for match in _INVISIBLE_IN_WORD.finditer(text):
+            markup.drop(*match.span())
 
 
 def _find_amounts(markup: FoundMarkup) -> None:
@@ -218,7 +245,7 @@ def _read_commands(markup: FoundMarkup, regions: Sequence[tuple[int, int]]) -> N
         elif match[0] == "}":
             read_until = _close_group(markup, start, open_groups)
         elif in_mathematics:
-            read_until = _read_sign(markup, match, match[2] or "")
+            read_until = _read_sign_or_escape(markup, match)
 
 
 def find_formulas(markup: FoundMarkup) -> None:
@@ -266,6 +293,10 @@ def _list_marked_texts(markup: FoundMarkup) -> list[tuple[int, int, int]]:
         mark_length = len(opening)
         start = text.find(opening)
         while start >= 0:
+            # The second half of an end of a line is no opening mark: \\[4pt].
+            if not markup.is_free(start, start + mark_length):
+                start = text.find(opening, start + mark_length)
+                continue
             closing_start = markup.find_mark(closing, start + mark_length)
             if closing_start < 0:
                 break
@@ -440,28 +471,42 @@ def _close_group(markup: FoundMarkup, place: int, open_groups: list[_Group]) -> 
     return place
 
 
-def _read_sign(markup: FoundMarkup, match: re.Match[str], sign: str) -> int:
-    """Take a sign inside mathematics, and return up to where that was read."""
+# What is seen of an escaped character within mathematics, if it is not the character itself: \\ ends a line, \, is a narrow blank.
+_VISIBLE_ESCAPES = {"\\": "\n", **dict.fromkeys(",;:> ", " "), "!": ""}
+# What is seen of a sign of mathematics; "^" stays, unless it raises digits or a sign of degrees.
+_VISIBLE_SIGNS = {"~": " ", "&": "\t", "_": ""}
+_DEGREES = ("^\\circ", "^{\\circ", "^\\degree")
+
+
+def _read_sign_or_escape(markup: FoundMarkup, match: re.Match[str]) -> int:
+    """Replace a sign or an escaped character within mathematics by what is seen of it.
+
+    Args:
+        markup: The text, and the markup found so far.
+        match: The match of `_TEX`: a sign such as ``&``, or a backslash with the character behind it.
+
+    Returns:
+        The position up to which the text was read.
+    """
+    text = markup.text
     start, end = match.span()
-    power = _TEX_POWER.match(markup.text, start)
-    if power:
-        markup.drop(*power.span(), (power[1] or power[2]).translate(SUPERSCRIPTS))
-        return power.end()
-    mark = match[0]
-    if mark == "^" and markup.text.startswith(("^\\circ", "^{\\circ", "^\\degree"), start):
-        markup.drop(start, end)
-    elif mark == "~":
-        markup.drop(start, end, " ")
-    elif mark == "&":
-        markup.drop(start, end, "\t")
-    elif mark == "_":
-        markup.drop(start, end)
-    elif sign == "\\":
-        markup.drop(start, end, "\n")
-    elif sign and sign in ",;:> ":
-        markup.drop(start, end, " ")
-    elif sign == "!":
-        markup.drop(start, end)
-    elif sign:
-        markup.drop(start, end, sign)
+    sign = match[0]
+    if sign == "^":
+        power = _TEX_POWER.match(text, start)
+        if power is not None:
+            digits = power[1] or power[2]
+            markup.drop(*power.span(), digits.translate(SUPERSCRIPTS))
+            return power.end()
+        if text.startswith(_DEGREES, start):
+            markup.drop(start, end)
+        return end
+    escaped_character = match[2]
+    if escaped_character is not None:
+        ends_line = escaped_character == "\\"
+        # A star behind the end of a line keeps the next line on the same page.
+        if ends_line and text.startswith("*", end):
+            end += 1
+        markup.drop(start, end, _VISIBLE_ESCAPES.get(escaped_character, escaped_character))
+    elif sign in _VISIBLE_SIGNS:
+        markup.drop(start, end, _VISIBLE_SIGNS[sign])
     return end

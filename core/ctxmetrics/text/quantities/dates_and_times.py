@@ -50,10 +50,10 @@ _DAY_FIRST = re.compile(
     re.VERBOSE,
 )
 _MONTH_FIRST = re.compile(
-    r"""
-    ([^\W\d_]{1,24})\.?[ ](?:(?:de|del|of|the)[ ])?
-    (?:(\d{4})(?!\d|[.,:]\d)                                    # May 2024
-    |(\d{1,2})(?:st|nd|rd|th)?(?!\d|[.,:]\d|[^\W\d_])(?:,?[ ](\d{4})(?!\d|[.,:]\d))?)  # May 12, 2024
+    rf"""
+    ({_NAME})\.?[ ](?:(?:de|del|of|the)[ ])?
+    (?:(\d{{4}})(?!\d|[.,:]\d)                                    # May 2024
+    |(\d{{1,2}})(?:st|nd|rd|th)?(?!\d|[.,:]\d|[^\W\d_])(?:,?[ ](\d{{4}})(?!\d|[.,:]\d))?)  # May 12, 2024
     """,
     re.VERBOSE,
 )
@@ -68,17 +68,17 @@ _DAY_DIGITS = 2
 
 
 def read_date(text: str, start: int) -> Value | None:
-    """Read a date, with or without its year or its day."""
+    """Read the date that begins at a position, with or without its year or its day. Return None if no date begins there."""
     if text[start].isalpha():
         return _read_month_first(text, start)
     digits = _INTEGER.match(text, start)
     if digits is None:
         return None
-    mark = text[digits.end() : digits.end() + 1]
-    if mark and mark in "-/.":
+    if text.startswith(("-", "/", "."), digits.end()):
         date = _read_digits(text, start)
         if date is not None:
             return date
+    # The signs behind the parts of a date, such as 年, are not ASCII.
     if not text.isascii():
         date = _read_east_asian(text, start)
         if date is not None:

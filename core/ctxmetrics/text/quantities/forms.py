@@ -58,8 +58,9 @@ class Value(NamedTuple):
 
 
 LISTS: Mapping[str, Any] = read_data("text.quantities", "forms.json")
-# The first characters of the digits of other scripts: Arabic, Persian, Devanagari, Bengali, full width.
-_ZEROS_OF_SCRIPTS = "٠۰०০０"
+# The first characters of the digits of other scripts: Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Tamil, Telugu,
+# Kannada, Malayalam, Thai, Lao, Burmese, Khmer, full width.
+_ZEROS_OF_SCRIPTS = "٠۰०০੦૦௦౦೦൦๐໐၀០０"
 # Characters that are read as another character. Each is replaced by one character, so that positions stay the same.
 FORMS: Mapping[int, str] = {
     **{ord(zero) + digit: str(digit) for zero in _ZEROS_OF_SCRIPTS for digit in range(10)},

@@ -25,6 +25,7 @@ _TO = re.compile(
 )
 _JOINTS = frozenset(word for name in ("ranges", "and", "by") for word in LISTS[name])
 _MAY_JOIN = re.compile(r"[ ]?[-x×X~至到か부]|[ ]([^\W\d_]{1,9})[ ]")
+_DASHES = ("-", "~")
 _AND = re.compile(rf"[ ](?:{alternatives('and')})[ ]", re.IGNORECASE)
 # What stands between the lengths of a dimension: 3 x 4, 3 by 4
 _BY = re.compile(r"[ ]?[x×X][ ]?(?=\d)|[ ](?:by|mal|на)[ ](?=\d)")
@@ -57,7 +58,8 @@ def read_range(text: str, begin: int, first: Value, word_before: str) -> Value |
         if opening is not None and closing is not None:
             first = opening
             second = closing
-    return _join(text, first, second)
+    behind_dash = text[first.end : start].strip() in _DASHES
+    return _join(text, first, second, behind_dash=behind_dash)
 
 
 def read_share(text: str, first: Value) -> Value | None:
@@ -109,8 +111,19 @@ def _read_dimension(text: str, first: Value) -> Value | None:
     return Value(values[-1].end, "dimension", " x ".join(value.key for value in measured), parts)
 
 
-def _join(text: str, first: Value, second: Value) -> Value | None:
-    """Build the range of two values; None if they are no range."""
+# A number that may be a year
+_YEAR = re.compile(r"1\d{3}|20\d\d")
+
+
+def _join(text: str, first: Value, second: Value, *, behind_dash: bool) -> Value | None:
+    """Build the range of two values; None if they are no range.
+
+    Args:
+        text: The text.
+        first: The value at which the range begins.
+        second: The value at which it ends.
+        behind_dash: Whether a dash stands between the values. Behind a word two digits are no year: "fell from 2000 to 50".
+    """
     opening: Value | None = first
     closing: Value | None = second
     if second.kind == "time":
@@ -123,7 +136,7 @@ def _join(text: str, first: Value, second: Value) -> Value | None:
         opening = build_amount(first.end, first.number, second.unit)
     elif second.unit is None and first.kind == "money" and second.number is not None:
         closing = build_amount(second.end, second.number, first.unit)
-    elif second.kind == "" and re.fullmatch(r"1\d{3}|20\d\d", first.key):
+    elif second.kind == "" and _YEAR.fullmatch(first.key) and behind_dash:
         closing = _complete_year(first, second)
     if opening is None or closing is None or opening.kind != closing.kind:
         return None

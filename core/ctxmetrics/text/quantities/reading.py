@@ -351,7 +351,9 @@ def _is_minus_of_money(text: str, earliest: int, place: int) -> bool:
 
 
 _MAX_WORD_CHARACTERS = 16
-_LAST_WORD = re.compile(r"(?:[A-Z]{0,3}[$€£¥₽₹₩₺₴₿]|[^\W\d_][^\W\d_.']*\.?)\Z")
+_LAST_WORD = re.compile(
+    r"(?:[A-Z]{0,3}[$€£¥₽₹₩₺₴₿]|[^\W\d_]+(?:[\u0900-\u0963\u0e31-\u0e4e]+[^\W\d_]*)*\.?)\Z"
+)
 
 
 def _find_word_before(text: str, earliest: int, end: int) -> tuple[int, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -166,3 +167,30 @@ def test_an_id_whose_score_is_nan_has_no_rank() -> None:
 def test_rows_of_a_database_may_have_decimals() -> None:
     rows = [(7, "A text of one.", Decimal("0.9")), (8, "B text of two.", Decimal("0.4"))]
     assert read(rows) == ((A, B), ("7", "8"))
+
+
+ROWS = [
+    ([(1, A), (2, B)], (A, B), ("1", "2")),
+    ([("a", A), ("b", B)], (A, B), ("a", "b")),
+    ([(1, "An old title", A + A), (2, "B", B + B)], (A + A, B + B), ("1", "2")),
+    ([(1, A, None), (2, B, 0.8)], (A, B), ("1", "2")),
+    ([(7, A, 3), (9, B, 3)], (A, B), ("7", "9")),
+    ([(1, "Paris", 0.9), (2, B, 0.8)], ("Paris", B), ("1", "2")),
+    ([(UUID(int=1), A, Decimal("0.9"))], (A,), (str(UUID(int=1)),)),
+]
+
+
+@pytest.mark.parametrize(("rows", "texts", "ids"), ROWS)
+def test_rows_of_a_database_are_read(rows: Any, texts: Any, ids: Any) -> None:
+    assert read(rows) == (texts, ids)
+    assert read_retrieved(rows).scores is None
+
+
+def test_texts_of_two_questions_are_no_rows() -> None:
+    with pytest.raises(SampleError):
+        read([[A, B + B], [A, B + B]])
+
+
+def test_scores_of_pairs_may_be_decimals() -> None:
+    pairs = [(A, Decimal("0.9")), (B, Decimal("0.5"))]
+    assert read_retrieved(pairs).scores == (0.9, 0.5)

@@ -12,7 +12,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.cli import app
+from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.line_forms import declare
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
@@ -576,3 +579,32 @@ def test_repeated_contexts_are_counted_alike_in_files(tmp_path):
     assert notes == ["repeated contexts: 1, in 1 sample; notes of the scores say what counts"]
     again = Results.from_jsonl(tmp_path / "out.jsonl")
     assert [note for note in again.summary().notes if note.startswith("repeated")] == notes
+
+
+class NotListable:
+    def tolist(self):
+        raise RuntimeError("not here")
+
+    def __str__(self):
+        return "an object"
+
+
+@pytest.mark.parametrize("key_text", ["", "\ud800"])
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (NotListable(), "an object"),
+        (np.ndarray, "<class 'numpy.ndarray'>"),
+        (np.longdouble(1.5), "1.5"),
+        (np.array([np.longdouble(2)]), ["2.0"]),
+        (np.float32(1.5), 1.5),
+        (np.array([1, 2]), [1, 2]),
+    ],
+)
+def test_an_object_of_the_user_costs_no_line(value, written, key_text):
+    assert json.loads(json_line({"value": value, "text": key_text}))["value"] == written
+
+
+def test_a_mock_costs_no_line():
+    line = json_line({"value": MagicMock(name="judge"), "text": "\ud800"})
+    assert json.loads(line)["value"].startswith("<MagicMock name='judge'")

@@ -26,8 +26,15 @@ CONVERSES = [
     ("Башня выше дома.", "Дом ниже башни.", "ru"),
     ("The museum is opposite the bank.", "The bank is opposite the museum.", "en"),
     ("La zuppa contiene sale.", "La zuppa contiene sale ma non pepe.", "it"),
+    # Both sides of "is", and adverbs, may stand in any order.
+    ("Paris is the capital.", "The capital is Paris.", "en"),
+    ("Today she sang here.", "Here she sang today.", "en"),
+    ("Paris ist die Hauptstadt.", "Die Hauptstadt ist Paris.", "de"),
 ]
 CONTRARY = [
+    ("The dog bit the man.", "The man bit the dog.", "en"),
+    ("A dog is an animal.", "An animal is a dog.", "en"),
+    ("Anna is the sister of Bert.", "Bert is the sister of Anna.", "en"),
     ("Oslo lies north of Rome.", "Oslo lies south of Rome.", "en"),
     ("The tower is higher than the mast.", "The tower is lower than the mast.", "en"),
     ("Socrates was the teacher of Plato.", "Socrates was the student of Plato.", "en"),

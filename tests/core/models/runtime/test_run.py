@@ -159,6 +159,37 @@ def test_wait_longer_than_the_patience_is_a_refusal(seconds, caplog):
     assert "asks to wait" in caplog.text
 
 
+def test_a_refusal_to_wait_keeps_status_cost_and_limit():
+    usage = Usage(calls=3, prompt_tokens=70)
+    refusal = JudgeError(
+        "busy",
+        reason_code="overloaded",
+        retryable=True,
+        retry_after=600.0,
+        status=503,
+        usage=usage,
+        limit=8,
+    )
+    found = classify(refusal)
+    assert (found.status, found.usage, found.limit, found.retry_after) == (503, usage, 8, 600.0)
+    assert (found.retryable, refusal.retryable) == (False, True)
+
+
+def test_the_users_own_exception_is_not_changed():
+    refused = ConnectionRefusedError("refused")
+    refused.request = SimpleNamespace(url=SimpleNamespace(host="127.0.0.1"), headers={})
+    for wait in (math.nan, "soon", None):
+        own = error("connection_error", retry_after=wait)
+        own.__cause__ = refused
+        found = classify(own)
+        assert (found.retryable, found.retry_after) == (False, None)
+        assert own.retryable
+        assert own.retry_after is wait
+    own = error("server_error", retryable=False)
+    failing(Model(own))
+    assert own.lost == Usage()
+
+
 @pytest.mark.parametrize("seconds", [math.nan, -1, "1", [], None])
 def test_what_is_no_number_of_seconds_is_no_wish_to_wait(seconds):
     model = Model(error("rate_limited", retry_after=seconds), ok())
