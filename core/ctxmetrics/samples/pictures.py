@@ -231,7 +231,10 @@ def _has_text(value: object) -> bool:
 
 
 def _media_in(value: object) -> str | None:
-    """Return the kind or the type of media that an object states, if it is not a text."""
+    """Return the kind of media that an object states, such as "image", or else its type, such as "image/png".
+
+    Return None for a text, and for an object that states neither.
+    """
     for key in ("kind", "type"):
         kind = _read_key(value, key)
         if kind in _KINDS:

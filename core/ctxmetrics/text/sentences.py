@@ -393,25 +393,31 @@ def _is_said(tail: str, head: str) -> bool:
     return saying is not None and (saying[0][-1].islower() or saying.lastindex is not None)
 
 
-def _needs_more(tail: str, head: str, *, begins_small: bool) -> bool:
-    """Whether a piece ends with an abbreviation, an ordinal, a title or a day, to which the next word belongs."""
-    if head[0].isdigit():
-        is_date = _YEAR_AHEAD.match(head) and _MONTH_AND_DAY.search(tail)  # "12. 5. 2024"
-        return is_date is not None or _ends_with_abbreviation(tail)
-    if not head[0].isalpha():
+def _needs_more(before: str, after: str, *, begins_small: bool) -> bool:
+    """Whether a piece ends with an abbreviation, an ordinal, a title or a day, to which the next word belongs.
+
+    Args:
+        before: The end of the piece, with its full stop.
+        after: The beginning of the next piece.
+        begins_small: Whether the piece begins with a small letter.
+    """
+    if after[0].isdigit():
+        is_date = _YEAR_AHEAD.match(after) and _MONTH_AND_DAY.search(before)  # "12. 5. 2024"
+        return is_date is not None or _ends_with_abbreviation(before)
+    if not after[0].isalpha():
         return False
-    last_word = tail.rsplit(maxsplit=1)[-1]
+    last_word = before.rsplit(maxsplit=1)[-1]
     ends_with_digit = last_word[-2:-1].isdecimal()
     if not ends_with_digit and _TITLE.search(last_word):
         return True
-    if head[0].islower():  # "3. maja", "2024. május", "o.a. in"
-        is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and MONTH.match(head))
-        is_shortened = not begins_small and _SHORTENED.search(tail)
+    if after[0].islower():  # "3. maja", "2024. május", "o.a. in"
+        is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and MONTH.match(after))
+        is_shortened = not begins_small and _SHORTENED.search(before)
         return bool(is_date or is_shortened)
-    if not head[0].isupper():  # "5. 3. 시작"
-        return _MONTH_AND_DAY.search(tail) is not None
-    is_day = _DAY.search(last_word) and MONTH.match(head)
-    return ends_with_digit and bool(is_day or _ORDINAL.search(tail))
+    if not after[0].isupper():  # "5. 3. 시작"
+        return _MONTH_AND_DAY.search(before) is not None
+    is_day = _DAY.search(last_word) and MONTH.match(after)
+    return ends_with_digit and bool(is_day or _ORDINAL.search(before))
 
 
 def _is_one_sentence(text: str, stretch: Span) -> bool:

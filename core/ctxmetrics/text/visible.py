@@ -60,8 +60,8 @@ class VisibleText:
 
     def hides(self, span: Span) -> bool:
         """Whether a stretch of the source stands in what states nothing: a comment, a script, struck text."""
-        number = bisect_right(self._starts, span.start) - 1
-        return number >= 0 and self._edits[number].is_hidden and span.end <= self._ends[number]
+        index = bisect_right(self._starts, span.start) - 1
+        return index >= 0 and self._edits[index].is_hidden and span.end <= self._ends[index]
 
     def to_source(self, span: Span) -> Span:
         """Return where a stretch of the visible text stands in the source.
@@ -78,35 +78,35 @@ class VisibleText:
 
     def _include_opening_marks(self, start: int, end: int) -> int:
         """Move the start of a stretch of the source before the marks that open there and close inside the stretch."""
-        number = bisect_left(self._ends, start)
-        while number >= 0 and self._is_at(number, self._ends, start):
-            closing_mark = self._edits[number].partner
+        index = bisect_left(self._ends, start)
+        while index >= 0 and self._is_at(index, self._ends, start):
+            closing_mark = self._edits[index].partner
             if not start < closing_mark <= end:
                 break
-            start = self._starts[number]
-            number -= 1
+            start = self._starts[index]
+            index -= 1
         return start
 
     def _include_closing_marks(self, start: int, end: int) -> int:
         """Move the end of a stretch of the source behind the marks that close there and open inside the stretch."""
-        number = bisect_left(self._starts, end)
-        while self._is_at(number, self._starts, end):
-            opening_mark = self._edits[number].partner
+        index = bisect_left(self._starts, end)
+        while self._is_at(index, self._starts, end):
+            opening_mark = self._edits[index].partner
             if not start <= opening_mark < end:
                 break
-            end = self._ends[number]
-            number += 1
+            end = self._ends[index]
+            index += 1
         return end
 
-    def to_visible(self, place: int) -> int:
-        """Return where a place of the source stands in the visible text."""
-        number = bisect_right(self._starts, place) - 1
-        if number < 0:
-            return place
-        if place == self._starts[number]:
-            return self._places[number]
-        beyond = max(0, place - self._ends[number])
-        return self._places[number] + len(self._edits[number].text) + beyond
+    def to_visible(self, position: int) -> int:
+        """Return the position in the visible text of a position in the source; inside an edit, that of the end of its replacement."""
+        index = bisect_right(self._starts, position) - 1
+        if index < 0:  # no edit stands before the position
+            return position
+        if position == self._starts[index]:
+            return self._places[index]
+        characters_behind = max(0, position - self._ends[index])
+        return self._places[index] + len(self._edits[index].text) + characters_behind
 
     def cut(self, span: Span) -> str:
         """Return what is seen of a stretch of the source."""
@@ -114,21 +114,21 @@ class VisibleText:
             return self.source[span.start : span.end]
         return self.text[self.to_visible(span.start) : self.to_visible(span.end)]
 
-    def _find_source(self, place: int, *, last: bool) -> int:
+    def _find_source(self, position: int, *, last: bool) -> int:
         """Return the position in the source at which a visible character begins; for the last character, the position of its end."""
-        number = bisect_right(self._places, place) - 1
-        if number < 0:
-            return place + 1 if last else place
-        beyond = place - self._places[number] - len(self._edits[number].text)
-        if beyond >= 0:
-            source = self._ends[number] + beyond
+        index = bisect_right(self._places, position) - 1
+        if index < 0:  # no edit stands before the position
+            return position + 1 if last else position
+        characters_behind = position - self._places[index] - len(self._edits[index].text)
+        if characters_behind >= 0:
+            source = self._ends[index] + characters_behind
             return source + 1 if last else source
-        return self._ends[number] if last else self._starts[number]
+        return self._ends[index] if last else self._starts[index]
 
     @staticmethod
-    def _is_at(number: int, places: Sequence[int], place: int) -> bool:
-        """Whether the edit of a number begins or ends at a place; ``places`` are where edits begin, or where they end."""
-        return number < len(places) and places[number] == place
+    def _is_at(index: int, borders: Sequence[int], position: int) -> bool:
+        """Whether the edit at an index has its border at a position; ``borders`` are the starts of all edits, or their ends."""
+        return index < len(borders) and borders[index] == position
 
 
 def see(text: str) -> VisibleText:

@@ -31,6 +31,8 @@ from ctxmetrics.scores.wording import format_verdict, plural
 from ctxmetrics.text.sentences import split_sentences
 from ctxmetrics.verdicts import Verdict
 
+# The number of characters of a sample's id that a message shows.
+_MAX_NAME_CHARACTERS = 80
 # The kinds of labels: the subject of one answer, and the metric with whose verdicts it is compared. A
 # reference counts as supported by the judge when each of its sentences is.
 KINDS: Mapping[str, tuple[str, type[JudgedMetric]]] = {
@@ -250,8 +252,12 @@ def _are_all_supported(verdicts: Sequence[Verdict]) -> bool | None:
 
 
 def _check_verdicts(item: ComparedSample, score: Score, *, in_run: bool) -> None:
-    """Check that a score has a verdict for each label of a sample."""
-    name = replace_invisible(item.sample_id)[:80]
+    """Check that a score has a verdict for each label of a sample.
+
+    Raises:
+        ParameterError: The sample is not in the run, or the verdicts are about other texts or units.
+    """
+    name = replace_invisible(item.sample_id)[:_MAX_NAME_CHARACTERS]
     count = len(score.verdicts)
     if not in_run:
         raise ParameterError(

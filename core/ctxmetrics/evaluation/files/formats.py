@@ -107,16 +107,16 @@ def holds_samples(row: Mapping[str, Any]) -> bool:
 
 def expand_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield the rows. A row that holds several samples, such as the turns of a conversation, is replaced by these samples."""
-    for place, row in rows:
-        samples_in_row = row.get(_SAMPLES_KEY) if isinstance(row, dict) else None
-        turns = None if samples_in_row is None else list_in(samples_in_row)
-        if not turns:
-            yield place, row
+    for row_place, row in rows:
+        cell = row.get(_SAMPLES_KEY) if isinstance(row, dict) else None
+        samples = None if cell is None else list_in(cell)
+        if not samples:
+            yield row_place, row
             continue
         shared_fields = {key: value for key, value in row.items() if key != _SAMPLES_KEY}
-        for number, turn in enumerate(turns, 1):
-            where = place if len(turns) == 1 else f"{place}, turn {number}"
-            yield where, {**shared_fields, **turn} if isinstance(turn, dict) else turn
+        for number, sample in enumerate(samples, 1):
+            where = row_place if len(samples) == 1 else f"{row_place}, turn {number}"
+            yield where, {**shared_fields, **sample} if isinstance(sample, dict) else sample
 
 
 def unwrap_inner_list(value: Any) -> Any:

@@ -33,14 +33,14 @@ def arrange_retrieved(
     """
     if reading.order == "given":
         return HitOrder()
-    # The list of each field or stage.
-    lists: dict[str, Any] = {}
+    # The retrieved items of each field.
+    items_by_field: dict[str, Any] = {}
     orders: list[HitOrder] = []
     for name in RETRIEVED:
         items = unwrap_inner_list(as_list(values.get(name)))
         if not items or not isinstance(items, (list, tuple)):
             continue
-        lists[name] = items
+        items_by_field[name] = items
         fields_beside, source = list_contexts.get(name, ({}, None))
         # The objects from which the items were read, if each item has an object. Objects may hold ranks or scores.
         hits = unwrap_inner_list(as_list(source))
@@ -52,7 +52,7 @@ def arrange_retrieved(
         raise SampleError(order.unclear, "Leave --order out.").inside(field="retrieved_contexts")
     if order.places is None:
         return order
-    for name, items in lists.items():
+    for name, items in items_by_field.items():
         if len(items) == order.size:
             values[name] = arrange(items, order.places)
     scores = arrange(order.scores, order.places) if order.scores else None

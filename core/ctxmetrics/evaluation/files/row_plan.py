@@ -126,16 +126,16 @@ class _Fields:
     Attributes:
         values: The value of each field.
         paths: The path of each field.
-        carried: The keys and values that become metadata.
+        metadata: The keys and values that become metadata.
         unknown_names: The names that no schema knows.
-        is_plain: Whether each value is stored as it is.
+        are_stored_as_is: Whether each value is stored as it is.
         has_order: Whether something beside the fields may say the order of the retrieved items.
     """
 
-    is_plain: bool
+    are_stored_as_is: bool
     values: dict[str, Any] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
-    carried: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
     unknown_names: list[str] = field(default_factory=list)
     has_order: bool = False
 
@@ -151,15 +151,15 @@ class _Fields:
         self.values[name] = value
         self.paths[name] = path
         if not _is_stored_as_is(name, value):
-            self.is_plain = False
+            self.are_stored_as_is = False
 
     def carry(self, column: KeyContent, value: Any) -> None:
         """Add a value to the metadata, unless it is None."""
         if value is None:
             return
-        if column.name in self.carried:
+        if column.name in self.metadata:
             raise _NeedsCarefulReaderError
-        self.carried[column.name] = value
+        self.metadata[column.name] = value
         if column.is_unknown:
             self.unknown_names.append(column.name)
 
@@ -268,7 +268,7 @@ class Plan:
         """
         parses_texts = self.reading.parses_texts
         # Values that are not stored as they are need more steps (`_complete`).
-        fields = _Fields(is_plain=self._keeps_lists)
+        fields = _Fields(are_stored_as_is=self._keeps_lists)
         for key, cell in row.items():
             column = self.columns.get(key) or self._add_column(key)
             if column.excluded is not None and column.excluded in row:
@@ -300,18 +300,19 @@ class Plan:
     ) -> tuple[dict[str, Any], list[str]]:
         """Return the fields of a row with its lists read and its metadata joined, in the order of the careful reader."""
         values = {name: fields.values[name] for name in FIELDS if name in fields.values}
-        carried = fields.carried
-        is_plain = fields.is_plain and not fields.has_order
-        if not is_plain:
+        metadata = fields.metadata
+        are_stored_as_is = fields.are_stored_as_is and not fields.has_order
+        if not are_stored_as_is:
             list_contexts = {}
+            # Only fields whose order another value may say need the lists and scores beside them.
             if fields.has_order or "searches" in values or _may_order_each_other(values):
                 _, parsed_row = parse_cells(self.reading, row)
                 locations = {name: [(path, None)] for name, path in fields.paths.items()}
                 list_contexts = find_list_contexts(self.reading, parsed_row, locations)
-            carried |= read_lists(self.reading, values, list_contexts)
-        if carried:
-            values["metadata"] = {**values.get("metadata", {}), **carried}
-        if not is_plain:
+            metadata |= read_lists(self.reading, values, list_contexts)
+        if metadata:
+            values["metadata"] = {**values.get("metadata", {}), **metadata}
+        if not are_stored_as_is:
             drop_unusable(self.reading, values, values.get("id"), where)
         return values, fields.unknown_names
 
@@ -335,9 +336,9 @@ class Plan:
         if not fields.has_order and list in form:
             fields.has_order = any(holds_unknown_fractions(key, item) for key, item in value.items())
         if decision.rest is None:
-            fields.carried[name] = value
+            fields.metadata[name] = value
         elif decision.rest:
-            fields.carried[name] = {inner_key: value[inner_key] for inner_key in decision.rest}
+            fields.metadata[name] = {inner_key: value[inner_key] for inner_key in decision.rest}
         fields.unknown_names += decision.unknown_names
 
     def _add_column(self, key: Any) -> KeyContent:
@@ -392,7 +393,11 @@ class Plan:
         )
 
     def _find_only_field(self, name: str, example: Any) -> str | None:
-        """Find the field that a value under a key is read as. The result is empty for no field, None if only the careful reader can tell."""
+        """Find the field that a value under a key is read as.
+
+        Returns:
+            The name of the field. An empty text: it is no field. None: only the careful reader can tell.
+        """
         locations = find_all_locations(self.reading, {name: example})
         matches: list[tuple[str, str, Any]] = []
         for field_name, field_locations in locations.items():

@@ -369,7 +369,7 @@ class GoldTexts:
         return ""
 
     def _find_other_statement(self, text: str) -> str:
-        """Describe how the nearest sentences have another number than a text, or deny it."""
+        """Describe how the nearest sentences have another number than a text, or deny it. Return an empty text if they do neither."""
         nearest, share = self._find_nearest(text)
         if not nearest or share < _MIN_SHARED_SHARE_BESIDE_NUMBER:
             return ""
@@ -377,11 +377,9 @@ class GoldTexts:
         if other_number:
             return other_number
         denial = find_contradiction(text, [nearest[0].text], self._language)
-        return (
-            str(denial)
-            if denial is not None and _is_clear(denial, text, nearest[0], self._language)
-            else ""
-        )
+        if denial is None or not _is_clear(denial, text, nearest[0], self._language):
+            return ""
+        return str(denial)
 
     def _find_other_number(self, text: str, nearest: Iterable[_Sentence]) -> str:
         """Describe a number that no passage has, and the number of the same measure in the nearest sentences."""

@@ -62,6 +62,8 @@ _MIN_SHARE_IN_HOLE = 0.2
 _MIN_NEW_SHARE_IN_HOLE = 0.15
 # A passage is also a hole if two of its sentences have at least this share of the words of a sentence of the reference ..
 _MIN_SENTENCE_SHARE_IN_HOLE = 0.6
+# The number of sentences of a passage that may state an answer together.
+_SENTENCES_TOGETHER = 2
 # .. and exceed two sentences of any gold passage by this share.
 _MIN_LEAD_OVER_GOLD = 0.05
 # A passage is a hole even without the judge's yes, if it is evidence for a sentence of the reference and exceeds any gold passage
@@ -548,9 +550,12 @@ class PoolFindings:
         return share >= max(gold_shares, default=0.0) + min_lead
 
     def _measure_two_sentences(self, content: frozenset[str], index: int) -> float:
-        """Measure the share of some words that the two sentences of a passage with most of them have together."""
+        """Measure the share of words that two sentences of a passage have together; 0 for a passage without a sentence.
+
+        The first is the sentence with most of the words, the second the one with most of the others.
+        """
         missing = content
-        for _ in range(2):
+        for _ in range(_SENTENCES_TOGETHER):
             shared_words = [missing & words for words in self._sentence_words(index)]
             weights = [self._sum_weights(words) for words in shared_words]
             if shared_words:

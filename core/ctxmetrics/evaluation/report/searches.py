@@ -219,8 +219,11 @@ def _average_searches(
     samples: Sequence[SampleSearches],
     searches_of_samples: Sequence[Sequence[StageMeans]],
 ) -> SearchMeans:
-    """Return the means of the searches at one index, over the samples that have a search at this index."""
-    searches = [items[index] for items in searches_of_samples if len(items) > index]
+    """Return the means of the searches at one index, over the samples that have a search at this index.
+
+    The recall after it is over all samples.
+    """
+    searches = [means[index] for means in searches_of_samples if len(means) > index]
     new_units = [len(sample.added[index]) for sample in samples if len(sample.added) > index]
     recalls_after = []
     for sample in samples:

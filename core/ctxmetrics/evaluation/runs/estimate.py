@@ -50,6 +50,11 @@ _QUOTED_SHARE_OF_CONTEXT = 0.09
 _QUESTION_CHARACTERS = 42
 # The number of characters of the claims for each character of the text.
 _CLAIM_CHARACTERS_PER_CHARACTER = 1.1
+# The number of characters around the verdicts or claims of a reply: its code and brackets, and the key of each list.
+_CLAIMS_FRAME_CHARACTERS = 33
+_REPLY_FRAME_CHARACTERS = 20
+_UNITS_FRAME_CHARACTERS = 16
+_CONTEXTS_FRAME_CHARACTERS = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,21 +325,22 @@ def _build_typical_reply(step: str, data: Mapping[str, Any]) -> tuple[dict[str, 
     if step == "claims":
         text = data["text"]
         claims = list(split_sentences(text)) or [text]
-        return {"claims": claims}, 33 + _CLAIM_CHARACTERS_PER_CHARACTER * len(text)
+        claim_characters = _CLAIM_CHARACTERS_PER_CHARACTER * len(text)
+        return {"claims": claims}, _CLAIMS_FRAME_CHARACTERS + claim_characters
     reply: dict[str, Any] = {}
-    length = 20.0
+    length = float(_REPLY_FRAME_CHARACTERS)
     contexts = data["contexts"]
     if step in ("attribution", "joint"):
         sentences = data["sentences"]
         reply["sentences"] = {sentence["id"]: {"supported": False} for sentence in sentences}
         probability_of_yes = 1 - (1 - _SUPPORT_PROBABILITY) ** len(contexts)
-        length += 16
+        length += _UNITS_FRAME_CHARACTERS
         for sentence in sentences:
             length_of_yes = _YES_CHARACTERS + _QUOTED_SHARE_OF_UNIT * len(sentence["text"])
             length += probability_of_yes * length_of_yes + (1 - probability_of_yes) * _NO_CHARACTERS
     if step in ("usefulness", "joint"):
         reply["useful"] = {context["id"]: {"useful": False} for context in contexts}
-        length += 15 + _CONTEXT_VERDICT_CHARACTERS * len(contexts)
+        length += _CONTEXTS_FRAME_CHARACTERS + _CONTEXT_VERDICT_CHARACTERS * len(contexts)
         if step == "usefulness":  # no evidence names a context: every useful one needs a quote
             length += sum(_QUOTED_SHARE_OF_CONTEXT * len(context["text"]) for context in contexts)
     return reply, length

@@ -268,11 +268,11 @@ def _find_in_sentence(
     words: Sequence[Token], markers: _Markers, unit: _Unit, language: str
 ) -> Contradiction | None:
     """Return the first marker of a sentence that takes back a word of the unit, or the sentence."""
-    for place in _find_markers(words, markers):
-        if place.kind == "before":
-            reservation = _find_word_taken_back(words, place, unit, language)
+    for marker in _find_markers(words, markers):
+        if marker.kind == "before":
+            reservation = _find_word_taken_back(words, marker, unit, language)
         else:
-            reservation = _find_statement_taken_back(words, place, unit)
+            reservation = _find_statement_taken_back(words, marker, unit)
         if reservation is not None:
             return reservation
     return None

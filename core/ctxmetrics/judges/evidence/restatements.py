@@ -85,20 +85,20 @@ class _Unit(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _read_unit(unit: str, language: str) -> _Unit:
-    """Read the words of a unit."""
+    """Read the words of a unit: all of them, those with a meaning of their own, and the first letters of long ones."""
     text = see(unit).text
     words = tokenize(text)
     stop_words = get_word_list("stop", language)
-    content: list[Token] = []
-    beginnings: list[str] = []
+    content_words: list[Token] = []
+    stems: list[str] = []
     for word in words:
         if word.kind == "character" or word.folded in stop_words:
             continue
-        content.append(word)
+        content_words.append(word)
         spelling = word.spelling
         if word.kind == "word" and spelling.isascii() and len(spelling) >= _STEM_LETTERS:
-            beginnings.append(spelling[:_STEM_LETTERS].casefold())
-    return _Unit(text, words, content, frozenset(word.key for word in content), beginnings)
+            stems.append(spelling[:_STEM_LETTERS].casefold())
+    return _Unit(text, words, content_words, frozenset(word.key for word in content_words), stems)
 
 
 @lru_cache(maxsize=128)  # the contexts of a request are compared with each of its units

@@ -76,12 +76,15 @@ def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> J
 
 
 def _has_response(error: BaseException) -> bool:
-    """Whether an exception has an HTTP response, or a function that it passed through has one in a local variable."""
-    for link in _chain(error):
-        attributes = tuple(getattr(link, "__dict__", {}).values())
+    """Whether an exception has an HTTP response, or a function that it passed through has one in a local variable.
+
+    The exceptions that caused it count too.
+    """
+    for chained_error in _chain(error):
+        attributes = tuple(getattr(chained_error, "__dict__", {}).values())
         if any(map(_is_response, attributes)):
             return True
-        for frame, _ in traceback.walk_tb(link.__traceback__):
+        for frame, _ in traceback.walk_tb(chained_error.__traceback__):
             if any(map(_is_response, tuple(frame.f_locals.values()))):
                 return True
     return False

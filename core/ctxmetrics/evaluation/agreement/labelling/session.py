@@ -325,6 +325,7 @@ def _is_settled(
         # If the person named no context, any context of the answer may state the sentence.
         stating = named_contexts or own_contexts
         return stating <= other_contexts
+    # A no about more contexts is a no about fewer.
     if answer.answer == NO:
         return other_contexts <= own_contexts
     return own_contexts == other_contexts
