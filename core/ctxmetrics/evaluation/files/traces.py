@@ -270,7 +270,7 @@ def _read_span_text(span: Any, side: str) -> str | None:
     return data if isinstance(data, str) else None
 
 
-def _is_answer_object(data: Mapping[str, Any]) -> bool:
+def _is_answer_object(data: Any) -> bool:
     """Tell whether an object is an answer, and no state of a program, which holds a question, documents or an error too."""
     if not data or not _KEYS_OF_STATES.isdisjoint(data):
         return False
