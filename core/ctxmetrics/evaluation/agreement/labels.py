@@ -271,7 +271,7 @@ def _check_verdicts(item: ComparedSample, score: Score, *, in_run: bool) -> None
         labelled_units = [split_sentences(reference) for reference in references]
         judged_units = tuple(verdict.text for verdict in score.verdicts)
         are_about_labels = judged_units in labelled_units
-        fix = "Score with unit='sentence', and the splitter that cut the labelled sentences"
+        fix = "Score with unit='sentence', without language=, and with the splitter that cut the labelled sentences"
     if count and not are_about_labels:
         raise ParameterError(
             f"agree: the {plural(count, 'verdict')} of {score.metric} on sample {name!r} "

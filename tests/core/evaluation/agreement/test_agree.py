@@ -939,3 +939,15 @@ def test_an_argument_of_the_wrong_kind_is_explained(samples, options, message):
 def test_labels_of_agree_are_one_file():
     with pytest.raises(ParameterError, match="agree: labels must be one file"):
         agree([sample(1, unit_supported=[True, True])], labels=["a.labels.jsonl"])
+
+
+def test_sentences_of_another_language_name_the_option():
+    reference = "La Sra. Gomez vive en la Av. Colon. Tiene 3."
+    labelled = Sample(
+        reference=reference, retrieved_contexts=[reference], labels={"unit_supported": [True, True]}
+    )
+    metrics = [ContextRecall(judge=LexicalJudge(), language=code) for code in ("es", "en")]
+    spanish, english = (evaluate([labelled], [metric], progress=False) for metric in metrics)
+    assert "unit_supported" in str(agree([labelled], results=spanish))
+    with pytest.raises(ParameterError, match=r"3 verdicts .* without language="):
+        agree([labelled], results=english)
