@@ -61,6 +61,9 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
     def read_weights(self, sample: Sample) -> list[float]:
         """Return the weight of each fact of a sample, by its importance.
 
+        With the weighting "vital", only vital facts count. Else "vital" weighs 1, "okay" a half, and a number weighs itself.
+        Without a weighting, the weights are those of the base class.
+
         Raises:
             MissingFieldError: A fact has no importance, and the metric needs it.
         """
@@ -76,8 +79,8 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
             )
         if weighting == "vital":
             return [1.0 if importance == "vital" else 0.0 for importance in importances]
-        # An importance that is not a word is a number.
-        return [float(_WEIGHTS.get(importance, importance)) for importance in importances]  # type: ignore[arg-type]  # none is None
+        # An importance that is not a word is a number. No importance is None here.
+        return [float(_WEIGHTS.get(importance, importance)) for importance in importances]  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)

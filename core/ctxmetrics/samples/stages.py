@@ -203,17 +203,29 @@ def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool |
 def _list_contexts_of_stage(
     verdict: Verdict, pool_indexes: Sequence[int], ids: Sequence[str] | None
 ) -> list[list[Any]]:
-    """Return a list for each context of a stage that a verdict rests on; see `with_stage_history`."""
-    contexts_with_whole = _find_contexts(verdict, whole=True)
+    """List the contexts of a stage on which a verdict rests.
+
+    Args:
+        verdict: The verdict about the stage.
+        pool_indexes: The index in the pool of each context of the stage.
+        ids: The ids of the stage's contexts; None if they have none.
+
+    Returns:
+        For each context what ``contexts`` of `with_stage_history` names: rank from 1, index in the pool, whether it states the
+        whole unit, and id.
+    """
+    indexes_with_whole = _find_contexts(verdict, whole=True)
     rows: list[list[Any]] = []
-    for rank in sorted(_find_contexts(verdict)):  # ranks count from 0
-        id_ = ids[rank] if ids else None
-        rows.append([rank + 1, pool_indexes[rank], rank in contexts_with_whole, id_])
+    for index in sorted(_find_contexts(verdict)):
+        rank = index + 1
+        states_whole = index in indexes_with_whole
+        context_id = ids[index] if ids else None
+        rows.append([rank, pool_indexes[index], states_whole, context_id])
     return rows
 
 
 def _find_contexts(verdict: Verdict, *, whole: bool = False) -> set[int]:
-    """Return the contexts of the evidence; with `whole`, only the contexts that state the whole unit."""
+    """Return the indexes of the contexts of the evidence; with `whole`, only of contexts that state the whole unit."""
     return {span.context for span in verdict.evidence if span.whole or not whole}
 
 

@@ -343,13 +343,13 @@ class JudgeTable(Plain):
     differences: tuple[JudgeDifference, ...]
 
     def __str__(self) -> str:
-        lines: list[str] = []
-        for label, items in self.agreements.items():
-            table = Table.build(_JUDGE_COLUMNS, items)
-            names = [_short(judge) for judge in self.judges]
-            lines += ["", *table.with_names(title=label, names=names).list_lines()]
-            lines += [str(item) for item in self.differences if item.label == label]
-        return "\n".join(lines[1:])
+        names = [_short(judge) for judge in self.judges]
+        sections: list[str] = []
+        for label, agreements in self.agreements.items():
+            table = Table.build(_JUDGE_COLUMNS, agreements).with_names(title=label, names=names)
+            differences = [str(item) for item in self.differences if item.label == label]
+            sections.append("\n".join([*table.list_lines(), *differences]))
+        return "\n\n".join(sections)
 
 
 # The columns of the table of several judges, after their names.

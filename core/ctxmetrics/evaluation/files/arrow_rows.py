@@ -92,8 +92,11 @@ def explain_unreadable(
     """Explain which column holds a value that Python cannot hold, such as a date after the year 9999.
 
     Args:
-        columns: The name of each column, and the function that reads its cells.
-        error: What Python said.
+        columns: The name of each column, and the function that converts its cells to objects of Python.
+        error: The error that all columns together raised.
+
+    Returns:
+        The explanation and what to do. It names the first column that raises alone; no column if none does.
     """
     for name, read_cells in columns:
         try:

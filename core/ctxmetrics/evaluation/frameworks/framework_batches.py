@@ -68,10 +68,11 @@ async def score_all(
         except SampleError as problem:
             errors[number] = problem
     if errors and not samples:
-        raise errors[1]
+        raise errors[1]  # the samples are numbered from 1
     results = await aevaluate(samples, [wrapper.metric], **options)
     for note in results.summary().notes:
         _log.warning("labels, %s: %s", wrapper.metric.name, note)
+    # The results have a row for each sample that was read, in order. The others get their scores from their errors.
     rows = iter(results)
     run = FrameworkRun()
     scores = []

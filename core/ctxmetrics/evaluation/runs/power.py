@@ -64,12 +64,21 @@ class RunValues:
 
 
 def read_values(results: Results, name: str) -> RunValues:
-    """Read the values of a metric of a run, and the number of parts of each value."""
+    """Read the values of a metric of a run, and the number of parts of each value.
+
+    Args:
+        results: The run.
+        name: The name of the metric.
+
+    Returns:
+        The values; samples without a value are left out. The parts are named as the first score with verdicts names them, such
+        as "sentence"; "part" if no score has verdicts.
+    """
     scores = [row[name] for row in results]
     part_noun = "part"
     for score in scores:
         if score.verdicts:
-            part_noun, _ = score.counted  # such as "sentence" and "supported"
+            part_noun, _ = score.counted  # the noun, and what is counted of it, such as "supported"
             break
     scale = results.by_metric[name].scale
     samples = [_read_parts(score, scale) for score in scores if score.value is not None]

@@ -138,10 +138,17 @@ class Source:
         self._samples = iter(checked)
 
     def count(self) -> int | None:
-        """Count the samples, also if their file is read during the run. Return None if the number is not known."""
+        """Count the samples.
+
+        Samples in a file are counted in the file itself, because the run reads them one after the other. The file is counted
+        once at most.
+
+        Returns:
+            The number; None if the samples come from an iterator, or the file has a faulty line.
+        """
         file = self._file
         if self.total is None and file is not None:
-            self._file = None
+            self._file = None  # a faulty file is not counted again
             with suppress(InputFileError):  # the error is raised when the faulty line is read
                 self.total = file.count()
         return self.total

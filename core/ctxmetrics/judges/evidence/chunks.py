@@ -444,12 +444,20 @@ def _find_type(lower_word: str) -> type[tuple[Token, ...]] | None:
 
 
 def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:
-    """Build the words of a chunk that is one word, from the word and its reading.
+    """Build the words of a chunk that is one word.
 
-    The type of the tuple says what to look for in the neighbours of the chunk: "5" may belong to a unit behind it, "five" may
-    belong to another number word.
+    Args:
+        word: The word, as it is spelled.
+        reading: What was read of the word.
+
+    Returns:
+        A tuple of one word. Its type says what to look for in the neighbours of the chunk: of `PlainDigits` ("5") a unit, of
+        `NumberWords` ("five") another number word, of a plain tuple nothing.
     """
     key, folded, kind, measures = reading
+    parts: tuple[str, ...] = ()
+    if kind == "number":
+        parts = (f"{key}~",)  # a number that may count anything (`Token.parts`)
     token = Token(
         intern(key),
         intern(folded),
@@ -457,9 +465,7 @@ def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:
         spelling=intern(word),
         ends_clause=False,
         measures=measures,
-        parts=(f"{key}~",)
-        if kind == "number"
-        else (),  # a number that may count anything (`Token.parts`)
+        parts=parts,
     )
     lower_word = word.lower()
     is_number_word = lower_word in NUMBER_WORDS or lower_word in JOINED_WORDS

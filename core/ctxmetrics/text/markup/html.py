@@ -171,12 +171,15 @@ class _Tags(NamedTuple):
 
 
 def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
-    """Drop a tag, if it is one, and return the position up to which the text was read.
+    """Drop a tag, with its content if a reader does not see that.
 
     Args:
         markup: The text, and the markup found so far.
         tag: The match of what looks like a tag.
         tags: The other tags of the text.
+
+    Returns:
+        The position up to which the text was read: one character behind the start if it is no tag.
     """
     name = tag["name"].lower()
     start, end = tag.span()
@@ -184,6 +187,7 @@ def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
         return _read_closing_tag(markup, tag, name, tags)
     closes_itself = _closes_itself(tag["attributes"])
     is_closed_later = tags.last_closing.get(name, -1) >= end
+    # Text such as "a <b and c> d" looks like a tag.
     is_tag = is_closed_later
     if not is_tag and closes_itself:
         is_tag = _is_void_xml(tag, name, is_document=bool(tags.last_closing))

@@ -68,7 +68,7 @@ _DAY_DIGITS = 2
 
 
 def read_date(text: str, start: int) -> Value | None:
-    """Read the date that begins at a position, with or without its year or its day. Return None if no date begins there."""
+    """Read the date that begins at a position, with or without its year or its day; None if no date begins there."""
     if text[start].isalpha():
         return _read_month_first(text, start)
     digits = _INTEGER.match(text, start)

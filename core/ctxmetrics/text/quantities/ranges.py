@@ -209,10 +209,18 @@ def _complete_dates(text: str, first: Value, second: Value) -> tuple[Value | Non
 
 
 def _complete_year(first: Value, second: Value) -> Value:
-    """Read two digits behind a year as a year: 1914-18. A number up to 12 may be a month."""
-    years_in_century = int(first.key) % 100
-    may_be_year = len(second.key) == 2 and int(second.key) > max(LAST_MONTH, years_in_century)  # noqa: PLR2004 - digits
-    if not may_be_year:
+    """Read two digits behind a year and a dash as a year of the same century: 1914-18.
+
+    Args:
+        first: The year at which the range begins.
+        second: The number behind the dash.
+
+    Returns:
+        The second year; the number itself if it has not two digits, is not later, or may be a month (1914-12).
+    """
+    year_of_century = int(first.key) % 100
+    is_year = len(second.key) == 2 and int(second.key) > max(LAST_MONTH, year_of_century)  # noqa: PLR2004 - digits
+    if not is_year:
         return second
     century = first.key[:2]
     year = century + second.key
