@@ -452,15 +452,12 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
     ) -> ContextResult:
         """Score one sample, given by its fields. Integrations read in this signature which fields they may pass.
 
-        Args:
-            **others: Fields by other names, which are refused: the message names the nearest field.
-
         Returns:
             A result of Ragas, whose ``details`` are the score.
 
         Raises:
             MissingFieldError: A field that the metric needs is not there.
-            UnknownFieldError: There is no such field.
+            UnknownFieldError: There is no field of this name; the message names the nearest one.
             SampleError: A field has the wrong type.
         """
         sample_fields = dict(locals())  # the parameters by their names
