@@ -73,8 +73,10 @@ def built(tmp_path_factory) -> Path:
 def source(built, tmp_path_factory) -> Path:
     """The unpacked sdist."""
     folder = tmp_path_factory.mktemp("source")
+    # Python before 3.11.4 has no filters.
+    options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, **options)
     (only,) = folder.iterdir()
     return only
 
