@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy import stats
-from scipy.optimize import minimize_scalar
 
 from ctxmetrics.evaluation.statistics.corrected_means import (
     corrected,
     corrected_mean,
     weighted_mean,
 )
+
+stats = pytest.importorskip("scipy.stats")
+minimize_scalar = pytest.importorskip("scipy.optimize").minimize_scalar
 
 PEOPLE = [1.0, 0.0, 1.0, 1.0]
 JUDGE = [0.8, 0.2, 0.6, 1.0]
