@@ -142,7 +142,7 @@ def _read_sample(sample: SingleTurnSample, names: Iterable[str]) -> Sample:
     Raises:
         SampleError: A field has the wrong type.
     """
-    global _last_read  # noqa: PLW0603 - both values are replaced at once
+    global _last_read  # noqa: PLW0603 - one memory for all metrics of the process
     fields_of_sample: dict[str, Any] = {}
     for name in names:
         value = getattr(sample, name, None)

@@ -250,7 +250,7 @@ class BatchRounds:
     def _keep_results(self, intent: Intent, file: IO[bytes]) -> Counter[str]:
         """Store the outcomes in the lines of the results, and count the failures by their codes.
 
-        If no line answers a request of the batch, somebody else made it: it is not deleted at the provider.
+        If no line answers a request of the batch, another program made the batch: it is not deleted at the provider.
         """
         failures: Counter[str] = Counter()
         paid = Usage()

@@ -47,7 +47,7 @@ def _set_values(corrected: CorrectedDifference, state: Sequence[Any]) -> None:
 
 
 # Set behind the class: before Python 3.11.4 `dataclass` replaces a `__setstate__` that a frozen class with slots defines.
-CorrectedDifference.__setstate__ = _set_values  # type: ignore[attr-defined]
+CorrectedDifference.__setstate__ = _set_values  # type: ignore[attr-defined]  # `pickle` calls it, mypy knows no such method
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _STRICT_CONFIG = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
 _STRICT_CONFIG_WITH_EXTRAS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
 
 _NumberInPool = Annotated[int, Field(ge=0, lt=_MAX_POOL_SIZE)]
-# A name or a code. The file may be anybody's, and terminals show these without looking at them again.
+# A name or a code. The file is untrusted, and messages in a terminal show these texts without another check.
 _Name = Annotated[str, AfterValidator(replace_invisible)]
 # A text about a run, cut to the characters that are shown.
 _Shown = Annotated[str, AfterValidator(lambda text: text[: 4 * TEXT])]

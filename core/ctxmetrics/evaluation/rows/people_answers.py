@@ -367,7 +367,7 @@ def labels_by_key(
     majorities = file.majority(annotator)
     drawn_by_key = file.get_drawn()
     labels: dict[QuestionKey, dict[str, Any]] = {}
-    # The samples for which nothing was retrieved: nobody is asked about their contexts.
+    # The samples for which nothing was retrieved: people get no question about their contexts.
     keys_without_contexts: set[QuestionKey] = set()
     for key in drawn_by_key:
         answers = majorities.get(key, {})

@@ -42,7 +42,7 @@ class Uncopied(Sequence[Token]):
     def __len__(self) -> int:
         return len(self._words)
 
-    def __getitem__(self, place: int) -> Token:  # type: ignore[override]
+    def __getitem__(self, place: int) -> Token:  # type: ignore[override]  # a slice would be a copy, which fails the test
         assert isinstance(place, int)
         return self._words[place]
 
