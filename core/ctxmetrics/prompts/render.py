@@ -165,7 +165,8 @@ def escape(data: object) -> str:
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     if not body.isascii() or "\x7f" in body:  # other texts hold no invisible character
         body = _INVISIBLE_PATTERN.sub(_escape_match, body)
-        body = _HIDING_JOINER_PATTERN.sub(_escape_match, body)
+        if "\u200c" in body or "\u200d" in body:
+            body = _HIDING_JOINER_PATTERN.sub(_escape_match, body)
     return _ACTIVE_MARK_PATTERN.sub(_escape_match, body)
 
 

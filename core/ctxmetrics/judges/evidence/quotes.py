@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -314,6 +314,8 @@ class QuotedUnit:
         shared_words = self._plain_words.intersection(_PLAIN_WORD.findall(text))
         if len(shared_words) <= 1:
             return False
+        if len(self.contexts) < _MIN_CONTEXTS_WITH_TOPIC:
+            return True  # no word is a topic word
         contexts = _fold_all(tuple(self.contexts))
         min_contexts_of_topic = _SHARE_MOST * len(contexts)
         shared_beside_topic = 0
@@ -356,9 +358,27 @@ class QuotedUnit:
         return self._distinctive_words & words_of_texts
 
     def _find_topic_words(self, min_share: float) -> frozenset[str]:
-        """Return the distinctive words of the unit that stand in at least this share of the contexts."""
+        """Return the distinctive words of the unit that stand in at least this share of the contexts.
+
+        No more contexts are read as soon as each word lacks in too many of them.
+        """
         min_contexts = max(_MIN_CONTEXTS_WITH_TOPIC, min_share * len(self.contexts))
-        return frozenset(word for word, count in self._context_counts.items() if count >= min_contexts)
+        max_contexts_without = len(self.contexts) - min_contexts
+        if max_contexts_without < 0:
+            return frozenset()
+        topic_words = self._distinctive_words
+        contexts_without: Counter[str] = Counter()  # the number of contexts that lack a word
+        for context in self.contexts:
+            if not topic_words:
+                break
+            if len(context) > _MAX_TEXT_CHARACTERS:
+                continue  # too long to read: it may hold any word
+            lacking_words = topic_words - read_distinctive_words(context, self.language)
+            contexts_without.update(lacking_words)
+            topic_words -= {
+                word for word in lacking_words if contexts_without[word] > max_contexts_without
+            }
+        return topic_words
 
     def _is_in_language_of_answer(self, texts: Sequence[str]) -> bool:
         """Whether texts are in the script and the language of the answer, so that they can share words with the answer."""
@@ -384,17 +404,6 @@ class QuotedUnit:
     @cached_property
     def _script(self) -> str | None:
         return _find_script(self.text)
-
-    @cached_property
-    def _context_counts(self) -> Mapping[str, int]:
-        """The number of contexts that hold each distinctive word of the unit."""
-        counts: Counter[str] = Counter()
-        for context in self.contexts:
-            if len(context) > _MAX_TEXT_CHARACTERS:  # too long to read: it may hold any word
-                counts.update(self._distinctive_words)
-            else:
-                counts.update(self._distinctive_words & read_distinctive_words(context, self.language))
-        return counts
 
     @cached_property
     def _distinctive_words(self) -> frozenset[str]:

@@ -46,10 +46,8 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     text = see(context).text
     if len(claim.keys) < _MIN_CONTENT_WORDS or len(text) > _MAX_CONTEXT_CHARACTERS:
         return None
-    text_without_case = _fold(text)
-    for beginning in claim.beginnings:
-        if beginning not in text_without_case:
-            return None  # the usual case
+    if not may_state(unit, context, language):
+        return None  # the usual case
     if claim.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
     sentences = _read_sentences(text)
@@ -63,6 +61,12 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
         if _state_together(claim, sentence, following, language):
             return f"{sentence.text} {following.text}"
     return None
+
+
+def may_state(unit: str, context: str, language: str) -> bool:
+    """Whether a context has the first letters of each long content word of a unit: a quick check before the others."""
+    text_without_case = _fold(see(context).text)
+    return all(beginning in text_without_case for beginning in _read_unit(unit, language).beginnings)
 
 
 class _Unit(NamedTuple):

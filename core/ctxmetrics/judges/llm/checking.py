@@ -22,7 +22,7 @@ from ctxmetrics.judges.evidence.quotes import (
     read_distinctive_words,
     stands_as_sentence,
 )
-from ctxmetrics.judges.evidence.restatements import find_restatement
+from ctxmetrics.judges.evidence.restatements import find_restatement, may_state
 from ctxmetrics.judges.llm import comparing
 from ctxmetrics.judges.llm.entries import ReplyEntries, ReplyEntry, count_strays, read_entries
 from ctxmetrics.judges.llm.located_quotes import (
@@ -239,7 +239,9 @@ def _doubt_other_sentence(
 
 
 def _write_note(decisions: Mapping[str, Decision]) -> str:
-    """Write the note about the ids that are asked again."""
+    """Write the note about the ids that are asked again; empty if there are none."""
+    if all(decision.problem is None for decision in decisions.values()):
+        return ""
     sentences = []
     for note in _NOTES:
         ids = [id_ for id_, decision in decisions.items() if decision.problem in note["codes"]]
@@ -417,8 +419,7 @@ def _doubt_restated(decision: Decision, request_part: RequestPart) -> Decision:
     if verdict is None or not _is_plain_no(decision):
         return decision
     for context in request_part.contexts.values():
-        sentence = find_restatement(verdict.text, context, request_part.request.language)
-        statement = _describe_statement(verdict.text, context, sentence)
+        statement = _describe_statement(verdict.text, context, request_part.request.language)
         if statement is not None:
             reason = f"called unsupported, and {statement}"
             return Decision(comparing.contradicted(verdict, reason))
@@ -440,8 +441,7 @@ def _doubt_useless(
         if verdict is None or verdict.value is not False or verdict.code is not None:
             continue
         for unit in _list_units(request_part):
-            sentence = find_restatement(unit, verdict.text, request_part.request.language)
-            statement = _describe_statement(unit, verdict.text, sentence)
+            statement = _describe_statement(unit, verdict.text, request_part.request.language)
             if statement is not None:
                 reason = f"called useless, and of a sentence of the answer, {statement}"
                 new_decisions[id_] = decision._replace(verdict=comparing.contradicted(verdict, reason))
@@ -449,16 +449,13 @@ def _doubt_useless(
     return new_decisions
 
 
-def _describe_statement(unit: str, context: str, sentence: str | None) -> str | None:
-    """Say how a context states a unit; None if it does not.
-
-    Args:
-        unit: The unit.
-        context: The text of the context.
-        sentence: A sentence of the context in nearly the words of the unit; None if there is none.
-    """
+def _describe_statement(unit: str, context: str, language: str) -> str | None:
+    """Say how a context states a unit in the same or nearly the same words; None if it does not."""
+    if not may_state(unit, context, language):
+        return None  # the usual case
     if stands_as_sentence(unit, context):
         return "it stands in a context word for word"
+    sentence = find_restatement(unit, context, language)
     if sentence is None:
         return None
     return f"a context has all its words: {sentence[:_MAX_CHARACTERS_SHOWN]}"

@@ -147,7 +147,9 @@ def is_evidence_of_another(id_: str, sentences: Sequence[str], request_part: Req
     if len(units) == 1 or [*sentences] == [units[id_]]:
         return False  # the usual cases: there is no other unit, or the unit stands there word for word
     language = request_part.request.language
-    words = read_distinctive_words(" ".join(sentences), language)
+    words = frozenset[str]()
+    for sentence in sentences:
+        words |= read_distinctive_words(sentence, language)
     unit_words = read_distinctive_words(units[id_], language)
     words_of_unit_here = words & unit_words
     for other_id, other_text in units.items():

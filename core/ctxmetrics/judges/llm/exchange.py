@@ -309,9 +309,11 @@ class Exchange:
 
     def _build_outcome(self, **content: Any) -> ExchangeOutcome:
         """Build the outcome, and tell the breaker whether the model's replies were usable."""
+        usage = self._usage
+        if usage.calls > 1:
+            usage = replace(usage, repeats=usage.calls - 1)  # all requests but the first
         outcome = ExchangeOutcome(
-            # All requests but the first are repeats.
-            usage=replace(self._usage, repeats=max(0, self._usage.calls - 1)),
+            usage=usage,
             raw=tuple(self._raw),
             run=id(self.run),
             served_model=self._served_model,
@@ -319,7 +321,8 @@ class Exchange:
             **content,
         )
         has_bad_content = self._last_failure.code in CONTENT_CODES
-        outcome = replace(outcome, unusable=has_bad_content and not outcome.complete)
+        if has_bad_content and not outcome.complete:
+            outcome = replace(outcome, unusable=True)
         has_verdict = any(verdict.value is not None for verdict in outcome.verdicts.values())
         breaker = self.run.breaker_of(hide_keys(self.model.identity))
         if outcome.complete or has_verdict:
