@@ -65,6 +65,8 @@ _TITLE = compile_on_use(
 _ROMAN_DIGITS = frozenset("IVXL")
 _ITEM_NUMBERS = frozenset(LISTS["item_numbers"])
 _TITLES = frozenset(word.lower() for word in LISTS["titles"] + LISTS["exact_titles"])
+# The length of the longest word of these lists, and of the Roman numerals of marks.
+_MAX_LETTERS_OF_SHORT_WORD = max(map(len, _TITLES | _ITEM_NUMBERS))
 _DAY = compile_on_use(r"\b\d{1,2}\.$")
 # An abbreviation in any language. It ends no sentence if a word in small letters follows.
 _VOWELS = "aeiouyäöüàâéèêëíîïóôúùûąęýаеёиоуыэюяіїє"
@@ -313,7 +315,11 @@ def _ends_plainly(text: str, start: int, end: int) -> bool:
         return mark not in ")．）"
     blank = text.rfind(" ", max(start, end - _HEAD_CHARACTERS), end)
     last_word = text[blank + 1 : end - 1] if blank > 0 else ""
-    if not last_word.isalpha() or last_word.lower() in _TITLES:
+    if not last_word.isalpha():
+        return False
+    if len(last_word) > _MAX_LETTERS_OF_SHORT_WORD:
+        return True  # the usual case
+    if last_word.lower() in _TITLES:
         return False
     # Appendix B. Chapter IV. Step one.
     is_numeral = last_word.isupper() and _ROMAN_DIGITS.issuperset(last_word)

@@ -208,8 +208,8 @@ MOST_KEPT = 1 << 16
 
 # The words of the remembered chunks that hold no number.
 _plain_chunks: dict[str, tuple[Token, ...]] = {}
-# The key of each of these chunks that is one word with one key.
-_plain_keys: dict[str, str] = {}
+# The keys of the words of each of these chunks, if none of them has other keys besides (`Token.parts`).
+_plain_keys: dict[str, tuple[str, ...]] = {}
 
 
 class _Chunks(dict[str, tuple[Token, ...]]):
@@ -255,8 +255,8 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             self[chunk] = words
             if type(words) is tuple:
                 _plain_chunks[chunk] = words
-                if len(words) == 1 and not words[0].parts:
-                    _plain_keys[chunk] = words[0].key
+                if not any(word.parts for word in words):
+                    _plain_keys[chunk] = tuple(word.key for word in words)
 
     def _read_option_or_address(self, chunk: str) -> tuple[Token, ...]:
         """Return the option, with the words of its value, or the address that a chunk is; nothing for another one."""
@@ -494,7 +494,7 @@ read_chunk: Callable[[str], tuple[Token, ...]] = _Chunks().__getitem__
 
 find_plain_chunk: Callable[[str], Any] = _plain_chunks.get
 
-find_plain_key: Callable[[str], Any] = _plain_keys.get
+find_plain_keys: Callable[[str], Any] = _plain_keys.get
 
 _ONES = frozenset("123456789")
 _TENS = frozenset(f"{ten}0" for ten in "23456789")

@@ -6,7 +6,7 @@ that all words of the unit in a sentence are one number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import inf, log2
@@ -210,7 +210,7 @@ def _find_candidates(
         The choice of each context alone, by its index; the choice of the first k contexts, by the index of the last of them; and
         the best of all choices.
     """
-    best = Candidate(unit_words.score(0, 0, unit_words.find_cost(1, 1)))
+    best = Candidate(unit_words.score(0, 0, sentence_cost=0.0, sentence_count=0))
     alone: dict[int, Candidate] = {}
     together: dict[int, Candidate] = {}
     # For each combination of the unit's words, as bits: the first sentence of the contexts so far that has exactly these words.
@@ -219,23 +219,27 @@ def _find_candidates(
     for context, bits_by_sentence in unit_words.contexts.items():
         context_bits = unit_words.context_bits[context]
         bits_so_far |= context_bits
-        for sentence, bits in bits_by_sentence.items():
-            sentence_by_bits.setdefault(bits, sentence)
         sentences_so_far = index.first[context + 1]
         sentences_here = sentences_so_far - index.first[context]
-        cost = unit_words.find_cost(1, sentences_here)
+        cost = unit_words.find_sentence_cost(sentences_here)
         # The score if one sentence held all words of the context. No choice of its sentences scores higher.
-        highest_possible = unit_words.score(context_bits, context_bits, cost)
+        highest_possible = unit_words.score(context_bits.bit_count(), context_bits, cost, 1)
         if highest_possible > best.score or highest_possible >= unit_words.threshold:
-            alone[context] = unit_words.choose_best(bits_by_sentence, context_bits, sentences_here)
+            alone[context] = unit_words.choose_best(
+                [*bits_by_sentence], [*bits_by_sentence.values()], context_bits, cost
+            )
             best = max(best, alone[context], key=_score)
         # The same for the contexts so far. Sentences of several contexts are at least two.
-        cost = unit_words.find_cost(2, sentences_so_far)
-        highest_possible = unit_words.score(bits_so_far, bits_so_far, cost)
+        combinations_before = len(sentence_by_bits)
+        for sentence, bits in bits_by_sentence.items():
+            sentence_by_bits.setdefault(bits, sentence)
+        if len(sentence_by_bits) == combinations_before:
+            continue  # the same sentences would be chosen as without this context, at a higher cost
+        cost = unit_words.find_sentence_cost(sentences_so_far)
+        highest_possible = unit_words.score(bits_so_far.bit_count(), bits_so_far, cost, 2)
         if highest_possible > best.score:
-            distinct_sentences = {sentence: bits for bits, sentence in sentence_by_bits.items()}
             together[context] = unit_words.choose_best(
-                distinct_sentences, bits_so_far, sentences_so_far
+                [*sentence_by_bits.values()], [*sentence_by_bits], bits_so_far, cost
             )
             best = max(best, together[context], key=_score)
     return alone, together, best
@@ -265,8 +269,8 @@ class _UnitWords:
         self._most_sentences = max(rules.max_sentences, unit.sentence_count)
         # What one chosen sentence costs more if there are twice as many sentences to choose from.
         self._cost_per_doubling = rules.search_weight / unit.content_word_count
-        # The cost of one chosen sentence, by the number of sentences to choose from.
-        self._costs: dict[int, float] = {}
+        # With a higher cost a sentence that holds every word would not support the unit.
+        self._highest_cost = 1 - rules.min_coverage
         # The deduction for missing numbers and names, by the bits of the words in some contexts.
         self._deductions: dict[int, float] = {}
         self.threshold: float = rules.min_coverage - TOLERANCE
@@ -276,19 +280,25 @@ class _UnitWords:
             for context, bits_by_sentence in self.contexts.items()
         }
 
-    def score(self, word_bits: int, context_bits: int, cost: float) -> float:
+    def score(
+        self, word_count: int, context_bits: int, sentence_cost: float, sentence_count: int
+    ) -> float:
         """Return the score of some sentences.
 
+        A unit of several sentences may rest on as many sentences for the cost of one.
+
         Args:
-            word_bits: The bits of the unit's words in the sentences.
+            word_count: How many of the unit's words the sentences hold.
             context_bits: The bits of the unit's words in the contexts of the sentences.
-            cost: The deduction for the number of sentences.
+            sentence_cost: The deduction for each sentence; see `find_sentence_cost`.
+            sentence_count: The number of sentences.
         """
         deduction = self._deductions.get(context_bits)
         if deduction is None:
             deduction = self._find_deduction(context_bits)
             self._deductions[context_bits] = deduction
-        return word_bits.bit_count() / self._word_count - cost - deduction
+        counted_sentences = max(1, sentence_count - self._sentences_without_cost)
+        return word_count / self._word_count - sentence_cost * counted_sentences - deduction
 
     def _find_deduction(self, context_bits: int) -> float:
         """Return the deduction for the unit's numbers and names that the contexts of the sentences do not hold.
@@ -303,78 +313,84 @@ class _UnitWords:
             deduction += self._rules.name_weight * missing_names / self._name_bits.bit_count()
         return deduction
 
-    def find_cost(self, count: int, choices: int) -> float:
-        """Return the deduction for a number of chosen sentences.
+    def find_sentence_cost(self, choices: int) -> float:
+        """Return the deduction for each chosen sentence.
 
-        It grows with the number of sentences to choose from, because then more words are found by chance. A unit of several
-        sentences may rest on as many sentences for the cost of one. A single sentence that holds every word always supports
-        the unit.
+        It grows with the number of sentences to choose from, because then more words are found by chance. It is low enough for
+        a single sentence that holds every word to support the unit, however many sentences there are.
 
         Args:
-            count: The number of chosen sentences.
             choices: The number of sentences to choose from.
         """
-        cost = self._costs.get(choices)
-        if cost is None:
-            doublings = log2(max(choices, _SENTENCES_WITHOUT_COST) / _SENTENCES_WITHOUT_COST)
-            # With a higher cost a sentence that holds every word would not support the unit.
-            highest_cost = 1 - self._rules.min_coverage
-            cost = min(self._cost_per_doubling * doublings, highest_cost)
-            self._costs[choices] = cost
-        counted_sentences = max(1, count - self._sentences_without_cost)
-        return cost * counted_sentences
+        if choices <= _SENTENCES_WITHOUT_COST:
+            return 0.0
+        doublings = log2(choices / _SENTENCES_WITHOUT_COST)
+        return min(self._cost_per_doubling * doublings, self._highest_cost)
 
     def choose_best(
-        self, bits_by_sentence: Mapping[int, int], all_bits: int, choices: int
+        self,
+        sentences: Sequence[int],
+        bits_by_place: Sequence[int],
+        all_bits: int,
+        sentence_cost: float,
     ) -> Candidate:
         """Return the sentences with the highest score, chosen one by one for the words that each adds.
 
         Args:
-            bits_by_sentence: The bits of the unit's words in each sentence that has one.
+            sentences: The sentences that hold a word of the unit.
+            bits_by_place: For each of them, in the same order, the bits of the unit's words in it.
             all_bits: The bits of the unit's words in all these sentences together.
-            choices: The number of sentences to choose from.
+            sentence_cost: The deduction for each chosen sentence.
         """
         best = Candidate(-inf)
         chosen: tuple[int, ...] = ()
-        context_bits = 0
-        for sentence, word_bits in _choose_greedily(bits_by_sentence, self._most_sentences, all_bits):
+        word_count = context_bits = 0
+        for sentence, word_bits in _choose_greedily(sentences, bits_by_place, self._most_sentences):
+            added_count = word_bits.bit_count() - word_count
+            word_count += added_count
             chosen = (*chosen, sentence)
             context_bits |= self.context_bits[self._owners[sentence]]
-            score = self.score(word_bits, context_bits, self.find_cost(len(chosen), choices))
+            score = self.score(word_count, context_bits, sentence_cost, len(chosen))
             if score > best.score:
                 best = Candidate(score, chosen, word_bits, context_bits)
+            # No later sentence adds more words than this one did. Stop if even as many would not give a higher score.
+            sentences_left = self._most_sentences - len(chosen)
+            highest_count = min(all_bits.bit_count(), word_count + sentences_left * added_count)
+            highest_possible = self.score(highest_count, all_bits, sentence_cost, len(chosen) + 1)
+            if highest_possible <= best.score:
+                break
         return best
 
 
 def choose_fullest(bits_by_sentence: Mapping[int, int], limit: int) -> tuple[int, ...]:
     """Return the sentences that together hold most words, chosen one by one. The bits are those of `WordIndex.masks`."""
-    return tuple(sentence for sentence, _ in _choose_greedily(bits_by_sentence, limit))
+    choices = _choose_greedily([*bits_by_sentence], [*bits_by_sentence.values()], limit)
+    return tuple(sentence for sentence, _ in choices)
 
 
 def _choose_greedily(
-    bits_by_sentence: Mapping[int, int], limit: int, all_bits: int = -1
-) -> list[tuple[int, int]]:
+    sentences: Sequence[int], bits_by_place: Sequence[int], limit: int
+) -> Iterator[tuple[int, int]]:
     """Choose sentences one by one: each time the sentence that adds most words, the first of equals.
 
     Args:
-        bits_by_sentence: The bits of the unit's words in each sentence.
+        sentences: The sentences.
+        bits_by_place: For each sentence, in the same order, the bits of its words.
         limit: The maximum number of sentences to choose.
-        all_bits: The bits in all sentences together, if they are known: then no sentence is looked for that adds no word.
 
-    Returns:
-        For each chosen sentence, the bits of the words that it and those before it have.
+    Yields:
+        Each chosen sentence, with the bits of the words that it and those before it have.
     """
-    sentences = [*bits_by_sentence]
-    bits = [*bits_by_sentence.values()]
-    chosen: list[tuple[int, int]] = []
+    if not sentences:
+        return
     chosen_bits = 0
-    while len(chosen) < limit and chosen_bits != all_bits and sentences:
+    for _ in range(limit):
         other_bits = ~chosen_bits  # the bits that no chosen sentence has
-        added_words = [*map(int.bit_count, map(other_bits.__and__, bits))]  # twice as fast as a loop
-        most_added_words = max(added_words)
-        if not most_added_words:
-            break
-        best = added_words.index(most_added_words)
-        chosen_bits |= bits[best]
-        chosen.append((sentences[best], chosen_bits))
-    return chosen
+        # Faster than a loop.
+        added_counts = [*map(int.bit_count, map(other_bits.__and__, bits_by_place))]
+        most_added = max(added_counts)
+        if not most_added:
+            return
+        place = added_counts.index(most_added)
+        chosen_bits |= bits_by_place[place]
+        yield sentences[place], chosen_bits
