@@ -17,9 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from ctxmetrics import __version__
 from ctxmetrics.errors import CtxMetricsError, OutputFileError, ParameterError
-from ctxmetrics.evaluation.cli._commands import COMMANDS, FUNCTIONS
+from ctxmetrics.evaluation.cli._commands import COMMANDS, load_function
 from ctxmetrics.evaluation.cli._meant import explain_command, explain_option
-from ctxmetrics.evaluation.cli._options import GroupedCommand
+from ctxmetrics.evaluation.cli._options import GroupedCommand, PlainConversions
 from ctxmetrics.evaluation.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
@@ -80,7 +80,7 @@ class _BuiltCommands(MutableMapping[str, Any]):
         return len(self._names)
 
 
-class _Program(TyperGroup):
+class _Program(PlainConversions, TyperGroup):
     """The program. For a word that is no command, it suggests one."""
 
     def __init__(self, *, commands: Any = None, **settings: Any) -> None:
@@ -94,7 +94,7 @@ class _Program(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the table of commands: it needs their names and docstrings, and no option."""
         commands: dict[str, Any] = {
-            name: TyperCommand(name, help=getdoc(function)) for name, function in FUNCTIONS.items()
+            name: TyperCommand(name, help=getdoc(load_function(name))) for name in COMMANDS
         }
         for name in self.commands.keys() - commands.keys():
             commands[name] = self.commands[name]

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.evaluation.cli._options import with_options
-from ctxmetrics.evaluation.cli.compare import compare
-from ctxmetrics.evaluation.cli.doctor import doctor, estimate
-from ctxmetrics.evaluation.cli.files import init, inspect, metrics, spans
-from ctxmetrics.evaluation.cli.gold import check_gold
-from ctxmetrics.evaluation.cli.history import history
-from ctxmetrics.evaluation.cli.judges import agree, check_judge
-from ctxmetrics.evaluation.cli.label import label
-from ctxmetrics.evaluation.cli.parity import parity
-from ctxmetrics.evaluation.cli.run import run
-from ctxmetrics.evaluation.cli.score import demo, score
-from ctxmetrics.evaluation.cli.view import view
 
-_COMMANDS_IN_HELP_ORDER = (
-    demo,
-    inspect,
-    init,
-    score,
-    run,
-    compare,
-    history,
-    view,
-    parity,
-    estimate,
-    doctor,
-    agree,
-    label,
-    spans,
-    check_judge,
-    check_gold,
-    metrics,
+# The module of this package in which each command is a function. The function has the command's name, with "_" for "-".
+_MODULES: Mapping[str, str] = FrozenDict(
+    {
+        "demo": "score",
+        "inspect": "files",
+        "init": "files",
+        "score": "score",
+        "run": "run",
+        "compare": "compare",
+        "history": "history",
+        "view": "view",
+        "parity": "parity",
+        "estimate": "doctor",
+        "doctor": "doctor",
+        "agree": "judges",
+        "label": "label",
+        "spans": "files",
+        "check-judge": "judges",
+        "check-gold": "gold",
+        "metrics": "files",
+    }
 )
-FUNCTIONS: Mapping[str, Callable[..., None]] = FrozenDict(
-    {command.__name__.replace("_", "-"): command for command in _COMMANDS_IN_HELP_ORDER}
-)
+
+
+def load_function(name: str) -> Callable[..., None]:
+    """Load the function of a command. A run loads the module of its own command only."""
+    module = import_module(f"{__package__}.{_MODULES[name]}")
+    function: Callable[..., None] = getattr(module, name.replace("-", "_"))
+    return function
 
 
 class _Commands(Mapping[str, Callable[..., None]]):
@@ -52,16 +49,16 @@ class _Commands(Mapping[str, Callable[..., None]]):
     def __getitem__(self, name: str) -> Callable[..., None]:
         """Return a command."""
         if name not in self._commands:
-            self._commands[name] = with_options(FUNCTIONS[name])
+            self._commands[name] = with_options(load_function(name))
         return self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names in the order of the help."""
-        return iter(FUNCTIONS)
+        return iter(_MODULES)
 
     def __len__(self) -> int:
         """Return the number of commands."""
-        return len(FUNCTIONS)
+        return len(_MODULES)
 
 
 COMMANDS: Mapping[str, Callable[..., None]] = _Commands()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, getdoc, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_type_hints
@@ -449,33 +449,51 @@ def _find_metavar(annotation: Any) -> str | None:
     return None
 
 
-def _keep_default(parameter: Any) -> None:
-    """Let a parameter that is not given take its default as it is.
+@dataclass(frozen=True)
+class _Conversion:
+    """Converts the values of one parameter. It leaves to typer only what cannot be converted by a plain rule.
 
-    typer converts each default, and makes a validator of pydantic for it: 50 of them took a twentieth of the start of ``score``.
+    typer makes a validator of pydantic for each parameter. To load pydantic took a tenth of the start of ``score``.
+
+    Attributes:
+        load_typers: Load the conversion of typer.
     """
-    convert = parameter.process_value
-    takes_several = parameter.multiple or parameter.nargs != 1
-    if takes_several or parameter.required or parameter.callback is not None:
-        return
 
-    def process_value(context: Any, value: Any) -> Any:
-        source = context.get_parameter_source(parameter.name)
-        is_default = source is not None and source.name == "DEFAULT"
+    load_typers: Callable[[], Any]
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return a value of the command line, or a default, as a value of the parameter's type; typer calls this method."""
+        source = ctx.get_parameter_source(param.name)
+        is_default = source is None or source.name == "DEFAULT"
+        takes_several = param.multiple or param.nargs != 1
         if is_default and type(value) in _TYPES_OF_DEFAULTS:
+            return () if takes_several and value is None else value
+        annotation = param.type_descriptor.annotation
+        if annotation is str and isinstance(value, str):
             return value
-        return convert(context, value)
+        if annotation is Path and isinstance(value, str):
+            return Path(value)
+        if annotation == list[str] and isinstance(value, (list, tuple)):
+            return [*value]
+        return self.load_typers().coerce(value, param=param, ctx=ctx)
 
-    parameter.process_value = process_value
+
+class PlainConversions:
+    """A part of a command or of a group of commands: its values are converted as `_Conversion` says."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, ``--help`` among them. typer calls this method before it reads the command line."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # the command's class, which stands beside this one
+        for parameter in parameters:
+            load_typers = getattr(parameter, "get_runtime_param", None)
+            # An old typer, which does not use pydantic, has no such method.
+            if load_typers is not None and "get_runtime_param" not in vars(parameter):
+                parameter.get_runtime_param = partial(_Conversion, load_typers)
+        return parameters
 
 
-class GroupedCommand(TyperCommand):
+class GroupedCommand(PlainConversions, TyperCommand):
     """A command whose help begins with what it does and an example, and lists the options in their groups."""
-
-    def __init__(self, *values: Any, **settings: Any) -> None:
-        super().__init__(*values, **settings)
-        for parameter in self.params:
-            _keep_default(parameter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words after the command.

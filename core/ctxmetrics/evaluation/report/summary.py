@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxmetrics._internal.frozen import Plain, fields_to_json_data
 from ctxmetrics._internal.text_table import wrap
 from ctxmetrics.evaluation.pages import render
 from ctxmetrics.evaluation.pages.phrases import say
 from ctxmetrics.evaluation.report.means_table import build_page_table, describe_metric, format_means
-from ctxmetrics.evaluation.report.run_audit import RunAudit
 from ctxmetrics.evaluation.rows.metric_summary import MetricSummary
 from ctxmetrics.evaluation.statistics.intervals import upper_limit_of_share
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import describe_usage, find_language, join_counts
 from ctxmetrics.verdicts import Usage
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.report.run_audit import RunAudit
 
 # The share of right verdicts of an honest judge. A part of the controls has failed if it has few right verdicts: so few that
 # the chance of an honest judge to have as few is below the following limits.

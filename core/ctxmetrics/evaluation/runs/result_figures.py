@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.files.text_files import check_path
 from ctxmetrics.evaluation.report.curve import Curve, SmallestK, compute_curve, find_smallest_k
-from ctxmetrics.evaluation.report.run_audit import RunAudit, audit_run
-from ctxmetrics.evaluation.report.searches import Searches, has_searches, summarize_searches
 from ctxmetrics.evaluation.report.stage_means import Stages, find_staged_metric, summarize_stages
 from ctxmetrics.evaluation.report.summary import Summary
-from ctxmetrics.evaluation.rows.gold_answers import read_gold_answers
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.evaluation.runs.quote_spans import build_span_samples
 from ctxmetrics.evaluation.runs.result_rows import ResultRows
 from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.metrics.base import Formula
 from ctxmetrics.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.report.run_audit import RunAudit
+    from ctxmetrics.evaluation.report.searches import Searches
 
 
 class ResultFigures(ResultRows):
@@ -64,6 +64,9 @@ class ResultFigures(ResultRows):
             ParameterError: No metric counts gold passages, or fewer than two questions of the random part have answers.
             CtxMetricsError: The run wrote its rows to a file and keeps values only.
         """
+        from ctxmetrics.evaluation.report.run_audit import audit_run
+        from ctxmetrics.evaluation.rows.gold_answers import read_gold_answers
+
         self._need_rows("apply_audit")
         answers = read_gold_answers(check_path(audit), None if labels is None else check_path(labels))
         self.audit: RunAudit | None = audit_run(self._rows or (), answers)
@@ -100,6 +103,8 @@ class ResultFigures(ResultRows):
             CtxMetricsError: The run wrote its verdicts to a file itself (``out=``) and keeps values only.
             ParameterError: The run has no such metric, or no sample of it has searches.
         """
+        from ctxmetrics.evaluation.report.searches import has_searches, summarize_searches
+
         self._need_rows("searches")
         rows = list(filter(has_searches, self))
         return summarize_searches(rows, self._find_staged("searches", rows, metric))
@@ -193,6 +198,8 @@ class ResultFigures(ResultRows):
             ParameterError: The metric does not exist, it counts no units, or the rows hold no texts; a context has no span,
                 or one of another length than its text.
         """
+        from ctxmetrics.evaluation.runs.quote_spans import build_span_samples
+
         self._need_rows("reference_spans")
         if metric not in self.metrics:
             raise ParameterError(

@@ -6,12 +6,11 @@ from array import array
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from operator import attrgetter
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.batching.batch import BatchReport
-from ctxmetrics.evaluation.report.run_audit import RunAudit
 from ctxmetrics.evaluation.report.summary import Controls
 from ctxmetrics.evaluation.rows.metric_values import MetricValues
 from ctxmetrics.evaluation.rows.row import Row
@@ -20,6 +19,9 @@ from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.score import FAILURES, NOT_FINAL
 from ctxmetrics.scores.wording import join_counts, plural
 from ctxmetrics.verdicts import Usage
+
+if TYPE_CHECKING:
+    from ctxmetrics.evaluation.report.run_audit import RunAudit
 
 # Reads all fields of a sample that metrics look at.
 _read_options = attrgetter(*OPTIONS)

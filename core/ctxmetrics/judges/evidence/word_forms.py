@@ -40,8 +40,15 @@ _NUMBER = r"""
     |(?<![\d,])\d+,\d+(?!,?\d)                          # 3,14, but not a list 1,2,3
     |\d+                                                # 1990
 """
-# All marks stand there: the signs of Han and hangul between these blocks have none.
-_BLOCKS_WITH_MARKS = ((0x300, 0x3400), (0xA000, 0xAC00), (0xF900, 0x1F000))
+# All marks stand there: the signs of Han, hangul, cuneiform and Tangut between these blocks have none.
+_BLOCKS_WITH_MARKS = (
+    (0x300, 0x3400),
+    (0xA000, 0xAC00),
+    (0xF900, 0x12000),
+    (0x13400, 0x13500),
+    (0x16100, 0x17000),
+    (0x1BC00, 0x1F000),
+)
 _BREVE = "\u0306"
 # Canonical combining classes: Hebrew and Arabic points, and the accents that stand above, below or across.
 _FIRST_POINT = 10
@@ -78,14 +85,21 @@ def word_pattern(is_ascii: bool) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1)
 def _marks() -> str:
-    """Return the marks that belong to the letter before them, as the inside of a character class.
+    """Return the marks that belong to the letter before them, as the inside of a character class: ``"a-cx-z"``.
 
-    A soft hyphen and joiners stand inside words too.
+    A soft hyphen and joiners stand inside words too. The marks are written as ranges, because a pattern with two thousand single
+    marks takes long to compile.
     """
-    marks: list[str] = []
-    for first, last in _BLOCKS_WITH_MARKS:
-        marks += [mark for mark in map(chr, range(first, last)) if unicodedata.category(mark)[0] == "M"]
-    return "".join(marks) + INVISIBLE
+    ranges: list[list[int]] = []
+    for block_start, block_end in _BLOCKS_WITH_MARKS:
+        for code in range(block_start, block_end):
+            if unicodedata.category(chr(code))[0] != "M":
+                continue
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges) + INVISIBLE
 
 
 def split_characters(run: str) -> Sequence[str]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS
 
 _TEN = 10
@@ -319,18 +320,19 @@ def _read_language(language: str) -> Numerals:
     )
 
 
+_THAI_LETTER = re.compile(r"[\u0e00-\u0e7f]")
 _THAI = _read_language("th")
-_THAI_WORD = re.compile(_join_words(_THAI.words))
-_THAI_ONE = re.compile(_join_words(word for word in _THAI.words if _THAI.is_one(word)))
+_THAI_WORD = compile_on_use(_join_words(_THAI.words))
+_THAI_ONE = compile_on_use(_join_words(word for word in _THAI.words if _THAI.is_one(word)))
 _THAI_MULTIPLIERS: Mapping[str, int] = {**_THAI.scales, **_THAI.groups}
-_THAI_MULTIPLIER = re.compile(
+_THAI_MULTIPLIER = compile_on_use(
     _join_words(word for word, value in _THAI_MULTIPLIERS.items() if value > _HUNDRED)
 )
 _THAI_COUNTED = _join_words(LISTS["numerals"]["th"]["counted"])
 _NOT_BEHIND_THAI_NUMBER = "".join(f"(?<!{word})" for word in sorted((*_THAI.words, "จุด")))
 _BEHIND_THAI_LABEL = "|".join(f"(?<={word})" for word in LISTS["numerals"]["th"]["numbered"])
 _FIRST_THAI_LETTERS = "".join({word[0] for word in _THAI.words})
-_THAI_NUMBER = re.compile(
+_THAI_NUMBER = compile_on_use(
     rf"""
     (?=[ \d{_FIRST_THAI_LETTERS}])(?:  # most characters begin no number
     # 3 ล้านบาท
@@ -349,6 +351,7 @@ _THAI_NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+_KOREAN_LETTER = re.compile(r"[\uac00-\ud7af]")
 _KOREAN = Numerals(
     digits={
         **{digit: number for number, digit in enumerate("일이삼사오육칠팔구", 1)},
@@ -374,11 +377,11 @@ _KOREAN = Numerals(
     scales={"십": 10, "백": 100, "천": 1_000},
     groups={"만": 10**4, "억": 10**8},
 )
-_KOREAN_WORD = re.compile(_join_words(_KOREAN.words))
+_KOREAN_WORD = compile_on_use(_join_words(_KOREAN.words))
 _KOREAN_ONES = "한|두|세|네|다섯|여섯|일곱|여덟|아홉"
 _KOREAN_TENS = "열|스물|스무|서른|마흔|쉰|예순|일흔|여든|아흔"
 # 세 시간, 스물다섯 명, 오만 원, 삼 년, 이층; 이 (this), 일 (day) and 한 (a) alone are no numbers elsewhere.
-_KOREAN_NUMBER = re.compile(
+_KOREAN_NUMBER = compile_on_use(
     rf"""
     (?<![\uac00-\ud7af\d])(?<!점[ ])  # not behind a decimal point: 삼 점 오
     (?:
@@ -393,7 +396,7 @@ _KOREAN_NUMBER = re.compile(
     re.VERBOSE,
 )
 # A chunk that is a number if the next chunk is a word that it counts.
-_KOREAN_CHUNK = re.compile(rf"(?:{_KOREAN_WORD.pattern}){{1,12}}")
+_KOREAN_CHUNK = compile_on_use(rf"(?:{_KOREAN_WORD.pattern}){{1,12}}")
 
 
 def write_numerals(text: str) -> str:
@@ -409,8 +412,11 @@ def write_numerals(text: str) -> str:
     text = _ERA_YEAR.sub(_write_era_year, text)
     text = _HAN_NUMBER.sub(_write_han, text)
     text = _TENTHS.sub(_write_tenths, text)
-    text = _THAI_NUMBER.sub(_write_thai, text)
-    return _KOREAN_NUMBER.sub(_write_korean, text)
+    if _THAI_LETTER.search(text):
+        text = _THAI_NUMBER.sub(_write_thai, text)
+    if _KOREAN_LETTER.search(text):
+        text = _KOREAN_NUMBER.sub(_write_korean, text)
+    return text
 
 
 def _write_thai(match: re.Match[str]) -> str:
@@ -442,7 +448,9 @@ def _write_korean(match: re.Match[str]) -> str:
 
 def may_hold_numerals(chunk: str) -> bool:
     """Whether a chunk holds a number that `write_numerals` writes in digits, perhaps only together with the next chunk."""
-    return _KOREAN_CHUNK.fullmatch(chunk) is not None or write_numerals(chunk) != chunk
+    if _KOREAN_LETTER.search(chunk) and _KOREAN_CHUNK.fullmatch(chunk):
+        return True
+    return write_numerals(chunk) != chunk
 
 
 # --- Indonesian and Vietnamese ----------------------------------------------------------------------------------------
