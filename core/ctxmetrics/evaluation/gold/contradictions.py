@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.answers import cut_short_answer
@@ -45,6 +45,8 @@ from ctxmetrics.judges.lexical.index import sentences
 
 # A sentence of gold says the same with another number if it has at least this share of the sentence's other words.
 _MIN_SHARED_SHARE_BESIDE_NUMBER = 0.6
+# .. and at least this number of its words, if it is not the nearest sentence or beside it.
+_MIN_SHARED_WORDS_BESIDE_NUMBER = 2
 # A sentence of gold says the same with another name if it has at least this share of the sentence's other words.
 _MIN_SHARED_SHARE_BESIDE_NAME = 0.8
 # The minimum number of words of a sentence that is compared by its names.
@@ -292,7 +294,7 @@ class GoldTexts:
                     continue
                 min_equal = _MIN_EQUAL_WORDS_BESIDE_KNOWN_NUMBER
             for others in self._words:
-                rival = find_number_between(words, place, others, min_equal)
+                rival = find_number_between(words, place, others, min_equal, self._language)
                 if rival is not None:
                     return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
@@ -381,12 +383,18 @@ class GoldTexts:
             return ""
         return str(denial)
 
-    def _find_other_number(self, text: str, nearest: Iterable[_Sentence]) -> str:
+    def _find_other_number(self, text: str, nearest: Sequence[_Sentence]) -> str:
         """Describe a number that no passage has, and the number of the same measure in the nearest sentences."""
         words = read_words(text)
         own_values = list_values(words)
         known_values = self._values.union(word.key for words in self._words for word in words)
-        nearest_words = [word for sentence in nearest for word in sentence.words]
+        content = find_content(text, self._language)
+        nearest_words = [
+            word
+            for sentence in nearest
+            if self._is_about(sentence, content, nearest[0])
+            for word in sentence.words
+        ]
         for place, number in enumerate(words):
             if number.kind != "number":
                 continue
@@ -397,6 +405,19 @@ class GoldTexts:
             if rival is not None and not may_be_rounded(words, place, rival):
                 return f"{number.spelling!r} against {rival.spelling!r}"
         return ""
+
+    def _is_about(self, sentence: _Sentence, content: frozenset[str], nearest: _Sentence) -> bool:
+        """Tell whether a sentence is about the same as a text: not if it has a single word of the text, and is far from the nearest one.
+
+        Args:
+            sentence: The sentence.
+            content: The keys of the words of the text that carry a meaning.
+            nearest: The sentence that has most of them.
+        """
+        if len(content & sentence.keys) >= _MIN_SHARED_WORDS_BESIDE_NUMBER:
+            return True
+        distance = self._sentences.index(sentence) - self._sentences.index(nearest)
+        return abs(distance) <= 1
 
     def _find_nearest(self, text: str) -> tuple[Sequence[_Sentence], float]:
         """Find the two sentences that together have most words of a text, and the share of the words that they have.

@@ -20,6 +20,8 @@ from ctxmetrics.judges.evidence.words import get_word_list
 
 # The minimum number of equal words beside another name.
 _MIN_EQUAL_WORDS_BESIDE_NAME = 4
+# With at most this number of equal words beside another number, the words before these show whether both texts have one subject.
+_FEW_EQUAL_WORDS = 2
 # A name has at most this number of words.
 _MAX_NAME_WORDS = 3
 # The minimum number of equal characters of two parts of Chinese sentences.
@@ -51,7 +53,7 @@ def _count_equal_before(
 
 
 def find_number_between(
-    words: Sequence[Token], place: int, others: Sequence[Token], min_equal: int
+    words: Sequence[Token], place: int, others: Sequence[Token], min_equal: int, language: str
 ) -> Token | None:
     """Find another number of the same measure that stands between the same words in another text.
 
@@ -61,6 +63,7 @@ def find_number_between(
         others: The words of the other text.
         min_equal: The minimum number of words on both sides that must be equal. If only one of the numbers ends a clause, the words
             behind it belong to another statement.
+        language: The language of both texts.
     """
     number = words[place]
     own_values = list_values([number])
@@ -74,8 +77,14 @@ def find_number_between(
         after = 0
         if other.ends_clause == number.ends_clause:
             after = _count_equal_after(words, place + 1, others, other_place + 1)
-        if before + after >= min_equal:
-            return other
+        if before + after < min_equal:
+            continue
+        starts_differ = before < min(place, other_place)
+        if starts_differ and before + after <= _FEW_EQUAL_WORDS:
+            words_before = (words[place - before - 1], others[other_place - before - 1])
+            if _carry_meaning(words_before, language):
+                continue  # "the hall costs" and "the sauna costs" are two statements
+        return other
     return None
 
 

@@ -49,6 +49,10 @@ _MIN_STATED_SHARE = 0.8
 _MAX_UNSTATED_WEIGHT_SHARE = 0.4
 # .. and less than this share of its words. Weights alone do not decide: in a short sentence one rare word has most of the weight.
 _MAX_UNSTATED_WORD_SHARE = 0.5
+# Other forms of its words count as well if the gold has at least this share of its weight: then the gold is about the same subject.
+_MIN_GOLD_SHARE_FOR_FORMS = 0.15
+# Two words are taken for forms of one word if this number of first letters is equal.
+_STEM_LETTERS = 5
 # A sentence with a number of the gold is not called unstated if it has at most this number of words.
 _MAX_SHORT_SENTENCE_WORDS = 8
 # The minimum number of words with a meaning in a sentence that may be called unstated.
@@ -381,8 +385,12 @@ class PoolFindings:
         if len(content) < _MIN_SENTENCE_WORDS or self._shares_number(statement):
             return False
         gold = self._unite_gold()
+        is_same_subject = self._weigh(content & gold, content) >= _MIN_GOLD_SHARE_FOR_FORMS
         for index, words in enumerate(self._words):
-            shared_words = content & (gold | words)
+            known_words = gold | words
+            shared_words = content & known_words
+            if is_same_subject:
+                shared_words |= _find_other_forms(content, known_words)
             has_words = len(shared_words) >= _MAX_UNSTATED_WORD_SHARE * len(content)
             if has_words or self._weigh(shared_words, content) >= _MAX_UNSTATED_WEIGHT_SHARE:
                 return False
@@ -572,3 +580,15 @@ class PoolFindings:
                 for start, end in sentences(text)
             ]
         return self._words_by_place[index]
+
+
+def _find_other_forms(keys: Iterable[str], known_keys: Iterable[str]) -> frozenset[str]:
+    """Find the words of which some known words have another form, such as "developer" for "development".
+
+    Args:
+        keys: The keys of the words.
+        known_keys: The keys of the known words.
+    """
+    stems = {key[:_STEM_LETTERS] for key in known_keys if len(key) >= _STEM_LETTERS}
+    long_keys = (key for key in keys if len(key) > _STEM_LETTERS and key.isalpha())
+    return frozenset(key for key in long_keys if key[:_STEM_LETTERS] in stems)

@@ -29,7 +29,22 @@ NUMBERS = [
 def test_number_between_the_same_words(text: str, gold: str, rival: str | None) -> None:
     words = read_words(text)
     (place,) = [place for place, word in enumerate(words) if word.kind == "number"]
-    found = find_number_between(words, place, read_words(gold), 3)
+    found = find_number_between(words, place, read_words(gold), 3, "en")
+    assert (None if found is None else found.spelling) == rival
+
+
+@pytest.mark.parametrize(
+    ("gold", "rival"),
+    [
+        ("The sauna costs 15 euros and has ten seats.", None),
+        ("Today the hall costs 15 euros and a smile.", "15 euros"),
+        ("It costs 15 euros and a smile.", "15 euros"),
+    ],
+)
+def test_number_between_few_words_of_another_subject(gold: str, rival: str | None) -> None:
+    words = read_words("The hall costs 40 euros and more on Sundays.")
+    (place,) = [place for place, word in enumerate(words) if word.kind == "number"]
+    found = find_number_between(words, place, read_words(gold), 2, "en")
     assert (None if found is None else found.spelling) == rival
 
 
@@ -52,7 +67,7 @@ def test_long_gold_is_not_copied_for_each_number() -> None:
     words = read_words("The total is 12 of all rows.")
     (place,) = [place for place, word in enumerate(words) if word.kind == "number"]
     table = Uncopied(read_words(" ".join(f"row value {number}" for number in range(100, 200))))
-    assert find_number_between(words, place, table, 3) is None
+    assert find_number_between(words, place, table, 3, "en") is None
 
 
 def test_name_between_the_same_words() -> None:
