@@ -127,14 +127,14 @@ def _read_mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 def _to_plain(value: Any) -> Any:
     """Convert arrays and scalars of numpy to Python's, also in a list."""
-    to_list = getattr(value, "tolist", None)
-    if callable(to_list):
-        return to_list()
-    if not isinstance(value, list):
+    if type(value) in _FLAT_TYPES or type(value) is dict:
         return value
-    if _FLAT_TYPES.issuperset(map(type, value)):  # the usual list
-        return [*value]
-    return [_to_plain(item) for item in value]
+    if isinstance(value, list):
+        if _FLAT_TYPES.issuperset(map(type, value)):  # the usual list
+            return [*value]
+        return [_to_plain(item) for item in value]
+    to_list = getattr(value, "tolist", None)
+    return to_list() if callable(to_list) else value
 
 
 def check_depth(value: object, field: str) -> None:
@@ -384,29 +384,25 @@ def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
 
 def _is_deep(value: object) -> bool:
     """Tell whether lists and mappings are nested more than `_MAX_DEPTH` levels deep."""
-    if type(value) in _FLAT_TYPES or (
-        isinstance(value, (list, tuple)) and _FLAT_TYPES.issuperset(map(type, value))
-    ):
+    if isinstance(value, (list, tuple)) and _FLAT_TYPES.issuperset(map(type, value)):
         return False  # the usual case
     level = [value]
     for _ in range(_MAX_DEPTH):
         # Each object once: a list may hold itself several times.
         below: dict[int, Any] = {}
-        for item in level:
-            for inner in _inner_values(item):
+        for holder in level:
+            values: Iterable[Any] = ()
+            if isinstance(holder, dict):
+                values = holder.values()
+            elif isinstance(holder, (list, tuple)):
+                values = holder
+            for inner in values:
                 if type(inner) not in _FLAT_TYPES:
                     below[id(inner)] = inner
         if not below:
             return False
         level = [*below.values()]
     return True
-
-
-def _inner_values(value: object) -> Iterable[Any]:
-    """Return the values in a list or a mapping; nothing for any other value."""
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _name_type(value: object) -> str:
@@ -456,10 +452,9 @@ def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None
             return None
     if not item_types <= {str}:
         return None
-    joined = "".join(values)
-    if len(joined) > MAX_CHARACTERS:
+    if sum(map(len, values)) > MAX_CHARACTERS:
         return None
-    are_plain = joined.isascii() or (not numbers and _is_encodable(joined))
+    are_plain = all(map(str.isascii, values)) or (not numbers and _is_encodable("".join(values)))
     return tuple(values) if are_plain else None
 
 

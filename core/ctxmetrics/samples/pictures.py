@@ -191,15 +191,20 @@ def is_no_text(text: str) -> bool:
     if not has_content(text):
         return True
     beginning = text.strip()[:LONGEST_NAME]
+    if _is_longer_than_names(beginning):
+        return False
     return is_address_or_name(beginning) or _STAND_IN.fullmatch(beginning) is not None
 
 
 def is_address_or_name(text: str) -> bool:
     """Whether a text is only an address, a file, a place, a number or an id."""
+    return not _is_longer_than_names(text) and _ADDRESS_OR_NAME.fullmatch(text) is not None
+
+
+def _is_longer_than_names(text: str) -> bool:
+    """Tell whether a text has more words than a name. So has the usual text, and the patterns of names take twenty times as long."""
     has_blanks = len(text) > _LONGEST_NAME_WITH_BLANKS and " " in text
-    if has_blanks and not text.startswith(_SIGNS_BEFORE_BLANKS):
-        return False  # the usual text: the pattern takes twenty times as long
-    return _ADDRESS_OR_NAME.fullmatch(text) is not None
+    return has_blanks and not text.startswith(_SIGNS_BEFORE_BLANKS)
 
 
 def in_value(value: object) -> str | None:

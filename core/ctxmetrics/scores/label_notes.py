@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
@@ -130,11 +130,10 @@ _CUTS = (
 
 
 # The kinds of circular labels. Such labels repeat what was retrieved or answered, so that they cannot show an error.
-_CIRCULAR_LABELS = (
-    "the reference contexts are the retrieved contexts",
-    "the whole reference is one of the retrieved contexts",
-    "the response is the reference",
-)
+_CONTEXTS_REPEATED = "the reference contexts are the retrieved contexts"
+_REFERENCE_RETRIEVED = "the whole reference is one of the retrieved contexts"
+_RESPONSE_REPEATED = "the response is the reference"
+_CIRCULAR_LABELS = (_CONTEXTS_REPEATED, _REFERENCE_RETRIEVED, _RESPONSE_REPEATED)
 
 
 def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -186,15 +185,21 @@ def _describe_order(key: str, name: str, count: int) -> str:
     return f"the order of the list counts, whatever {text} may say, in {samples}; --order rank or score (order=) takes theirs"
 
 
-def _check_circular_labels(sample: Sample) -> Iterator[tuple[str, bool]]:
-    """Yield each kind of circular label that a sample could have, and whether the sample has it."""
+def _is_circular(kind: str, sample: Sample) -> bool | None:
+    """Tell whether a sample has a kind of circular label. Return None if it lacks the fields that such a label needs.
+
+    Args:
+        kind: One of `_CIRCULAR_LABELS`.
+        sample: The sample.
+    """
     contexts = sample.retrieved_contexts
-    if sample.reference_contexts and contexts:
-        yield _CIRCULAR_LABELS[0], {*sample.reference_contexts} == {*contexts}
-    if sample.reference and contexts:
-        yield _CIRCULAR_LABELS[1], sample.reference in contexts
-    if sample.reference and sample.response:
-        yield _CIRCULAR_LABELS[2], sample.response == sample.reference
+    if kind == _CONTEXTS_REPEATED:
+        if not sample.reference_contexts or not contexts:
+            return None
+        return {*sample.reference_contexts} == {*contexts}
+    if kind == _REFERENCE_RETRIEVED:
+        return sample.reference in contexts if sample.reference and contexts else None
+    return sample.response == sample.reference if sample.reference and sample.response else None
 
 
 @dataclass(slots=True)
@@ -260,7 +265,8 @@ class Labels:
         repeated: Retrieved contexts that repeat one above, by their texts or else their ids: the number of "contexts", and of
             "samples" that have one.
         signs: Signs that a text is not what its field says.
-        circles: The number of samples. The key is a kind of circular label, and whether the sample's label is circular.
+        circles: The number of samples. The key is a kind of circular label, and whether the sample's label is circular. A kind is
+            not counted any more after the first sample whose label is not circular.
         last_never: The notes that `describe_never_retrieved` returned last, after the length that `wanted` had then.
     """
 
@@ -335,13 +341,23 @@ class Labels:
         if retrieved and len({*retrieved}) < len(retrieved):
             # Empty ids are equal, but their contexts may differ: they are no repeats.
             self._count_repeats([text_or_id for text_or_id in retrieved if text_or_id])
-        for kind_and_result in _check_circular_labels(sample):
-            self.circles[kind_and_result] += 1
+        self._count_circular(sample)
 
     def _count_empty(self, side: str, ids: Sequence[str]) -> None:
         """Count the empty ids of a sample."""
         if "" in ids:
             self.empty[side] += ids.count("")
+
+    def _count_circular(self, sample: Sample) -> None:
+        """Count a sample by its circular labels.
+
+        A kind is described only if all samples have it. So it is not looked for any more after a sample that does not have it.
+        """
+        for kind in _CIRCULAR_LABELS:
+            if not self.circles[kind, False]:
+                is_circular = _is_circular(kind, sample)
+                if is_circular is not None:
+                    self.circles[kind, is_circular] += 1
 
     def _count_metadata(self, metadata: Mapping[str, Any]) -> None:
         """Count a sample by what its metadata says about the order, and about dropped contexts."""

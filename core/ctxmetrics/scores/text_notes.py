@@ -126,6 +126,7 @@ _LABEL_PATTERN = compile_on_use(
 _DIGITS_PATTERN = compile_on_use(r"\d+")
 
 
+@lru_cache(maxsize=256)  # the questions about one passage often stand in a row
 def find_doubtful_separator(text: str) -> tuple[str, str]:
     """Find what may separate several passages in a text.
 
@@ -175,7 +176,12 @@ def _find_numbers(text: str) -> tuple[str, str]:
 
 def _are_passages(pieces: Sequence[str]) -> bool:
     """Return whether each piece has several words, or is of a language whose words may have no blanks between them."""
-    return all(len(piece.split()) >= _MIN_WORDS_OF_SENTENCE or not piece.isascii() for piece in pieces)
+    return all(_has_several_words(piece) or not piece.isascii() for piece in pieces)
+
+
+def _has_several_words(text: str) -> bool:
+    """Return whether a text has as many words as a sentence. It is not split further than this takes."""
+    return len(text.split(None, _MIN_WORDS_OF_SENTENCE)) >= _MIN_WORDS_OF_SENTENCE
 
 
 def _find_mark(text: str) -> str:
@@ -183,9 +189,7 @@ def _find_mark(text: str) -> str:
     marks: set[str] = {*_MARK_PATTERN.findall(text)}
     for mark in sorted(marks):
         pieces = [piece.strip() for piece in text.split(mark)]
-        are_sentences = all(
-            len(piece.split()) >= _MIN_WORDS_OF_SENTENCE and not piece[:1].islower() for piece in pieces
-        )
+        are_sentences = all(_has_several_words(piece) and not piece[:1].islower() for piece in pieces)
         if are_sentences:
             return mark
     return ""
@@ -447,7 +451,7 @@ class TextSigns:
         if is_in_brackets and _SOURCE_BEHIND_ANSWER_PATTERN.search(reference[-_END_CHARACTERS:]):
             self.with_source += 1
         answers: Sequence[str] = ()
-        if any(mark in reference for mark in ("|", "OR", "#")):
+        if "|" in reference or "OR" in reference or "#" in reference:
             answers = _ANSWER_SEPARATOR_PATTERN.split(reference)
         if len(answers) > 1 and "\n" not in reference and all(answers):
             self.alternatives += 1

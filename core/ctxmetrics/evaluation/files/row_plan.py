@@ -62,6 +62,8 @@ _TEXT_TYPES = frozenset({str})
 _NUMBER_TYPES = frozenset({int})
 # and documents, whose texts and ids are read.
 _DOCUMENT_TYPES = frozenset({dict})
+# The fields of texts that were retrieved, or that should have been.
+_PASSAGE_TEXTS = frozenset(TEXTS_OF.values())
 # The keys of a reply of Milvus, whose distances may be similarities; see `ctxmetrics.evaluation.files.hit_order`.
 _MILVUS_REPLY_KEYS = frozenset({"code", "data"})
 # How printed documents and nodes, and objects as text, begin.
@@ -74,8 +76,8 @@ class KeyContent:
 
     Attributes:
         name: The key, as the schema writes it.
-        fields: The field that a value is read as, by the type of the value.
-        carried: The types of the values that become metadata. A value of any other type needs the careful reader.
+        fields: The field that a value is read as, by the type of the value; empty text for a type whose values become metadata. A
+            value of any other type needs the careful reader.
         is_unknown: Whether no schema knows the key.
         is_unread: Whether no value of this key holds a field.
         is_holder: Whether an object under this key may hold fields.
@@ -86,7 +88,6 @@ class KeyContent:
 
     name: str
     fields: Mapping[type, str] = field(default_factory=dict)
-    carried: frozenset[type] = frozenset()
     is_unknown: bool = False
     is_unread: bool = False
     is_holder: bool = False
@@ -150,7 +151,7 @@ class _Fields:
             raise _NeedsCarefulReaderError
         self.values[name] = value
         self.paths[name] = path
-        if not _is_stored_as_is(name, value):
+        if name not in TEXTS and not _is_stored_as_is(name, value):
             self.are_stored_as_is = False
 
     def carry(self, column: KeyContent, value: Any) -> None:
@@ -278,17 +279,17 @@ class Plan:
             if column.may_order:
                 is_order = column.name in _MILVUS_REPLY_KEYS or may_hold_order({column.name: value})
                 fields.has_order = fields.has_order or is_order
-            if kind in column.carried or (column.is_unread and not hasattr(value, "tolist")):
+            name = column.fields.get(kind)
+            if name:
+                if name in TEXTS and value is not cell:  # the text itself may be meant
+                    raise _NeedsCarefulReaderError
+                fields.add(name, value, column.name)
+            elif name == "" or (column.is_unread and not hasattr(value, "tolist")):
                 fields.carry(column, value)
                 if kind is list and not fields.has_order:
                     fields.has_order = _may_order_hits(column.name, value)
             elif kind is dict and column.is_holder:
                 self._add_held(fields, column.name, value)
-            elif kind in column.fields:
-                name = column.fields[kind]
-                if name in TEXTS and value is not cell:  # the text itself may be meant
-                    raise _NeedsCarefulReaderError
-                fields.add(name, value, column.name)
             else:
                 raise _NeedsCarefulReaderError
         if self.reading.absent is None and OPTIONS.keys().isdisjoint(fields.values):
@@ -361,7 +362,7 @@ class Plan:
         if first_keys([name]).isdisjoint(self._searched_keys):
             return KeyContent(
                 name,
-                carried=_PLAIN_TYPES,
+                dict.fromkeys(_PLAIN_TYPES, ""),
                 is_unknown=is_unknown,
                 is_unread=True,
                 excluded=excluded,
@@ -369,23 +370,19 @@ class Plan:
             )
         head, is_path, _ = name.partition(".")
         is_holder = name in self._holders
-        fields: dict[type, str] = {}
-        metadata_types: set[type] = {NoneType}
+        fields: dict[type, str] = {NoneType: ""}
         for example in _EXAMPLE_VALUES:
             value_type = type(example)
             if is_holder and value_type in (list, dict):  # what they hold decides
                 continue
             field = self._find_only_field(name, example)
-            if field == "":
-                metadata_types.add(value_type)
-            elif field is not None:
+            # The list of a path may stand in a text.
+            may_be_list = value_type is str and field == "" and self._is_list_of_path(name)
+            if field is not None and not may_be_list:
                 fields[value_type] = field
-        if self._is_list_of_path(name):
-            metadata_types.discard(str)  # the list may stand in the text
         return KeyContent(
             name,
             fields,
-            frozenset(metadata_types),
             is_unknown,
             is_holder=is_holder,
             excluded=head if is_path else excluded,
@@ -567,8 +564,10 @@ def _is_stored_as_is(name: str, value: Any) -> bool:
         return False
     kinds = set(map(type, value))
     if kinds <= _TEXT_TYPES:
-        if name in TEXTS_OF.values() and any(item.startswith(_PRINTED_BEGINNINGS) for item in value):
-            raise _NeedsCarefulReaderError
+        if name in _PASSAGE_TEXTS:
+            for text in value:
+                if text.startswith(_PRINTED_BEGINNINGS):
+                    raise _NeedsCarefulReaderError
         return True
     if kinds == _NUMBER_TYPES and name in TEXTS_OF:
         return True

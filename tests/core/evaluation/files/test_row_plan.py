@@ -413,7 +413,7 @@ def test_a_plan_is_plain_data():
     assert again == plan == recognise(HANDBOOK)
     assert plan != recognise(HANDBOOK, columns={"response": "metadata"})
     assert again.apply(HANDBOOK[1]) == plan.apply(HANDBOOK[1])
-    assert again.columns["reference"].fields == {str: "reference"}
+    assert again.columns["reference"].fields[str] == "reference"
 
 
 def test_metadata_of_another_kind_beside_an_unusable_list():
