@@ -90,10 +90,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Property tests draw the same examples in each run: no change is refused for what another one let in. CI draws twice as many
-# once, in the environment `everything`: --hypothesis-profile=whole. Other versions of Python and of packages draw a fifth:
-# --hypothesis-profile=versions. To draw new ones, and twenty times as many: --hypothesis-profile=search. A test of another
-# size multiplies `settings().max_examples`.
+# Property tests draw the same examples in each run: no change is refused for what another one let in. CI draws as many others
+# once, in the environment `everything`: --hypothesis-profile=others --hypothesis-seed=1. Other versions of Python and of
+# packages draw a fifth: --hypothesis-profile=versions. To draw new ones, and twenty times as many:
+# --hypothesis-profile=search. A test of another size multiplies `settings().max_examples`.
 settings.register_profile(
     "repeat",
     max_examples=100,
@@ -101,7 +101,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("whole", settings.get_profile("repeat"), max_examples=200)
+settings.register_profile("others", settings.get_profile("repeat"), derandomize=False, database=None)
 settings.register_profile("versions", settings.get_profile("repeat"), max_examples=20)
 settings.register_profile(
     "search", settings.get_profile("repeat"), max_examples=2000, derandomize=False, print_blob=True
@@ -117,7 +117,8 @@ def pytest_collection() -> None:
 def pytest_sessionstart() -> None:
     """Keep Hypothesis from drawing constants of the modules that are loaded: which those are depends on the tests before."""
     providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
-    if settings().derandomize and hasattr(providers, "_local_constants"):
+    draws_the_same_again = settings().derandomize or settings().database is None
+    if draws_the_same_again and hasattr(providers, "_local_constants"):
         providers._get_local_constants = lambda: providers._local_constants
 
 
@@ -148,9 +149,55 @@ class _ByFramework(LoadScopeScheduling):
         return framework[0] if framework else nodeid.partition("::")[0]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByFramework | None:
-    """Share the tests out to several processes; another `--dist` than pytest's own choice holds."""
-    return _ByFramework(config, log) if config.getoption("dist") == "load" else None
+_IMPORT_OF_FRAMEWORK = re.compile(
+    r"\blater\(\"|\brunner_of\b|\b(?:import|from) (?:ctxmetrics_)?(?:ragas|deepeval|lang|mlflow|pydantic_|inspect)"
+)
+_LONG_FILES = {
+    "tests/cluster/test_cluster.py": 100,
+    "tests/core/test_distribution.py": 80,
+    "tests/adapters/deepeval/test_cli.py": 60,
+    "tests/examples/test_platforms.py": 50,
+    "tests/docs/test_pages.py": 50,
+    "tests/examples/test_scripts.py": 40,
+    "tests/examples/test_ci.py": 40,
+    "tests/adapters/ragas/test_import.py": 20,
+    "tests/core/test_new_metric.py": 20,
+    "tests/docs/test_readme.py": 20,
+}
+"""Seconds of files whose tests take much longer than `_USUAL_SECONDS` each: a process that begins one last ends alone."""
+_USUAL_SECONDS = 0.4
+
+
+class _SlowByFile(LoadScopeScheduling):
+    """One process runs all tests of a file, long files first; the last process leaves the frameworks to the others.
+
+    Importing all frameworks takes a process half a minute.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: Any) -> None:
+        """Put the file that this process runs next at the head of the queue, from which it is taken."""
+        wants_frameworks = node is not self.nodes[-1]
+        own = [file for file in self.workqueue if self._imports_frameworks(file) == wants_frameworks]
+        longest = max(own or self.workqueue, key=self._estimate_seconds)
+        self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
+
+    def _estimate_seconds(self, file: str) -> float:
+        return _LONG_FILES.get(file, _USUAL_SECONDS * len(self.workqueue[file]))
+
+    def _imports_frameworks(self, file: str) -> bool:
+        text = (self.config.rootpath / file).read_text(encoding="utf-8")
+        return bool(_IMPORT_OF_FRAMEWORK.search(text))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """Share the tests out to several processes: the quick ones by framework, the slow ones of `.ci/run` by file."""
+    schedulers = {"load": _ByFramework, "loadfile": _SlowByFile}
+    scheduler = schedulers.get(config.getoption("dist"))
+    return scheduler(config, log) if scheduler else None
 
 
 def pytest_collection_finish() -> None:
@@ -160,8 +207,10 @@ def pytest_collection_finish() -> None:
     limits.LONGEST_WAIT = 0.002
     run._SPREAD = 0.001
     breaker.OVERLOAD_PATIENCE = 0.0
-    # The pytest of a process that a test starts knows nothing of this one's order and processes.
-    os.environ["PYTEST_ADDOPTS"] = "-p no:randomly"
+    # The pytest of a process that a test starts knows nothing of this one's order and processes, and loads no plugin that takes
+    # longer than the rest of its start.
+    unused = ("randomly", "logfire", "pytest_logfire", "langsmith_plugin", "anyio", "asyncio")
+    os.environ["PYTEST_ADDOPTS"] = " ".join(f"-p no:{name}" for name in unused)
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         os.environ.pop(name, None)
     # Python's collector of garbage does not walk through the frameworks and all tests again and again. It also runs more rarely than
