@@ -198,7 +198,8 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
         "retrieved_context_ids",
         "reference_context_ids",
     )
-    samples = [{name: sample[name] for name in names} for sample in SAMPLES]
+    lines = range(0, len(SAMPLES), 6)  # promptfoo starts a Python for each assertion
+    samples = [{name: SAMPLES[line][name] for name in names} for line in lines]
     samples.append({"response": "No label.", "retrieved_contexts": ["A chunk."]})
     config = yaml.safe_load(documented_config())
     config["tests"] = [{"vars": sample} for sample in samples]
@@ -220,9 +221,12 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
     *found, without = found
     core = of_the_core(ContextRecall(threshold=0.5), ContextPrecision(), IDBasedContextRecall())
     for name, values in core.items():
-        assert [grading["namedScores"][name] for grading in found] == values
+        scores = [grading["namedScores"][name] for grading in found]
+        assert scores == [values[line] for line in lines]
     recalls = [grading["componentResults"][0] for grading in found]
-    rows = evaluate(read_samples(HANDBOOK), [ContextRecall()], judge=LexicalJudge(), progress=False)
+    handbook = list(read_samples(HANDBOOK))
+    chosen = [handbook[line] for line in lines]
+    rows = evaluate(chosen, [ContextRecall()], judge=LexicalJudge(), progress=False)
     for recall, row in zip(recalls, rows, strict=True):
         sentences = [(verdict.text, verdict.value) for verdict in row["context_recall"].verdicts]
         assert [(part["reason"], part["pass"]) for part in recall["componentResults"]] == sentences
@@ -234,12 +238,12 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
 def test_promptfoo_file_knows_the_documented_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without promptfoo: what it calls, with what it gives."""
+    """Without promptfoo: what it calls, with what it gives, for each line of the handbook."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
     from promptfoo_assert import get_assert
 
-    core = of_the_core(IDBasedContextPrecision())["id_based_context_precision"]
-    context = {"config": {"metric": "id_based_context_precision"}, "vars": SAMPLES[3]}
-    assert get_assert("", context)["score"] == core[3]
+    for name, values in of_the_core(*THREE, IDBasedContextPrecision()).items():
+        contexts = [{"config": {"metric": name}, "vars": sample} for sample in SAMPLES]
+        assert [get_assert("", context)["score"] for context in contexts] == values
     with pytest.raises(ValueError, match="thresold"):
         get_assert("", {"config": {"metric": "context_recall", "thresold": 1}, "vars": SAMPLES[3]})

@@ -15,40 +15,66 @@ from support.machine import need_program
 
 HERE = Path(__file__).parent
 RUNNER = HERE / "javascript" / "runner.mjs"
+# What changes: the table of cases that notices it, the code, and what stands in its place.
 MUTATIONS = {
     "average precision divides by the ranks": (
+        "non_llm_context_precision",
         'convention === "ragas" ? found + 1e-10 : found',
         "relevant.length",
     ),
-    "ragas has no epsilon": ("found + 1e-10 : found", "found : found"),
+    "ragas has no epsilon": ("non_llm_context_precision", "found + 1e-10 : found", "found : found"),
     "share counts what is false": (
+        "id_based_context_recall",
         "flags.filter(Boolean).length",
         "flags.filter((one) => !one).length",
     ),
-    "a substitution costs two": ("row[j] + (left !== right)", "row[j] + 2 * (left !== right)"),
-    "Jaro looks one further": ("/ 2) - 1);", "/ 2));"),
-    "Winkler's weight": ("prefix * 0.1", "prefix * 0.2"),
-    "ragas' cut is inclusive for recall": ("above ? value > given", "above ? value >= given"),
-    "iou counts the common part twice": ("total + expected - shared", "total + expected"),
-    "a span needs all of it": ("given.min_cover * lengthOf(span)", "lengthOf(span)"),
-    "a supported sentence needs no quote": ("if (!isProven)", "if (false)"),
+    "a substitution costs two": (
+        "non_llm_context_recall",
+        "row[j] + (left !== right)",
+        "row[j] + 2 * (left !== right)",
+    ),
+    "Jaro looks one further": ("non_llm_context_recall", "/ 2) - 1);", "/ 2));"),
+    "Winkler's weight": ("non_llm_context_recall", "prefix * 0.1", "prefix * 0.2"),
+    "ragas' cut is inclusive for recall": (
+        "non_llm_context_recall",
+        "above ? value > given",
+        "above ? value >= given",
+    ),
+    "iou counts the common part twice": (
+        "span_based_context_precision",
+        "total + expected - shared",
+        "total + expected",
+    ),
+    "a span needs all of it": (
+        "span_based_context_recall",
+        "given.min_cover * lengthOf(span)",
+        "lengthOf(span)",
+    ),
+    "a supported sentence needs no quote": ("context_recall", "if (!isProven)", "if (false)"),
     "a useless context that is evidence stays useless": (
+        "context_utilization",
         'inPool.has(place) ? { value: true, code: "contradicted" } : own',
         "own",
     ),
     "a source is always relevant": (
+        "non_llm_context_precision",
         "one && keys[index] === key",
         "keys[index] === key",
     ),
     "one of several parts is enough": (
+        "context_recall",
         "rests.length === one.rests?.length",
         "rests.length",
     ),
-    "a probability of the bar is a no": ("p >= bar, code", "p > bar, code"),
-    "a higher probability hides a failure": ("cells.find((one) => one.code) ??", ""),
-    "a refusal is an empty reference": ('"unanswerable"', '"no_reference"'),
-    "a number of a list stays": ("[.!?]\\s+)", "[!]\\s+)"),
-    "ids keep their repetitions": (".filter((id, index, all) => !id || all.indexOf(id) === index)", ""),
+    "a probability of the bar is a no": ("context_recall", "p >= bar, code", "p > bar, code"),
+    "a higher probability hides a failure": ("context_recall", "cells.find((one) => one.code) ??", ""),
+    "a refusal is an empty reference": ("context_recall", '"unanswerable"', '"no_reference"'),
+    "a number of a list stays": ("context_recall", "[.!?]\\s+)", "[!]\\s+)"),
+    "ids keep their repetitions": (
+        "id_based_context_precision",
+        ".filter((id, index, all) => !id || all.indexOf(id) === index)",
+        "",
+    ),
 }
 
 
@@ -86,12 +112,14 @@ def test_no_case_differs(node: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_mutation_is_noticed(name: str, node: str, tmp_path: Path) -> None:
-    before, after = MUTATIONS[name]
+    table, before, after = MUTATIONS[name]
     source = RUNNER.read_text(encoding="utf-8")
     assert source.count(before) == 1
     mutant = tmp_path / "runner.mjs"
     mutant.write_text(source.replace(before, after), encoding="utf-8")
-    done = run(node, mutant)
+    (tmp_path / "v1").mkdir()
+    shutil.copy(HERE / "v1" / f"{table}.json", tmp_path / "v1")
+    done = run(node, mutant, tmp_path / "v1")
     assert done.returncode == 1
     assert json.loads(done.stdout.splitlines()[-1])["failed"] > 0, done.stderr
 

@@ -1,4 +1,4 @@
-"""A real model judges three samples by the command line, and two of them on every path of a framework.
+"""A real model judges three samples by the command line, and one of them on every path of a framework.
 
 Each verdict is the model's own, or says why there is none.
 
@@ -31,8 +31,8 @@ pytestmark = [
 JUDGE = f"llamacpp/{MODEL}"
 LIMITS = ("--max-concurrency", "2", "--timeout", "1800")
 METRICS = ("context_recall", "context_precision")
-SHARED = SAMPLES[:2]
-"""What each framework asks about: two sentences in one, two contexts in the other. The model writes for half a minute about three."""
+SHARED = SAMPLES[:1]
+"""What each framework asks about: a sentence and two contexts. The model writes for ten seconds about each sample."""
 NO_VERDICT = 3
 """The exit status where a metric has no verdict at all: that is honest, and not rare with a model of this size."""
 
