@@ -1,6 +1,6 @@
 """What it is worth to judge all settings of a question together: requests, tokens, seconds, and the width of the interval.
 
-    python benchmarks/run.py retrievers [--questions 200] [--draws 10] [--k 5] [--promptfoo]
+    python benchmarks/run.py retrievers [--questions 200] [--draws 5] [--k 5] [--promptfoo]
         [--base-url URL --model NAME --asked 12]
 
 Four settings over made questions. Each question has a reference of four sentences. A setting returns `k` contexts, of which
@@ -363,7 +363,7 @@ def print_repetition(repetition):
 
 def run(argv):
     parser = arguments.make_parser(
-        "retrievers", __doc__, questions=200, draws=10, k=5, asked=12, promptfoo=False
+        "retrievers", __doc__, questions=200, draws=5, k=5, asked=12, promptfoo=False
     )
     parser.add_argument("--base-url")
     parser.add_argument("--model", default="local")

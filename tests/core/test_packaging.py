@@ -626,11 +626,18 @@ def install(folder: Path, what: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the library alone; a test that installs more takes a copy."""
+    folder = tmp_path_factory.mktemp("bare")
+    install(folder, str(ROOT))
+    return folder
+
+
 @pytest.mark.slow
-def test_a_bare_installation_is_small(tmp_path: Path) -> None:
+def test_a_bare_installation_is_small(bare: Path) -> None:
     """Without an extra, and without what Python compiles; the pages' templates are filled in by Jinja2."""
-    install(tmp_path, str(ROOT))
-    (site,) = tmp_path.glob("lib/python*/site-packages")
+    (site,) = bare.glob("lib/python*/site-packages")
     files = (path for path in site.rglob("*") if path.is_file() and path.suffix != ".pyc")
     assert (site / "jinja2").is_dir()
     assert sum(path.stat().st_size for path in files) <= 100_000_000
@@ -638,7 +645,7 @@ def test_a_bare_installation_is_small(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", NEEDS)
-def test_extra_named_by_a_message_is_enough_when_bare(package: str, tmp_path: Path) -> None:
+def test_extra_named_by_a_message_is_enough_when_bare(package: str, bare: Path, tmp_path: Path) -> None:
     """The library alone names the extra; once that is installed, the message is gone."""
     arrow = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
@@ -649,7 +656,7 @@ def test_extra_named_by_a_message_is_enough_when_bare(package: str, tmp_path: Pa
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         return done.stderr
 
-    install(tmp_path, str(ROOT))
+    shutil.copytree(bare, tmp_path, symlinks=True, dirs_exist_ok=True)
     named = re.search(rf"MissingExtraError: {package} is not installed.*\[([\w-]+)\]", told())
     assert named, told()
     install(tmp_path, f"{ROOT}[{named[1]}]")

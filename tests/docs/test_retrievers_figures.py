@@ -41,7 +41,7 @@ def test_requests_and_tokens_are_those_of_the_benchmark() -> None:
 def test_worth_is_that_of_the_benchmark(common: int, words: str) -> None:
     benchmark = load_benchmark("retrievers")
     world = benchmark.make_world(200, 5, common, seed=common)
-    worth = [benchmark.measure_worth(world, 5, 10, share)["worth"] for share in benchmark.REPEATED]
+    worth = [benchmark.measure_worth(world, 5, 5, share)["worth"] for share in benchmark.REPEATED]
     pattern = rf"(\d+) judged apart with {words} of five in common \((\d+) if it repeats nine in ten"
     assert worth == read_figures(pattern)
 

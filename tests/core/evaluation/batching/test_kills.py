@@ -71,7 +71,7 @@ def test_a_kill_at_every_step_pays_nothing_twice(form, step, after, tmp_path):
 
 @pytest.mark.slow
 def test_faults_and_kills_together_change_no_value(form, tmp_path):
-    killed = run_and_kill(form, 100, tmp_path / "run.batch")
+    killed = run_and_kill(form, 60, tmp_path / "run.batch")
     assert killed.differences == []
     assert killed.equal
     assert killed.kills.total() == killed.starts - 1
