@@ -259,39 +259,6 @@ class ComparedText:
         """Whether the text is taken for English and may have another language."""
         return may_have_other_language({*map(_get_folded, self.tokens)}, self.language)
 
-    def list_single_places_in_clause(self, position: int) -> Mapping[str, int]:
-        """Return `single_places` of the words in one clause with the word at a position."""
-        start = position
-        while start > 0 and not self.tokens[start - 1].ends_clause:
-            start -= 1
-        end = position
-        while end < len(self.tokens) - 1 and not self.tokens[end].ends_clause:
-            end += 1
-        return {key: place for key, place in self.single_places.items() if start <= place <= end}
-
-    @cached_property
-    def compares(self) -> bool:
-        """Whether the text has a word such as "than"."""
-        words = LISTS["comparatives"].get(base_language(self.language), ())
-        return any(token.spelling.lower() in words for token in self.tokens)
-
-    def find_role(self, position: int, other_roles: Collection[int]) -> Sequence[str]:
-        """Return what tells the role of a word: the word with its ending, and the words before it, but no articles.
-
-        Args:
-            position: The position of the word.
-            other_roles: The positions of words before which the search ends.
-        """
-        articles = LISTS["articles"].get(base_language(self.language), ())
-        role = [self.tokens[position].folded]
-        for place in range(position - 1, -1, -1):
-            token = self.tokens[place]
-            if place in other_roles or token.ends_clause:
-                break
-            if token.spelling.lower() not in articles:
-                role.append(token.folded)
-        return role
-
     @cached_property
     def pairs(self) -> Mapping[Pair, str]:
         """The pairs of names with different roles, each with the words of the text: Anna beat Bernd."""
@@ -332,6 +299,13 @@ class ComparedText:
                 by_word.setdefault((value.group, word), {}).setdefault(value.value, value)
         return by_word
 
+    def list_values_about_same(self, value: Value) -> list[Value]:
+        """List the phrases of the text that have the group of a phrase of another text, and are about one of the same words."""
+        values: list[Value] = []
+        for word in value.beside or ("",):
+            values += self.values_by_word.get((value.group, word), {}).values()
+        return values
+
     @cached_property
     def numbers_before(self) -> Mapping[str, Mapping[str, int]]:
         """For the key of each word: the keys of the numbers before the word, each with one position of the number."""
@@ -361,17 +335,18 @@ class ComparedText:
     @cached_property
     def counting_numbers(self) -> frozenset[str]:
         """The keys of the numbers that count the word behind them."""
-        positions = filter(self.counts_next_word, self._number_positions)
+        positions = filter(self.counts_next_word, self.number_positions)
         return frozenset(self.tokens[position].key for position in positions)
 
     @cached_property
     def uncounted_numbers(self) -> frozenset[str]:
         """The keys of the numbers that count nothing at some place."""
-        positions = filterfalse(self.counts_next_word, self._number_positions)
+        positions = filterfalse(self.counts_next_word, self.number_positions)
         return frozenset(self.tokens[position].key for position in positions)
 
     @cached_property
-    def _number_positions(self) -> Sequence[int]:
+    def number_positions(self) -> Sequence[int]:
+        """The positions of the numbers, also of those that measure something."""
         return [position for position, token in enumerate(self.tokens) if token.kind == "number"]
 
     def counts_next_word(self, position: int) -> bool:
@@ -575,6 +550,25 @@ def read_evidence(texts: Sequence[str], unit: str, language: str) -> Sequence[Co
         else ComparedText(text, language, read_unit(unit, language))
         for text in texts
     ]
+
+
+def list_close(
+    unit: ComparedText,
+    evidence: Sequence[ComparedText],
+    min_share: float,
+    *,
+    uncounted_words: int = 0,
+) -> list[ComparedText]:
+    """List the sentences of the evidence that hold at least a share of the content words of the unit.
+
+    Args:
+        unit: The unit.
+        evidence: The sentences of its evidence.
+        min_share: The minimum share.
+        uncounted_words: The number of content words of the unit that do not count: a close sentence may have others in their place.
+    """
+    least_shared = min_share * (unit.content_count - uncounted_words)
+    return [text for text in evidence if text.shared_count >= least_shared]
 
 
 @lru_cache(maxsize=64)

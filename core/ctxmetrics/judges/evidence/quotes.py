@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
-from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.chunks import Token
@@ -20,15 +17,11 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_value,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.quote_edits import hides_statement, take_off_marks
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, tokenize
+from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 from ctxmetrics.text.character_spans import Span, has_content
-from ctxmetrics.text.list_marks import skip_list_marks
-from ctxmetrics.text.normal_form import normalise
-from ctxmetrics.text.quote_search import Effort, find_quote, stands_in
 from ctxmetrics.text.sentences import sentence_spans
 from ctxmetrics.text.visible import see
 from ctxmetrics.verdicts import Evidence
@@ -82,7 +75,6 @@ _MAX_HEADING_WORDS = 8
 # --- patterns ---------------------------------------------------------------------------------------------------------
 
 _SENTENCE_ENDS = tuple(".!?;…。！？।")
-_SENTENCE_END = re.compile(r"[.!?;。！？।](?=\s|$)")
 _AROUND_HEADING = "#*=-_:| \t"
 # A line of a table or list: a number, or a name and a value.
 _DATA_LINE = re.compile(r"\d|:")
@@ -533,124 +525,11 @@ def see_spans(context: str, spans: Sequence[Evidence]) -> tuple[str, Sequence[Ev
 split_context: Callable[[str], tuple[Span, ...]] = lru_cache(maxsize=64)(sentence_spans)
 
 
-# --- finding a quote in a context -------------------------------------------------------------------------------------
-
-
-def stands_as_sentence(text: str, context: str) -> bool:
-    """Whether the sentences of a text are whole sentences of a context, one after the other.
-
-    It is not enough that a text stands inside a longer sentence: that sentence may deny it ("the claim that ...").
-    """
-    if not stands_in(text, context):
-        return False
-    sentences = _list_sentences(text)
-    context_sentences = _list_sentences(context)
-    sentence_count = len(sentences)
-    for start in range(len(context_sentences) - sentence_count + 1):
-        if context_sentences[start : start + sentence_count] == sentences:
-            return True
-    return False
-
-
-@lru_cache(maxsize=128)
-def _list_sentences(text: str) -> Sequence[str]:
-    """List the sentences of a text in their normal form, without list marks and without the full stop."""
-    view = see(text)
-    sentences = []
-    for span in split_context(text):
-        sentence = view.cut(span)
-        sentence = sentence[skip_list_marks(sentence, "en") :]
-        sentences.append(normalise(sentence).strip().rstrip(".!。！ "))
-    return sentences
-
-
-class QuoteMatch(NamedTuple):
-    """The place of a quote in its context.
-
-    Attributes:
-        start: The position of the quote's first character in the context.
-        end: The position behind the quote's last character.
-        is_broken: Whether an ellipsis in the quote hides a denial or the end of a sentence.
-    """
-
-    start: int
-    end: int
-    is_broken: bool
-
-
-def match_quote(effort: Effort, language: str, quote: str, context: str) -> QuoteMatch | None:
-    """Find a quote in a context.
-
-    A quote that is not found is looked for again without the marks that models write around quotes (`take_off_marks`). The
-    match is broken if an ellipsis in the quote hides a word that denies, the end of a sentence, or a statement
-    (`hides_statement`).
-
-    Returns:
-        None if the quote is not found. Also None if the quote and the text that matches it have different negations: the
-        search for a similar text may skip a "not".
-
-    Raises:
-        EffortExceededError: The search takes more work than `effort` has left.
-    """
-    pieces = find_quote(quote, context, effort)
-    if not pieces:
-        bare_quote = take_off_marks(quote)
-        if bare_quote == quote:
-            return None
-        quote = bare_quote
-        pieces = find_quote(quote, context, effort)
-    if not pieces:
-        return None
-    start = pieces[0].start
-    end = pieces[-1].end
-    view = see(context)
-    for before, after in pairwise(pieces):
-        gap = view.cut(Span(before.end, after.start))
-        if not has_content(gap):
-            continue  # the dots are the text's own
-        hides_negation = _count_negations(gap, language) or _has_denial(gap, language)
-        hides_end = _SENTENCE_END.search(gap) or _ends_sentence(context, before.end, after.start)
-        if (
-            hides_negation
-            or hides_end
-            or hides_statement(view.cut(before), gap, view.cut(after), language)
-        ):
-            return QuoteMatch(start, end, is_broken=True)
-    text = view.cut(Span(start, end))
-    if quote != text:
-        quoted_negations = _count_negations(see(quote).text, language)
-        if quoted_negations != _count_negations(text, language):
-            return None
-    return QuoteMatch(start, end, is_broken=False)
-
-
-def _ends_sentence(context: str, start: int, end: int) -> bool:
-    """Whether a sentence of a context ends between two positions."""
-    sentence_ends = [span.end for span in split_context(context)]
-    index = bisect_left(sentence_ends, start)
-    return index < len(sentence_ends) and sentence_ends[index] <= end
-
-
-# --- negations --------------------------------------------------------------------------------------------------------
-
-
 def _has_same_words(text: str, other: str) -> bool:
     """Whether two texts hold the same words in the same order. White space and punctuation may differ."""
     return text == other or [word.key for word in tokenize(text)] == [
         word.key for word in tokenize(other)
     ]
-
-
-def _count_negations(text: str, language: str) -> Counter[str]:
-    """Count each negation of a text, such as "not", in its language and in English."""
-    negations = get_word_list("negations", language) | get_word_list("negations", "en")
-    return Counter(word.folded for word in tokenize(text) if word.folded in negations)
-
-
-def _has_denial(text: str, language: str) -> bool:
-    """Whether a text has a word that may deny, such as "refused", in its language or in English."""
-    denials = get_stem_keys("denials", language) | get_stem_keys("denials", "en")
-    return any(word.key in denials for word in tokenize(text))
 
 
 # --- scripts and languages --------------------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ from ctxmetrics.judges.evidence.contradiction import (
 from ctxmetrics.judges.evidence.quotes import split_context
 from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
+from ctxmetrics.text.list_marks import skip_list_marks
+from ctxmetrics.text.normal_form import normalise
+from ctxmetrics.text.quote_search import stands_in
 from ctxmetrics.text.visible import see
 
 # The minimum number of content words of a unit: fewer may stand in order by chance.
@@ -177,3 +180,31 @@ def _is_contrary(unit: _Unit, sentences: Sequence[str], language: str) -> bool:
         or find_other_name(unit.text, sentences)
     )
     return contradiction is not None
+
+
+def stands_as_sentence(text: str, context: str) -> bool:
+    """Whether the sentences of a text are whole sentences of a context, one after the other.
+
+    It is not enough that a text stands inside a longer sentence: that sentence may deny it ("the claim that ...").
+    """
+    if not stands_in(text, context):
+        return False
+    sentences = _list_sentences(text)
+    context_sentences = _list_sentences(context)
+    sentence_count = len(sentences)
+    for start in range(len(context_sentences) - sentence_count + 1):
+        if context_sentences[start : start + sentence_count] == sentences:
+            return True
+    return False
+
+
+@lru_cache(maxsize=128)
+def _list_sentences(text: str) -> Sequence[str]:
+    """List the sentences of a text in their normal form, without list marks and without the full stop."""
+    view = see(text)
+    sentences = []
+    for span in split_context(text):
+        sentence = view.cut(span)
+        sentence = sentence[skip_list_marks(sentence, "en") :]
+        sentences.append(normalise(sentence).strip().rstrip(".!。！ "))
+    return sentences

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.quotes import (
-    DENIED,
-    QuotedUnit,
-    match_quote,
-    read_distinctive_words,
+from ctxmetrics.judges.evidence.quote_matches import match_quote
+from ctxmetrics.judges.evidence.quotes import DENIED, QuotedUnit, read_distinctive_words
+from ctxmetrics.judges.evidence.restatements import (
+    find_restatement,
+    may_state,
     stands_as_sentence,
 )
-from ctxmetrics.judges.evidence.restatements import find_restatement, may_state
 from ctxmetrics.judges.llm import comparing
 from ctxmetrics.judges.llm.entries import ReplyEntries, ReplyEntry, count_strays, read_entries
 from ctxmetrics.judges.llm.located_quotes import (

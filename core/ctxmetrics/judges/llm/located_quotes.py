@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.quotes import QuotedUnit, QuoteMatch, covers, split_context
+from ctxmetrics.judges.evidence.quote_matches import QuoteMatch
+from ctxmetrics.judges.evidence.quotes import QuotedUnit, covers, split_context
 from ctxmetrics.judges.llm.entries import Quote
 from ctxmetrics.judges.llm.splitting import RequestPart
 from ctxmetrics.text.character_spans import Span

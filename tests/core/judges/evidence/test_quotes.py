@@ -12,7 +12,8 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, Sample, ScriptedJudge, evaluate
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.judges.evidence.quotes import QuotedUnit, match_quote
+from ctxmetrics.judges.evidence.quote_matches import match_quote
+from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.scripted import ScriptedModel
 from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.text.quote_search import Effort

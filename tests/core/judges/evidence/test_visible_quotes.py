@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ctxmetrics import ContextRecall, LLMJudge, OpenAIModel, Sample, ScriptedJudge
-from ctxmetrics.judges.evidence.quote_edits import hides_statement
-from ctxmetrics.judges.evidence.quotes import QuotedUnit, match_quote
+from ctxmetrics.judges.evidence.quote_matches import hides_statement, match_quote
+from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.text.quote_search import Effort, EffortExceededError, find_quote, stands_in
 from ctxmetrics.verdicts import Evidence
 from support import FakeOpenAIServer, read_question

@@ -1,22 +1,119 @@
-"""What a model writes around a quote and leaves out of it.
+"""Finds a quote in its context, as a model wrote it.
 
-`take_off_marks` takes off what stands around a quote: the id of its context, quotation marks, the marks of Markdown, tags.
-`hides_statement` reads what the ellipsis of a quote leaves out: a quote of two parts counts for one statement only.
+`match_quote` finds the quote. `take_off_marks` takes off what a model wrote around it: the id of the context, quotation marks, the
+marks of Markdown, tags. `hides_statement` reads what the ellipsis of a quote leaves out: a quote of two parts counts for one
+statement only.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.quotes import split_context
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
-from ctxmetrics.judges.evidence.words import get_word_list, tokenize
+from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, tokenize
+from ctxmetrics.text.character_spans import Span, has_content
+from ctxmetrics.text.quote_search import Effort, find_quote
+from ctxmetrics.text.visible import see
 
-# What stands around a quote
+_SENTENCE_END = re.compile(r"[.!?;。！？।](?=\s|$)")
+
+
+# --- finding a quote in a context ---------------------------------------------------------------------------------------
+
+
+class QuoteMatch(NamedTuple):
+    """The place of a quote in its context.
+
+    Attributes:
+        start: The position of the quote's first character in the context.
+        end: The position behind the quote's last character.
+        is_broken: Whether an ellipsis in the quote hides a denial or the end of a sentence.
+    """
+
+    start: int
+    end: int
+    is_broken: bool
+
+
+def match_quote(effort: Effort, language: str, quote: str, context: str) -> QuoteMatch | None:
+    """Find a quote in a context.
+
+    A quote that is not found is looked for again without the marks that models write around quotes (`take_off_marks`). The
+    match is broken if an ellipsis in the quote hides a word that denies, the end of a sentence, or a statement
+    (`hides_statement`).
+
+    Returns:
+        None if the quote is not found. Also None if the quote and the text that matches it have different negations: the
+        search for a similar text may skip a "not".
+
+    Raises:
+        EffortExceededError: The search takes more work than `effort` has left.
+    """
+    pieces = find_quote(quote, context, effort)
+    if not pieces:
+        bare_quote = take_off_marks(quote)
+        if bare_quote == quote:
+            return None
+        quote = bare_quote
+        pieces = find_quote(quote, context, effort)
+    if not pieces:
+        return None
+    start = pieces[0].start
+    end = pieces[-1].end
+    for before, after in pairwise(pieces):
+        if _hides_something(context, before, after, language):
+            return QuoteMatch(start, end, is_broken=True)
+    text = see(context).cut(Span(start, end))
+    if quote != text:
+        quoted_negations = _count_negations(see(quote).text, language)
+        if quoted_negations != _count_negations(text, language):
+            return None
+    return QuoteMatch(start, end, is_broken=False)
+
+
+def _hides_something(context: str, before: Span, after: Span, language: str) -> bool:
+    """Whether the ellipsis between two parts of a quote hides a denial, the end of a sentence, or a statement."""
+    view = see(context)
+    gap = view.cut(Span(before.end, after.start))
+    if not has_content(gap):
+        return False  # the dots are the text's own
+    if _count_negations(gap, language) or _has_denial(gap, language):
+        return True
+    if _SENTENCE_END.search(gap) or _ends_sentence(context, before.end, after.start):
+        return True
+    return hides_statement(view.cut(before), gap, view.cut(after), language)
+
+
+def _ends_sentence(context: str, start: int, end: int) -> bool:
+    """Whether a sentence of a context ends between two positions."""
+    sentence_ends = [span.end for span in split_context(context)]
+    index = bisect_left(sentence_ends, start)
+    return index < len(sentence_ends) and sentence_ends[index] <= end
+
+
+def _count_negations(text: str, language: str) -> Counter[str]:
+    """Count each negation of a text, such as "not", in its language and in English."""
+    negations = get_word_list("negations", language) | get_word_list("negations", "en")
+    return Counter(word.folded for word in tokenize(text) if word.folded in negations)
+
+
+def _has_denial(text: str, language: str) -> bool:
+    """Whether a text has a word that may deny, such as "refused", in its language or in English."""
+    denials = get_stem_keys("denials", language) | get_stem_keys("denials", "en")
+    return any(word.key in denials for word in tokenize(text))
+
+
+# --- what stands around a quote ---
+
 
 _MARK_CHARACTERS = " \t\r\n\"'`*_~|#=-–—•<>[](){}«»‹›“”„‟‘’‚「」『』\\"
 # The number of characters at each end of a quote in which a label is looked for.
@@ -80,13 +177,17 @@ def _labels() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(before, flags), re.compile(after, flags)
 
 
-# What an ellipsis leaves out: the gap
+# --- the gap: what an ellipsis leaves out -------------------------------------------------------------------------------
 
-# For each language: words that join clauses ("and"), words that begin a subject ("the"), and prepositions ("of"). For all
-# languages: words that name the kind of a value ("euros", "hours").
 _GAP_WORDS: Mapping[str, Any] = read_data("judges.evidence", "gaps.json")
+# The kind of a value by a word that names the kind: "money" for "euros".
 _VALUE_KINDS: Mapping[str, str] = {
     word: kind for kind, words in _GAP_WORDS["values"].items() for word in words
+}
+# For each language, three lists: ``joints`` are words that join clauses ("and"), ``openers`` words that begin a subject ("the"), and
+# ``prepositions`` words such as "of".
+_CLAUSE_WORDS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    language: lists for language, lists in _GAP_WORDS.items() if language != "values"
 }
 # A number with its sign or unit: $ 20, 5 %, 12.5 kg
 _NUMBER = re.compile(
@@ -196,10 +297,8 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
     stands behind the gap: "It is free ... on Mondays", from "It is free on Sundays and costs a lot on Mondays". A word that only
     begins a subject does not count behind the gap.
     """
-    lists = _GAP_WORDS.get(base_language(language))
-    if (
-        lists is None or base_language(language) == "values"
-    ):  # "values" is no language: it is a list of other words
+    lists = _CLAUSE_WORDS.get(base_language(language))
+    if lists is None:
         return False
     pieces = [piece.casefold() for piece in _PIECE.findall(gap)]
     joint_positions = [position for position, piece in enumerate(pieces) if piece in lists["joints"]]
@@ -216,10 +315,8 @@ def _holds_clause(before: str, gap: str, after: str, language: str) -> bool:
 
 def _holds_subject(gap: str, after: str, language: str) -> bool:
     """Whether a gap ends with the subject of the text behind it: a word that joins clauses, and a few words."""
-    lists = _GAP_WORDS.get(base_language(language))
-    if (
-        lists is None or base_language(language) == "values"
-    ):  # "values" is no language: it is a list of other words
+    lists = _CLAUSE_WORDS.get(base_language(language))
+    if lists is None:
         return False
     pieces = _PIECE.findall(gap)
     if not pieces or gap[-1:] in (",", ":") or pieces[-1].casefold() in lists["joints"]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.evidence.quote_edits import take_off_marks
-from ctxmetrics.judges.evidence.quotes import match_quote
+from ctxmetrics.judges.evidence.quote_matches import match_quote, take_off_marks
 from ctxmetrics.text.quote_search import Effort
 from support.cases import each_case
 
