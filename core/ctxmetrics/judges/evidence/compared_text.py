@@ -224,7 +224,8 @@ class ComparedText:
     @cached_property
     def is_content(self) -> Sequence[bool]:
         """Whether each word is a content word, by its position."""
-        stop_words = get_word_list("stop", self.language)
+        # Many languages have a list of articles, and no list of other stop words.
+        stop_words = get_word_list("stop", self.language) | get_word_list("articles", self.language)
         return [token.kind != "character" and token.folded not in stop_words for token in self.tokens]
 
     @cached_property
@@ -246,17 +247,19 @@ class ComparedText:
 
     @cached_property
     def single_places(self) -> Mapping[str, int]:
-        """The position of each content word that stands once in the text, by its key, in the order of the text."""
+        """The position of each content word and number that stands once in the text, by its key, in the order of the text."""
         counts = Counter(token.key for token in self.tokens)
         return {
             token.key: position
             for position, token in enumerate(self.tokens)
-            if counts[token.key] == 1 and self.is_content[position]
+            if counts[token.key] == 1 and (self.is_content[position] or token.kind == "count")
         }
 
     @cached_property
-    def has_open_language(self) -> bool:
-        """Whether the text is taken for English and may have another language."""
+    def lacks_stop_words(self) -> bool:
+        """Whether no list of stop words fits the text: its language has none, or the text is only taken for English."""
+        if base_language(self.language) not in LISTS["stop"]:
+            return True
         return may_have_other_language({*map(_get_folded, self.tokens)}, self.language)
 
     @cached_property

@@ -249,7 +249,7 @@ def _is_converse(unit: ComparedText, value: Value, text: ComparedText, contrary:
     unit_places = _list_places_in_clause(unit, value.position)
     text_places = _list_places_in_clause(text, contrary.position)
     shared_keys = [key for key in unit_places if key in text_places]
-    if unit.has_open_language:
+    if unit.lacks_stop_words:
         shared_keys = [
             key for key in shared_keys if not _may_be_preposition(unit.tokens[unit_places[key]])
         ]

@@ -15,6 +15,7 @@ from ctxmetrics.judges.evidence.compared_text import (
     WORDS_AROUND,
     ComparedText,
     denies_by_characters,
+    list_close,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import (
@@ -62,11 +63,9 @@ def _find_denials_of_unit(
                 continue
             checked_keys.add(key)
             key = _find_verb_form(key, evidence)
-            texts_with_word = [text for text in evidence if text.find_key(key)]
-            most_shared = max((text.shared_count for text in texts_with_word), default=0)
-            if most_shared < _MIN_SHARE_TO_DENY * unit.content_count:
-                continue
-            if not any(text.denies_somewhere(key) for text in texts_with_word):
+            texts_with_word = [text for text in evidence if key in text.keys]
+            is_stated = bool(list_close(unit, texts_with_word, _MIN_SHARE_TO_DENY))
+            if is_stated and not any(text.denies_somewhere(key) for text in texts_with_word):
                 yield Contradiction("negation", unit.spell(position, denied_position), "")
 
 
@@ -100,9 +99,7 @@ def _find_denials_of_evidence(
 ) -> Iterator[Contradiction]:
     """Yield the words that the evidence denies and the unit does not."""
     words_after = WORDS_AROUND if base_language(unit.language) in _NEGATION_FOLLOWS_VERB else 0
-    for text in evidence:
-        if not text.negations or text.shared_count < _MIN_SHARE_TO_DENY * unit.content_count:
-            continue
+    for text in list_close(unit, evidence, _MIN_SHARE_TO_DENY):
         checked_keys = set()
         for position in text.negations:
             denied_position = _find_denied_in_evidence(text, position)
@@ -166,11 +163,8 @@ def _find_inflected_denials(
     """Yield the words that one side denies and the other side has undenied, in another form: Polish "bez soli", "z solą"."""
     if base_language(unit.language) not in _INFLECTED_LANGUAGES:
         return
-    for text in evidence:
-        # The denied word is not among the shared words, since its form differs.
-        words_that_may_be_shared = unit.content_count - 1
-        if text.shared_count < _MIN_SHARE_TO_DENY * words_that_may_be_shared:
-            continue
+    # The denied word is not among the shared words, since its form differs.
+    for text in list_close(unit, evidence, _MIN_SHARE_TO_DENY, uncounted_words=1):
         for spelling, other_spelling in _list_inflected_denials(unit, text):
             yield Contradiction("negation", spelling, other_spelling)
         for spelling, other_spelling in _list_inflected_denials(text, unit):
@@ -297,11 +291,8 @@ def _find_turkish_denials(
     """Yield the words that one side denies and the other side states, in Turkish: girebilir, giremez; temizdir, temiz değil."""
     if not unit.may_be_turkish:
         return  # the usual case
-    for text in evidence:
-        # The denied word is not among the shared words, since its form differs.
-        words_that_may_be_shared = unit.content_count - 1
-        if text.shared_count < _MIN_SHARE_TO_DENY * words_that_may_be_shared:
-            continue
+    # The denied word is not among the shared words, since its form differs.
+    for text in list_close(unit, evidence, _MIN_SHARE_TO_DENY, uncounted_words=1):
         for denied_word, stated_word in _list_turkish_denials(text, unit):
             if not any(text.find_key(stated_word.key) for text in evidence):
                 yield Contradiction("negation", stated_word.spelling, denied_word)

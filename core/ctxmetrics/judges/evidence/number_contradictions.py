@@ -253,9 +253,8 @@ def _find_other_labels(unit: ComparedText, evidence: Sequence[ComparedText]) -> 
             continue
         if any(number.key in text.numbers_behind.get(noun.key, {}) for text in evidence):
             continue
-        # The number may stand apart from its word ("2 in the first game and 3 in the final"), unless two numbers are exchanged.
-        is_apart = any(number.key in text.uncounted_numbers for text in evidence)
-        if is_apart and not any(_are_labels_exchanged(unit, position, text) for text in evidence):
+        # The number may stand apart from its word: "2 in the first game and 3 in the final".
+        if any(number.key in text.uncounted_numbers for text in evidence):
             continue
         for text in list_close(unit, evidence, MIN_SHARE_FOR_NUMBER):
             for other_number, text_position in text.numbers_behind.get(noun.key, {}).items():
@@ -263,18 +262,6 @@ def _find_other_labels(unit: ComparedText, evidence: Sequence[ComparedText]) -> 
                 if text.is_uncounted_whole(text_position) and not is_in_unit:
                     spelling = text.spell(text_position - 1, text_position)
                     yield Contradiction("number", unit.spell(position - 1, position), spelling)
-
-
-def _are_labels_exchanged(unit: ComparedText, position: int, text: ComparedText) -> bool:
-    """Whether a text exchanges the numbers behind two words of the unit: it has each number behind the other word."""
-    number = unit.tokens[position].key
-    noun = unit.tokens[position - 1].key
-    numbers_in_text = text.numbers_behind.get(noun, {})
-    for other_noun, other_numbers in unit.numbers_behind.items():
-        is_behind_other_noun = number in text.numbers_behind.get(other_noun, {})
-        if is_behind_other_noun and not other_numbers.keys().isdisjoint(numbers_in_text):
-            return True
-    return False
 
 
 # --- another bound: at least 5, at most 5 -----------------------------------------------------------------------------
@@ -346,7 +333,7 @@ def find_exchanged_values(
     """
     positions_by_measure: dict[str, list[int]] = {}
     for position, token in enumerate(unit.tokens):
-        if token.measures or token.kind == "number":
+        if token.measures or token.kind in NUMBER_KINDS:
             positions_by_measure.setdefault(token.measures, []).append(position)
     for positions in positions_by_measure.values():
         for first, second in pairwise(positions):
@@ -410,7 +397,7 @@ def _find_other_order(unit: ComparedText, evidence: Sequence[ComparedText]) -> I
 
 def find_open_points(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
     """Yield an amount that one side writes with a point of thousands, which English has not, and the other without: 12.400 mg, 12400 mg."""
-    if not unit.measured_tokens or base_language(unit.language) != "en" or unit.has_open_language:
+    if not unit.measured_tokens or base_language(unit.language) != "en" or unit.lacks_stop_words:
         return
     for token in unit.measured_tokens:
         has_point = _has_open_point(token.spelling)

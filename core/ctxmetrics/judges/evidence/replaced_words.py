@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
+from ctxmetrics.judges.evidence.word_forms import JOINING_WORDS, LISTS, base_language
 from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, list_keys, tokenize
 
 # Faster than by name.
@@ -37,7 +37,9 @@ _MIN_NAME_LETTERS = 3
 _CAPITAL_NOUNS = frozenset({"de"})
 _MAX_WORDS_BETWEEN = 6
 _MAX_WORDS_OF_NAME = 4
-_WORDS_OF_SWAP = 2
+# The maximum number of words of a phrase that is exchanged with another: carbon dioxide.
+_MAX_WORDS_OF_RUN = 3
+_MAX_LETTERS_OF_ARTICLE = 3
 # Letters that the ending of an adjective changes: Spanish "más alta", "más alto".
 _FINAL_VOWELS = "aeo"
 # What a distance is measured in: metres and inches, and their multiples.
@@ -384,7 +386,7 @@ def _build_pairs(
 def find_swap(
     words: Sequence[Token], other_words: Sequence[Token], language: str
 ) -> tuple[int, int] | None:
-    """Find two words that another text, equal in all else, has in exchanged places, so that it says something else.
+    """Find two phrases that another text, equal in all else, has in exchanged places, so that it says something else.
 
     Args:
         words: The words of a text.
@@ -392,74 +394,117 @@ def find_swap(
         language: ISO 639 code. A language without lists has no result.
 
     Returns:
-        The positions of the two words in ``words``; None if the texts differ otherwise, or the exchange changes nothing: of
-        numbers, of clauses, of adverbs ("Today she sang here"), and of both sides of "is" ("Paris is the capital").
+        The positions of the first word of one phrase and of the last word of the other in ``words``. None if the texts differ
+        otherwise, or the exchange changes nothing: of numbers, of clauses, of adverbs ("Today she sang here"), of both sides of
+        "is" ("Paris is the capital"), and of words with the same role ("cats and dogs").
 
     >>> from ctxmetrics.judges.evidence.words import tokenize
     >>> find_swap(tokenize("The dog bit the man."), tokenize("The man bit the dog."), "en")
     (1, 4)
     """
-    # Words such as "and" and "neighbour" give two names the same role, so that an exchange changes nothing. They may stand
-    # anywhere in the text: "Nina is Otto's neighbour". A distance is the same from both ends.
     equal_role_words = _get_words("equal_roles", language)
-    if not equal_role_words:
-        return None
-    for word in words:
-        if word.spelling.lower() in equal_role_words or word.measures in _DISTANCES:
-            return None
-
+    if not equal_role_words or any(word.measures in _DISTANCES for word in words):
+        return None  # a distance is the same from both ends
     positions = _list_positions_of_words(words, language)
     keys = [words[position].key for position in positions]
     other_keys = [
         other_words[position].key for position in _list_positions_of_words(other_words, language)
     ]
-    exchanged = _find_exchanged_keys(keys, other_keys)
+    exchanged = _find_exchanged_runs(keys, other_keys)
     if exchanged is None:
         return None
-    first, second = (positions[index] for index in exchanged)
-    has_number = words[first].kind == "number" or words[second].kind == "number"
+    first_run, second_run = (
+        range(positions[run.start], positions[run.stop - 1] + 1) for run in exchanged
+    )
     # Clauses may stand in any order.
-    has_clauses = any(word.ends_clause for word in words[first:second])
-    if has_number or has_clauses or _may_be_exchanged(words, first, second, language):
+    has_clauses = any(word.ends_clause for word in words[first_run.start : second_run.start])
+    if has_clauses or not (
+        _is_phrase(words, first_run, language) and _is_phrase(words, second_run, language)
+    ):
         return None
-    return first, second
+    # Words such as "neighbour" give two names the same role wherever they stand: "Nina is Otto's neighbour". Words such as "and" do
+    # so only between the phrases.
+    equal_roles = {word.spelling.lower() for word in words} & equal_role_words
+    if not equal_roles <= JOINING_WORDS or (equal_roles and _are_joined(words, first_run, second_run)):
+        return None
+    if _may_be_exchanged(words, first_run, second_run, language):
+        return None
+    return first_run.start, second_run.stop - 1
 
 
-def _may_be_exchanged(words: Sequence[Token], first: int, second: int, language: str) -> bool:
-    """Whether a text says the same with two of its words exchanged.
+def _is_phrase(words: Sequence[Token], run: range, language: str) -> bool:
+    """Whether words that follow each other have no number, and are one word or content words only: carbon dioxide."""
+    if any(words[position].kind == "number" for position in run):
+        return False
+    if len(run) == 1:
+        return True
+    stop_words = get_word_list("stop", language)
+    if base_language(language) not in LISTS["stop"]:
+        return False  # no list says which words have content
+    for position in run:
+        word = words[position]
+        # The language may be guessed wrong: a short word may be an article.
+        is_short = len(word.spelling) <= _MAX_LETTERS_OF_ARTICLE and word.spelling.islower()
+        if is_short or word.folded in stop_words:
+            return False
+    return True
+
+
+def _are_joined(words: Sequence[Token], first_run: range, second_run: range) -> bool:
+    """Whether two phrases belong to one series: "salt and pepper", "salt and pepper and oil", but not "absorb salt and release oil"."""
+    between = [word.spelling.lower() for word in words[first_run.stop : second_run.start]]
+    return between[0] in JOINING_WORDS and between[-1] in JOINING_WORDS
+
+
+def _may_be_exchanged(
+    words: Sequence[Token], first_run: range, second_run: range, language: str
+) -> bool:
+    """Whether a text says the same with two of its phrases exchanged.
 
     These are two adverbs, such as "today" and "here", or the two sides of a linking verb, one of which has a definite article:
     "Paris is the capital". Without it they have different roles: "A dog is an animal".
     """
-    spellings = [word.spelling.lower() for word in words[: second + 1]]
-    if {spellings[first], spellings[second]} <= _get_words("adverbs", language):
+    spellings = [word.spelling.lower() for word in words[: second_run.stop]]
+    if {spellings[first_run.start], spellings[second_run.start]} <= _get_words("adverbs", language):
         return True
     articles = _get_words("articles", language)
-    words_between = [spelling for spelling in spellings[first + 1 : second] if spelling not in articles]
+    words_between = [
+        spelling
+        for spelling in spellings[first_run.stop : second_run.start]
+        if spelling not in articles
+    ]
     is_identity = bool(words_between) and _get_words("linking_verbs", language).issuperset(
         words_between
     )
-    words_before = {spellings[index - 1] for index in (first, second) if index > 0}
+    words_before = {spellings[run.start - 1] for run in (first_run, second_run) if run.start > 0}
     return is_identity and not words_before.isdisjoint(_get_words("definite_articles", language))
 
 
-def _find_exchanged_keys(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[int, int] | None:
-    """Find two keys of a list that another list, equal in all else, has in exchanged places.
+def _find_exchanged_runs(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[range, range] | None:
+    """Find two runs of keys that another list, equal in all else, has in exchanged places.
 
     Neighbours do not count: "tall old man" and "old tall man" say the same.
 
     Returns:
-        The indexes of the two keys; None if the lists do not differ in this way.
+        The indexes of the two runs; None if the lists do not differ in this way.
     """
     if len(keys) != len(other_keys):
         return None
     differing_indexes = [index for index, key in enumerate(keys) if key != other_keys[index]]
-    if len(differing_indexes) != _WORDS_OF_SWAP:
+    if not differing_indexes:
         return None
-    first, second = differing_indexes
-    is_exchange = keys[first] == other_keys[second] and keys[second] == other_keys[first]
-    are_neighbours = second == first + 1
-    return (first, second) if is_exchange and not are_neighbours else None
+    start = differing_indexes[0]
+    end = differing_indexes[-1] + 1
+    differing_keys = keys[start:end]
+    for first_size, last_size in product(range(1, _MAX_WORDS_OF_RUN + 1), repeat=2):
+        if first_size + last_size >= len(differing_keys):
+            continue  # neighbours
+        first_run = differing_keys[:first_size]
+        last_run = differing_keys[-last_size:]
+        between = differing_keys[first_size:-last_size]
+        if [*last_run, *between, *first_run] == other_keys[start:end]:
+            return range(start, start + first_size), range(end - last_size, end)
+    return None
 
 
 def _list_positions_of_words(words: Sequence[Token], language: str) -> list[int]:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from ctxmetrics.judges.evidence.chunks import Token
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
+from ctxmetrics.judges.evidence.word_forms import JOINING_WORDS, LISTS, base_language, fold
 from ctxmetrics.judges.evidence.words import (
     IRREGULAR_FORMS,
     get_word_list,
@@ -32,8 +32,6 @@ _STEM_LETTERS = 4
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 # A mark between two statements of one sentence.
 _STATEMENT_END = re.compile("[;；]")
-# Words that add a statement behind a comma: "it opens at nine, and if you are early, you can wait".
-_ADDING_WORDS = frozenset(("and", "und", "et", "y", "e", "ed", "en", "i", "oraz", "и", "та"))
 # Words of the past in all languages: was, had.
 _PAST_WORDS = frozenset(fold(word) for words in LISTS["past"].values() for word in words)
 # The language of markers that is used for a text whose language is open: the markers of all languages.
@@ -239,7 +237,7 @@ def _belongs_to_other_statement(words: Sequence[Token], place: _MarkerPlace, uni
     while end < len(words) and not words[end - 1].ends_clause:
         end += 1
     shared_count = unit.count_shared(words)
-    if words[start].folded in _ADDING_WORDS and unit.count_shared(words[:start]) == shared_count:
+    if words[start].folded in JOINING_WORDS and unit.count_shared(words[:start]) == shared_count:
         return True
     is_inserted = end < len(words) and place.kind != "condition"
     if not is_inserted or not _has_own_word(words[start : place.start], words[place.end : end]):

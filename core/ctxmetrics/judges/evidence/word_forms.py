@@ -12,6 +12,10 @@ from ctxmetrics._internal.data_files import read_data
 
 # The word lists, by what they are for and by language.
 LISTS: Mapping[str, Any] = read_data("judges.evidence", "words.json")
+# "And" in the languages of the lists.
+JOINING_WORDS = frozenset(
+    ("and", "und", "et", "y", "e", "ed", "en", "i", "oraz", "и", "та", "och", "og")
+)
 # Invisible characters that may stand inside a word.
 INVISIBLE = "\u00ad\u200c\u200d"
 # Characters of a run of letters: a longer run is cut.
