@@ -211,31 +211,7 @@ def _find_denials_on_one_side(
         yield Contradiction("negation", unit.spell(position, position), "")
 
 
-# The two sides differ by a negation alone, or by the prefix of a word.
-
-
-def _find_added_negations(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the negations by which alone a sentence differs from the unit: "Hunde dürfen mit", "Hunde dürfen nicht mit"."""
-    for text in evidence:
-        if bool(text.negations) == bool(unit.negations):
-            continue
-        if _list_keys_without_negations(text) != _list_keys_without_negations(unit):
-            continue
-        denying = text if text.negations else unit
-        position = denying.negations[0]
-        if denying.tokens[position].ends_clause:
-            continue  # "No. He left" denies a question
-        negation = denying.spell(position, position)
-        unit_words = negation if denying is unit else ""
-        text_words = negation if denying is text else ""
-        yield Contradiction("negation", unit_words, text_words)
-
-
-def _list_keys_without_negations(text: ComparedText) -> list[str]:
-    """Return the keys of the words of a text that are no negations."""
-    return [token.key for position, token in enumerate(text.tokens) if position not in text.negations]
+# The two sides differ by the prefix of a word.
 
 
 def _find_denying_prefixes(
@@ -249,16 +225,14 @@ def _find_denying_prefixes(
         if token.kind != "word" or not unit.is_content[position]:
             continue
         contraries = _list_prefixed_contraries(token.key, unit.language)
-        if not contraries:
+        if not contraries or any(token.key in text.keys for text in evidence):
             continue
-        for text in evidence:
-            if token.key in text.keys:
-                break
-            match = next((key for key in contraries if key in text.keys), None)
-            if match is not None and text.shared_count >= _MIN_SHARE_TO_DENY * unit.content_count:
-                yield Contradiction(
-                    "negation", token.spelling, text.tokens[text.find_key(match)[0]].spelling
-                )
+        is_denied = unit.is_denied(position, _DENIAL_WORDS_BEFORE, 0)
+        for text in list_close(unit, evidence, _MIN_SHARE_TO_DENY):
+            for place in (place for key in contraries for place in text.find_key(key)):
+                # "Not known" says the same as "unknown".
+                if text.is_denied(place, _DENIAL_WORDS_BEFORE, 0) == is_denied:
+                    yield Contradiction("negation", token.spelling, text.tokens[place].spelling)
 
 
 @lru_cache(maxsize=64)
@@ -335,7 +309,6 @@ DENIAL_CHECKS: Sequence[Callable[[ComparedText, Sequence[ComparedText]], Iterato
     _find_denials_of_evidence,
     _find_inflected_denials,
     _find_denials_on_one_side,
-    _find_added_negations,
     _find_denying_prefixes,
     _find_turkish_denials,
 )

@@ -20,8 +20,6 @@ from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, spli
 NUMBER_KINDS = frozenset(("number", "count"))
 # The share of the unit's content words that a sentence must hold to contradict a number.
 MIN_SHARE_FOR_NUMBER = 0.5
-# The maximum number of different numbers before one word. A text with more is a table or a list, which exchanges none.
-_MAX_NUMBERS_BEFORE_WORD = 8
 _HALF_DAY = 12  # hours
 
 _ANY_DIGIT = re.compile(r"\d")
@@ -232,8 +230,7 @@ def _find_exchanged_counts(
             continue
         for text in close_texts:
             positions_by_number = text.numbers_before.get(noun.key, {})
-            is_list = len(positions_by_number) > _MAX_NUMBERS_BEFORE_WORD
-            if is_list or number.key not in text.keys:
+            if number.key not in text.keys:
                 continue
             for other_number, text_position in positions_by_number.items():
                 has_same_measure = text.tokens[text_position].measures == number.measures

@@ -39,7 +39,13 @@ _MAX_WORDS_BETWEEN = 6
 _MAX_WORDS_OF_NAME = 4
 # The maximum number of words of a phrase that is exchanged with another: carbon dioxide.
 _MAX_WORDS_OF_RUN = 3
-_MAX_LETTERS_OF_ARTICLE = 3
+# Words without content of all languages: the language of a text may be guessed wrong.
+_STOP_WORDS = frozenset(
+    word
+    for purpose in ("stop", "articles")
+    for language in LISTS[purpose]
+    for word in get_word_list(purpose, language)
+)
 # Letters that the ending of an adjective changes: Spanish "más alta", "más alto".
 _FINAL_VOWELS = "aeo"
 # What a distance is measured in: metres and inches, and their multiples.
@@ -422,12 +428,18 @@ def find_swap(
         _is_phrase(words, first_run, language) and _is_phrase(words, second_run, language)
     ):
         return None
+    articles = _get_words("articles", language)
+    words_between = [
+        word.spelling.lower()
+        for word in words[first_run.stop : second_run.start]
+        if word.spelling.lower() not in articles
+    ]
     # Words such as "neighbour" give two names the same role wherever they stand: "Nina is Otto's neighbour". Words such as "and" do
     # so only between the phrases.
     equal_roles = {word.spelling.lower() for word in words} & equal_role_words
-    if not equal_roles <= JOINING_WORDS or (equal_roles and _are_joined(words, first_run, second_run)):
+    if not equal_roles <= JOINING_WORDS or (equal_roles and _are_joined(words_between)):
         return None
-    if _may_be_exchanged(words, first_run, second_run, language):
+    if _may_be_exchanged(words, first_run, second_run, words_between, language):
         return None
     return first_run.start, second_run.stop - 1
 
@@ -438,46 +450,39 @@ def _is_phrase(words: Sequence[Token], run: range, language: str) -> bool:
         return False
     if len(run) == 1:
         return True
-    stop_words = get_word_list("stop", language)
-    if base_language(language) not in LISTS["stop"]:
-        return False  # no list says which words have content
-    for position in run:
-        word = words[position]
-        # The language may be guessed wrong: a short word may be an article.
-        is_short = len(word.spelling) <= _MAX_LETTERS_OF_ARTICLE and word.spelling.islower()
-        if is_short or word.folded in stop_words:
-            return False
-    return True
+    has_stop_words = base_language(language) in LISTS["stop"]
+    return has_stop_words and not any(words[position].folded in _STOP_WORDS for position in run)
 
 
-def _are_joined(words: Sequence[Token], first_run: range, second_run: range) -> bool:
-    """Whether two phrases belong to one series: "salt and pepper", "salt and pepper and oil", but not "absorb salt and release oil"."""
-    between = [word.spelling.lower() for word in words[first_run.stop : second_run.start]]
-    return between[0] in JOINING_WORDS and between[-1] in JOINING_WORDS
+def _are_joined(words_between: Sequence[str]) -> bool:
+    """Whether two phrases belong to one series: "salt and pepper", "salt and pepper and oil", but not "absorb salt and release oil".
+
+    Args:
+        words_between: The words between the phrases, in small letters and without articles.
+    """
+    return words_between[0] in JOINING_WORDS and words_between[-1] in JOINING_WORDS
 
 
 def _may_be_exchanged(
-    words: Sequence[Token], first_run: range, second_run: range, language: str
+    words: Sequence[Token],
+    first_run: range,
+    second_run: range,
+    words_between: Sequence[str],
+    language: str,
 ) -> bool:
     """Whether a text says the same with two of its phrases exchanged.
 
     These are two adverbs, such as "today" and "here", or the two sides of a linking verb, one of which has a definite article:
     "Paris is the capital". Without it they have different roles: "A dog is an animal".
     """
-    spellings = [word.spelling.lower() for word in words[: second_run.stop]]
-    if {spellings[first_run.start], spellings[second_run.start]} <= _get_words("adverbs", language):
+    first_words = {words[run.start].spelling.lower() for run in (first_run, second_run)}
+    if first_words <= _get_words("adverbs", language):
         return True
-    articles = _get_words("articles", language)
-    words_between = [
-        spelling
-        for spelling in spellings[first_run.stop : second_run.start]
-        if spelling not in articles
-    ]
-    is_identity = bool(words_between) and _get_words("linking_verbs", language).issuperset(
-        words_between
-    )
-    words_before = {spellings[run.start - 1] for run in (first_run, second_run) if run.start > 0}
-    return is_identity and not words_before.isdisjoint(_get_words("definite_articles", language))
+    are_linked = _get_words("linking_verbs", language).issuperset(words_between)
+    words_before = {
+        words[run.start - 1].spelling.lower() for run in (first_run, second_run) if run.start > 0
+    }
+    return are_linked and not words_before.isdisjoint(_get_words("definite_articles", language))
 
 
 def _find_exchanged_runs(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[range, range] | None:

@@ -317,3 +317,17 @@ def test_every_doubt_is_one_that_a_cache_may_hold():
 
     assert set(re.findall(r'"(few_words|another_context|broken_quote)"', source)) <= DOUBTS
     assert "denied" in DOUBTS
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "is_contrary"),
+    [
+        ("The author is not known.", "The author is unknown.", False),
+        ("The road is passable.", "The road is not impassable.", False),
+        ("The road is passable.", "The road is impassable.", True),
+        ("The road is not passable.", "The road is not impassable.", True),
+    ],
+)
+def test_a_denied_prefix_states_the_word(unit, sentence, is_contrary):
+    contradiction = find_contradiction(unit, [sentence], "en", is_quoted=True)
+    assert (contradiction is not None) is is_contrary

@@ -23,6 +23,7 @@ CONVERSES = [
     ("Der Turm ist höher als der Mast.", "Der Mast ist niedriger als der Turm.", "de"),
     ("Lille est au nord de Paris.", "Paris est au sud de Lille.", "fr"),
     ("La torre è più alta del ponte.", "Il ponte è più basso della torre.", "it"),
+    ("Marta è più alta di Carla.", "Carla è più bassa di Marta.", "it"),
     ("Башня выше дома.", "Дом ниже башни.", "ru"),
     ("The museum is opposite the bank.", "The bank is opposite the museum.", "en"),
     ("La zuppa contiene sale.", "La zuppa contiene sale ma non pepe.", "it"),
@@ -30,8 +31,36 @@ CONVERSES = [
     ("Paris is the capital.", "The capital is Paris.", "en"),
     ("Today she sang here.", "Here she sang today.", "en"),
     ("Paris ist die Hauptstadt.", "Die Hauptstadt ist Paris.", "de"),
+    ("Paris ist die Hauptstadt.", "Die Hauptstadt ist Paris.", "en"),  # the language is guessed
+    # Members of a series may stand in any order.
+    ("The dog and the cat sleep.", "The cat and the dog sleep.", "en"),
+    ("Der Hund und die Katze schlafen.", "Die Katze und der Hund schlafen.", "de"),
+    ("Anna jest starsza niż Ewa.", "Ewa jest młodsza niż Anna.", "pl"),
+    ("Анна старше Ольги.", "Ольга младше Анны.", "ru"),
+    ("Add salt and pepper and oil.", "Add oil and pepper and salt.", "en"),
+    (
+        "The brown bread and the white wine are free.",
+        "The white wine and the brown bread are free.",
+        "en",
+    ),
 ]
 CONTRARY = [
+    # Phrases of several words are exchanged, or phrases with "and" and other words between them.
+    (
+        "Plants absorb carbon dioxide and release oxygen.",
+        "Plants absorb oxygen and release carbon dioxide.",
+        "en",
+    ),
+    (
+        "He sold the old boat and kept the new tractor.",
+        "He sold the new tractor and kept the old boat.",
+        "en",
+    ),
+    ("Mix two parts sand with one part lime.", "Mix one part sand with two parts lime.", "en"),
+    ("Il treno arriva prima delle otto.", "Il treno arriva dopo le otto.", "it"),
+    ("O banco fecha antes das três.", "O banco fecha depois das três.", "pt"),
+    ("Анна старше Ольги.", "Анна младше Ольги.", "ru"),
+    ("Paul ist älter als Jonas.", "Paul ist jünger als Jonas.", "de"),
     ("The dog bit the man.", "The man bit the dog.", "en"),
     ("A dog is an animal.", "An animal is a dog.", "en"),
     ("Anna is the sister of Bert.", "Bert is the sister of Anna.", "en"),

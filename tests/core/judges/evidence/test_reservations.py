@@ -18,6 +18,7 @@ from ctxmetrics.judges.evidence.reservations import find_reservation
         ("The works belong to the Tann family.", "The works belonged to the Tann family until 2019."),
         ("The works belong to the Tann family.", "The works used to belong to the Tann family."),
         ("The tower is open on Sundays.", "The tower may be open on Sundays."),
+        ("The guest is allergic to nuts.", "The guest is not known to be allergic to nuts."),
         ("The ferry stops at noon.", "The ferry stops at noon if the river is frozen."),
         ("The ferry stops at noon.", "If the river is frozen, the ferry stops at noon."),
         ("The ferry stops at noon.", "The ferry stops at noon unless it is full."),
