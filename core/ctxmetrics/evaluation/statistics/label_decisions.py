@@ -32,12 +32,12 @@ OVERRULE_ERRORS_OF_CHANGED = 2
 OVERRULED_SHARE = 0.1
 # Labels show the same change as the judge if their difference exceeds the margin by more than this share of half their interval.
 MIN_HALF_INTERVAL_PART = 0.88
-# The same share for a pass. It grows from this value without labels to 1 with 64 labels, in proportion to the labels ..
+# The same share for a pass. It grows from this value without labels, in proportion to the labels ..
 MIN_PASS_PART = 0.6
 LABELS_PER_PASS_PART = 160
-# .. and stops at 1. Labels that belong together, such as those of one document, show less than their number says. For them, it
-# grows on, to this power of the number of labels for each independent one.
-PASS_PART_EXPONENT = 0.15
+# .. up to the number of labels for each independent one, at most this value. Labels that belong together, such as those of one
+# document, show less than their number says.
+MAX_PASS_PART = 1.25
 # For a pass, the correction of the samples that changed by the judge is shrunk towards the judge: by this factor times its
 # variance, divided by its square.
 SHRINKAGE_FACTOR = 2
@@ -86,7 +86,7 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     They do not allow it if both conditions hold:
 
     - they are below the judge: ``c < 0``;
-    - they do not show the same: ``T - w * t * sqrt(s_d**2 + s_r**2) < -margin``, with ``w = min((k / g)**0.15, 0.6 + k / 160)``,
+    - they do not show the same: ``T - w * t * sqrt(s_d**2 + s_r**2) < -margin``, with ``w = min(k / g, 1.25, 0.6 + k / 160)``,
       k labels, and g independent ones: see `LabelledDifference.size`.
 
     c, T and s_r are the symbols of `allow_change`, after `_shrink_changed`.
@@ -96,8 +96,11 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     correction, label_error = _shrink_changed(labels)
     is_below_judge = correction < -ROUNDING_ERROR
     difference = labels.difference - labels.correction + correction
-    largest_part = (labels.labelled / labels.size) ** PASS_PART_EXPONENT
-    part = min(largest_part, MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART)
+    part = min(
+        labels.labelled / labels.size,
+        MAX_PASS_PART,
+        MIN_PASS_PART + labels.labelled / LABELS_PER_PASS_PART,
+    )
     half_width = labels.quantile * math.hypot(label_error, labels.sample_error)
     shows_no_loss = difference - part * half_width >= -margin - ROUNDING_ERROR
     return shows_no_loss or not is_below_judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -316,3 +316,27 @@ def test_unseen_error_grows_with_errors_beyond_the_scale() -> None:
         [-1.0] * 4 + [0.0] * 16, [1.0] * 4 + [0.0] * 16, [1.0] * 16 + [0.0] * 64
     )
     assert found.unseen_error == pytest.approx(1.25 * 2 * 0.2 / 4)
+
+
+@pytest.mark.parametrize(("independent", "passes"), [(100, True), (91, True), (52, False), (20, False)])
+def test_labels_of_few_clusters_show_less_for_a_pass(independent: int, passes: bool) -> None:
+    """100 labels with a mean of -0.02 and an error of 0.013, in 60 clusters of 300 samples.
+
+    Student's quantile for 59 degrees of freedom is 2.001. The part of half the interval is 1, 1.1 for 91 independent labels, and
+    0.6 + 100 / 160 = 1.225 for 52 and 20: the ends are -0.0460, -0.0486 and -0.0519.
+    """
+    found = labelled_difference([-0.02] * 100, [0.0] * 100, [0.0] * 200)
+    labels = replace(
+        found,
+        difference=-0.02,
+        correction=-0.02,
+        unchanged_correction=-0.02,
+        label_error=0.012,
+        unchanged_error=0.012,
+        sample_error=0.005,
+        size=float(independent),
+        degrees=59,
+        decision_interval=(-0.2, 0.2),
+    )
+    alone = paired_mean([0.0] * 300)
+    assert decide_no_loss(alone.interval, labels, 0.05) == passes
