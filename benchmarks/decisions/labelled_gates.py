@@ -586,7 +586,7 @@ FORMULA = """With the judge's differences f, people's d, and k labels of n sampl
 - `--max-drop M` is red if the deciding interval is below -M. It is also red if the judge alone is red, except where labels differ from it (`c > 1.4 s_r`; or, where it saw a change, `mean(d - f)` is above 2 errors) and do not show the loss themselves (`T + .88 t s >= -M`)
 - `--not-worse M` passes if the deciding interval is above -M. It also passes if the judge alone passes, except where labels are below it (`c < 0`) and do not show the same (`T - min(k/g, 1.25, .6 + k/160) t s < -M`, with g independent labels: k, with weights Kish's number, at most that of labelled clusters). Here c and `s_r` of the changed stratum are shrunk by `max(0, 1 - 2 s_r^2 / c^2)` (James and Stein, 1961)
 
-If labels agree everywhere, c is 0, and nothing changes. The constants were chosen by this simulation: k/g, since labels of one cluster show less than their number."""
+If labels agree everywhere, c is 0, and nothing changes. The constants were chosen by this simulation: k/g, since labels of one cluster show less."""
 FLOORS = """Two floors, the first for every rule, the second for rules that look at T:
 
 - With a share s of whole losses, a judge that always says yes has the labels of an exact judge without a loss in `(1 - s)^k` of the draws. Labels of whole clusters show less: of clusters of five samples that change together half of the time, none of 10 / 20 shows a loss of .05 in `(.95 * .975^5 + .05 * .475^5)^10` = .17 and `..^20` = .03 of the draws, and at most one in .50 / .14.
