@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain, pairwise
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -32,6 +33,8 @@ _STEM_LETTERS = 4
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 # A mark between two statements of one sentence.
 _STATEMENT_END = re.compile("[;；]")
+# Words that add a statement behind a comma: "it opens at nine, and if you are early, you can wait", "while others open if ..".
+_ADDING_WORDS = JOINING_WORDS | {"while", "whereas", fold("während")}
 # Words of the past in all languages: was, had.
 _PAST_WORDS = frozenset(fold(word) for words in LISTS["past"].values() for word in words)
 # The language of markers that is used for a text whose language is open: the markers of all languages.
@@ -154,6 +157,14 @@ def find_reservation(
     return None
 
 
+@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
+def list_reservation_keys(unit: str, language: str) -> frozenset[str]:
+    """Return keys (`Token.key`) of which every text with a reservation about the unit has at least one."""
+    markers = _choose_markers(tokenize(unit), language)
+    first_words = chain.from_iterable(map(tokenize, markers))
+    return frozenset(word.key for word in first_words)
+
+
 def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
     """Choose the markers of a language; those of all languages if the language of a short unit is open."""
     folded_words = {*map(_get_folded, unit_words)}
@@ -237,7 +248,7 @@ def _belongs_to_other_statement(words: Sequence[Token], place: _MarkerPlace, uni
     while end < len(words) and not words[end - 1].ends_clause:
         end += 1
     shared_count = unit.count_shared(words)
-    if words[start].folded in JOINING_WORDS and unit.count_shared(words[:start]) == shared_count:
+    if words[start].folded in _ADDING_WORDS and unit.count_shared(words[:start]) == shared_count:
         return True
     is_inserted = end < len(words) and place.kind != "condition"
     if not is_inserted or not _has_own_word(words[start : place.start], words[place.end : end]):
@@ -253,6 +264,25 @@ def _is_asked_about(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) ->
             return True
         if word.ends_clause:
             break
+    return False
+
+
+def _leads_to_instruction(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) -> bool:
+    """Whether a sentence begins with the condition of an instruction that the unit gives: "If it is cold, raise the curve".
+
+    Who answers with an instruction means the case that the question is about. An instruction begins with its verb, a content word
+    in small letters behind the comma; a noun without an article would mostly be a plural: "if it rains, trains stop".
+    """
+    if place.start > 0:
+        return False
+    for last_of_condition, first_of_instruction in pairwise(words):
+        if last_of_condition.ends_clause:
+            verb = first_of_instruction.spelling
+            may_be_plural = verb.endswith("s") and not verb.endswith("ss")
+            if first_of_instruction.kind != "word" or may_be_plural:
+                return False
+            is_content = first_of_instruction.key in unit.content_keys
+            return is_content and verb == unit.first_word.lower()
     return False
 
 
@@ -305,6 +335,8 @@ def _find_statement_taken_back(
             return None
         marker_text += f" {date.spelling}"
     if place.kind == "condition" and _is_asked_about(words, place, unit):
+        return None
+    if place.kind == "condition" and _leads_to_instruction(words, place, unit):
         return None
     if _belongs_to_other_statement(words, place, unit):
         return None

@@ -13,6 +13,7 @@ from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys
+from ctxmetrics.judges.evidence.reservations import list_reservation_keys
 from ctxmetrics.judges.evidence.words import get_negation_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import ParsedText
@@ -24,7 +25,7 @@ from ctxmetrics.verdicts import Evidence, Verdict
 # What every score of this judge carries: one line.
 LABEL = "Embedded lexical judge: compares words, does not understand them; measured in docs/embedded-judge.md#what-it-is-worth"
 # Its version: a hash of its verdicts on the labelled samples of the library; a test computes it again.
-VERSION = "lexical-3121be37eb51"
+VERSION = "lexical-b353b3be67bd"
 # Characters of the contexts up to which a request is answered at once, in the event loop.
 _MAX_CHARACTERS_AT_ONCE = 200_000
 
@@ -49,8 +50,9 @@ class LexicalJudge(Rules):
     are from. Names are capitalised words of two letters or more that do not begin a sentence. A unit of
     stop words only is supported where its words stand in a context one after the other.
 
-    **Contradiction**: the sentences that support a unit are compared with it for negations and for numbers before the same
-    word. A yes is contradicted where every choice of sentences that supports the unit contradicts it.
+    **Contradiction**: the sentences that support a unit are compared with it for negations, for numbers before the same
+    word, and for words that take a statement back (allegedly, until 2019, a condition that the question does not name). A yes
+    is contradicted where every choice of sentences that supports the unit contradicts it.
 
     **Usefulness** of a context: its share is at least ``min_share`` and at least ``min_relative`` times the best
     context's. The share is BM25 of the answer's content words over what BM25 gives the answer itself, with document
@@ -130,7 +132,7 @@ class LexicalJudge(Rules):
             if not unit.content_positions:
                 verdicts.append(_literal_verdict(id_, unit.text, contexts))
                 continue
-            support = attribute(unit, index, self, contexts, request.language)
+            support = attribute(unit, index, self, request)
             verdicts.append(_build_unit_verdict(id_, unit, support, index, contexts))
         return tuple(verdicts)
 
@@ -165,6 +167,7 @@ def find_keys(request: JudgeRequest) -> frozenset[str]:
     for phrase in phrases:
         keys |= phrase.find_forms()
         keys |= list_contradicting_keys(phrase.visible_text, request.language) or frozenset()
+        keys |= list_reservation_keys(phrase.visible_text, request.language)
     return keys
 
 

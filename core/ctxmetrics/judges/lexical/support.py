@@ -13,11 +13,13 @@ from math import inf, log2
 from operator import itemgetter, or_
 from typing import Literal, NamedTuple
 
+from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.contradiction import (
     find_contradiction,
     list_contradicting_keys,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
+from ctxmetrics.judges.evidence.reservations import find_reservation, list_reservation_keys
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import ParsedText
 
@@ -81,17 +83,14 @@ class Support(NamedTuple):
     contradiction: Contradiction | None
 
 
-def attribute(
-    unit: ParsedText, index: WordIndex, rules: Rules, contexts: Sequence[str], language: str
-) -> Support:
+def attribute(unit: ParsedText, index: WordIndex, rules: Rules, request: JudgeRequest) -> Support:
     """Judge a unit against each context alone, and for every k against the first k contexts together.
 
     Args:
         unit: The unit. It has at least one content word.
         index: The words of the contexts, in rank order.
         rules: The weights and the minimum score.
-        contexts: The texts of the contexts.
-        language: ISO 639 code of the unit.
+        request: The request with the unit and the contexts.
     """
     unit_words = _UnitWords(unit, index, rules)
     alone, together, best = _find_candidates(unit_words, index)
@@ -103,7 +102,7 @@ def attribute(
     sufficient.sort(key=_score, reverse=True)
 
     # The sentences to show: the best that support the unit and do not contradict it, if there are any.
-    contradictions = _Contradictions(unit.visible_text, index, contexts, language)
+    contradictions = _Contradictions(unit.visible_text, index, request)
     undisputed = None
     for candidate in sufficient:
         if contradictions.find(candidate.sentences) is None:
@@ -148,29 +147,38 @@ def attribute(
 class _Contradictions:
     """How sentences of the contexts contradict one unit. Each choice of sentences is compared once."""
 
-    def __init__(
-        self, unit_text: str, index: WordIndex, contexts: Sequence[str], language: str
-    ) -> None:
+    def __init__(self, unit_text: str, index: WordIndex, request: JudgeRequest) -> None:
         self._unit_text = unit_text
         self._index = index
-        self._contexts = contexts
-        self._language = language
+        self._contexts = request.contexts
+        self._language = request.language
+        self._question = request.user_input or ""
         self._by_sentences: dict[tuple[int, ...], Contradiction | None] = {}
 
     def find(self, sentences: tuple[int, ...]) -> Contradiction | None:
         """Find how some sentences, read together, contradict the unit; None if they do not."""
         if sentences in self._by_sentences:
             return self._by_sentences[sentences]
+        texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
         contradiction = None
         # Only texts with one of these keys can contradict the unit; None: any text can.
         keys = list_contradicting_keys(self._unit_text, self._language)
-        if keys is None or self._index.hold_any(sentences, keys):
-            texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
-            is_unit_itself = texts == (self._unit_text,)
-            if not is_unit_itself:
-                contradiction = find_or_remember(self._unit_text, texts, self._language)
+        is_unit_itself = texts == (self._unit_text,)
+        if not is_unit_itself and (keys is None or self._index.hold_any(sentences, keys)):
+            contradiction = find_or_remember(self._unit_text, texts, self._language)
+        if contradiction is None and not is_unit_itself:
+            contradiction = self._find_reservation(sentences, texts)
         self._by_sentences[sentences] = contradiction
         return contradiction
+
+    def _find_reservation(
+        self, sentences: tuple[int, ...], texts: tuple[str, ...]
+    ) -> Contradiction | None:
+        """Find words by which the sentences take back what the unit states, such as "allegedly"; None if there are none."""
+        keys = list_reservation_keys(self._unit_text, self._language)
+        if not self._index.hold_any(sentences, keys):
+            return None  # the usual case
+        return find_reservation(self._unit_text, texts, self._language, self._question)
 
 
 @lru_cache(maxsize=256)  # contexts of several samples and stages share sentences

@@ -218,3 +218,52 @@ def test_a_lead_in_carries_no_weight(lead_in):
     # words that are no lead-in count: according, weston
     assert support(f"According to Weston, {unit}", "Nothing.").details["coverage"] == 0
     assert "According" in support(f"According to Bell, {unit}", context).details["missing_words"]
+
+
+TAKEN_BACK = [
+    ("en", "The mayor took bribes.", "The mayor allegedly took bribes."),
+    ("en", "The museum is open on Sundays.", "The museum is open on Sundays if it does not rain."),
+    ("en", "The bridge carries trams.", "Until 2019 the bridge carries trams."),
+    ("en", "The drug lowers blood pressure.", "The drug may lower blood pressure."),
+    ("en", "The plant needs daily watering.", "The plant needs daily watering unless it rains."),
+    ("en", "The comet hits Earth in 2040.", "Some believe the comet hits Earth in 2040."),
+    ("en", "Trains stop.", "If it snows, trains stop."),
+    ("de", "Der Bürgermeister nahm Geld an.", "Der Bürgermeister nahm angeblich Geld an."),
+    ("fr", "Le maire a volé l'argent.", "Le maire a prétendument volé l'argent."),
+    ("es", "El puente está abierto al público.", "El puente está abierto al público si no llueve."),
+]
+
+
+@pytest.mark.parametrize(("language", "unit", "context"), TAKEN_BACK)
+def test_a_statement_that_is_taken_back_is_flagged(language, unit, context):
+    verdict = support(unit, context, language=language)
+    assert (verdict.value, verdict.code) == (True, "uncertain")
+    assert verdict.details["contradiction"]["kind"] == "reservation"
+    # another sentence that states the unit clears the doubt
+    assert support(unit, context, unit, language=language).code is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "context"),
+    [
+        ("The lake is 40 m deep.", "The lake is 40 m deep; some believe that a monster lives in it."),
+        ("The inn has a bar.", "The inn, allegedly haunted, has a bar."),
+        ("The drug may lower blood pressure.", "The drug may lower blood pressure."),
+        ("It has a minimum age.", "It has a minimum age, while others have none if the parents agree."),
+        ("Raise the curve by 0.1.", "If all rooms are cold, raise the curve by 0.1."),
+    ],
+)
+def test_words_about_something_else_take_nothing_back(unit, context):
+    verdict = support(unit, context)
+    assert (verdict.value, verdict.code) == (True, None)
+
+
+def test_a_condition_that_the_question_names_takes_nothing_back():
+    sample = Sample(
+        user_input="What does it cost if I lose the key?",
+        reference="The key costs 20 euros.",
+        retrieved_contexts=["The key costs 20 euros if you lose it."],
+    )
+    assert ContextRecall().score(sample).verdicts[0].code is None
+    other = replace(sample, user_input="What does the key cost?")
+    assert ContextRecall().score(other).verdicts[0].code == "uncertain"
