@@ -465,7 +465,9 @@ class _Conversion:
         """Return a value of the command line, or a default, as a value of the parameter's type; typer calls this method."""
         source = ctx.get_parameter_source(param.name)
         is_default = source is None or source.name == "DEFAULT"
-        takes_several = param.multiple or param.nargs != 1
+        takes_several = (
+            param.multiple or param.nargs == -1
+        )  # an option of two values that is left out is None
         if is_default and type(value) in _TYPES_OF_DEFAULTS:
             return () if takes_several and value is None else value
         annotation = param.type_descriptor.annotation
