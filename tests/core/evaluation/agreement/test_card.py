@@ -18,7 +18,8 @@ from ctxmetrics import ContextPrecision, ContextRecall, Sample, agree, evaluate,
 from ctxmetrics.errors import InputFileError
 from ctxmetrics.evaluation.agreement.card import Card, read_card, write_card
 from support import FakeOpenAIServer, answer_from
-from support.command import run_command, run_process
+from support.cases import start_anew
+from support.command import run_command
 
 HANDBOOK = Path(__file__).parents[4] / "examples" / "handbook.jsonl"
 LABELLED = 28
@@ -600,7 +601,8 @@ def test_a_card_that_goes_away_during_the_run_still_corrects_it(
         judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
         written = run_command("agree", "data.jsonl", *judge, "--write", "card.json")
         assert written.returncode == 0, written.stderr
-        run = run_process("score", "data.jsonl", *asked, *judge)  # remembers no judgement
+        start_anew()  # the run remembers no judgement
+        run = run_command("score", "data.jsonl", *asked, *judge)
     assert not (place / "card.json").exists()
     assert run.returncode == 0, run.stderr
     assert "corrected by card.json of " in run.stdout
@@ -625,7 +627,8 @@ def test_a_card_that_was_refused_before_the_run_stays_refused(
         written = run_command("agree", "data.jsonl", *judge, "--write", "card.json")
         assert written.returncode == 0, written.stderr
         (place / "card.json").rename(place / "kept.json")
-        run = run_process("score", "data.jsonl", *asked, *judge)  # remembers no judgement
+        start_anew()  # the run remembers no judgement
+        run = run_command("score", "data.jsonl", *asked, *judge)
     assert (place / "card.json").exists()
     assert run.returncode == 1, run.stderr
     assert "calibration card card.json is refused" in run.stderr
@@ -642,7 +645,8 @@ def test_a_run_that_was_stopped_is_not_corrected(place: Path, monkeypatch: pytes
         judge = ("--judge", "openai/fake-judge", "--base-url", server.base_url)
         written = run_command("agree", "data.jsonl", *judge, "--write", "card.json")
         assert written.returncode == 0, written.stderr
-        run = run_process("score", "data.jsonl", *asked, *judge)
+        start_anew()
+        run = run_command("score", "data.jsonl", *asked, *judge)
     assert run.returncode == 3, run
     assert "stopped early" in run.stderr
     assert "corrected" not in run.stdout

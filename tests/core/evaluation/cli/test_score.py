@@ -448,7 +448,7 @@ def test_a_run_that_was_stopped_is_resumed(
         assert [row["sample_id"] for row in judged] == [str(i) for i in range(len(judged))]
         if number != signal.SIGKILL:
             assert "with --resume" in errors
-        second = in_own_process(*options, "--resume", **KEY)
+        second = ctxmetrics(*options, "--resume", **KEY)
         assert server.count <= len(samples) + 2
     assert second.returncode == 0, second
     rows = read_rows(out)
