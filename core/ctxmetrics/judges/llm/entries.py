@@ -16,12 +16,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import mask_keys
-from ctxmetrics.judges.llm.other_places import (
-    count_supported,
-    find_other_verdicts,
-    find_remarks,
-    find_verdict_on_all,
-)
+from ctxmetrics.judges.llm.other_places import find_other_verdicts, find_remarks
 from ctxmetrics.judges.llm.own_keys import (
     KEYS_OF_ENTRY,
     KEYS_OF_EVIDENCE,
@@ -31,6 +26,7 @@ from ctxmetrics.judges.llm.own_keys import (
 )
 from ctxmetrics.judges.llm.parsing import read_json
 from ctxmetrics.judges.llm.splitting import RequestPart, read_id
+from ctxmetrics.judges.llm.totals import count_supported, find_verdict_on_all
 from ctxmetrics.prompts import Pack
 from ctxmetrics.text.quote_search import stands_in
 

@@ -31,6 +31,8 @@ from ctxmetrics.judges.llm.remarks import (
 )
 from ctxmetrics.prompts import Pack
 
+# The keys of the lists of a reply: sentences have ids such as s1, contexts such as c1.
+REPLY_LISTS = ("sentences", "useful")
 # The keys that the prompt asks for: in an entry, beside its verdict, and in a piece of evidence.
 KEYS_OF_ENTRY = frozenset({"evidence", "missing", "quote"})
 KEYS_OF_EVIDENCE = frozenset({"context", "quote", "whole"})

@@ -227,8 +227,10 @@ def has_fault(value: Any, pack: Pack) -> bool:
 
 
 def _names_support(words: Collection[str]) -> bool:
-    """Whether a key lists what supports the entry: `supporting_contexts`, `supported_by`, `found_in`."""
-    if "supporting" in words or "matching" in words:
+    """Whether a key lists what supports the entry: `supporting_contexts`, `best_context`, `supported_by`, `found_in`."""
+    if not words.isdisjoint(("supporting", "matching")):
+        return True
+    if not words.isdisjoint(("best", "closest")) and not words.isdisjoint(get_words("sources")):
         return True
     has_preposition = "by" in words or "in" in words
     return has_preposition and not get_words("support_words").isdisjoint(words)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.llm.other_places import (
-    count_supported,
-    find_denied_ids,
-    find_other_verdicts,
-    find_remarks,
-    find_verdict_on_all,
-)
+from ctxmetrics.judges.llm.denied_ids import find_denied_ids
+from ctxmetrics.judges.llm.other_places import find_other_verdicts, find_remarks
 from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
+from ctxmetrics.judges.llm.totals import count_supported, find_verdict_on_all
 from ctxmetrics.prompts import get_pack
 
 EN = get_pack("en")
@@ -61,6 +57,8 @@ AGAINST_A_YES = [
     {"p_no": 0.95},
     {"supporting_contexts": []},
     {"supported_by": "none"},
+    {"best_context": "none"},
+    {"verifier_score": 0.03},
     {"why_not": "The context has another value."},
     {"unsupported_reason": "another value"},
     {"errors": True},
@@ -359,6 +357,8 @@ SAYS_NO = {"supported": False}
         ({"sentences": {"2": SAYS_NO}}, [("s2", False)]),
         ({"text": "Only s1 is supported."}, [("s2", False)]),
         ({"confidence": {"s1": 0.97, "s2": 0.12}}, [("s2", False)]),
+        ({"confidence_by_id": {"s1": 0.97, "s2": 0.12}}, [("s2", False)]),
+        ({"confidencePerSentence": {"s1": 0.97, "s2": 0.12}}, [("s2", False)]),
         ({"log": ["s1: ok", "s2: not ok"]}, [("s2", False)]),
         ({"exceptions": ["s2"]}, [("s2", False)]),
         # What says nothing.
@@ -411,6 +411,11 @@ def test_verdicts_outside_of_their_entries(data, expected):
         ({"unsupported_sentences": 4}, [("unsupported_sentences", 3)]),
         ({"hallucination_rate": 0.571}, [("hallucination_rate", 3)]),
         ({"note": "Only 3 sentences are grounded."}, [("note", 3)]),
+        ({"note": "3/7 sentences grounded"}, [("note", 3)]),
+        ({"note": "Total: 3 of 7 supported."}, [("note", 3)]),
+        ({"note": "3 out of 7 are grounded."}, [("note", 3)]),
+        ({"note": "Total: 3 of 9 supported."}, []),
+        ({"note": "3 sentences partially supported"}, []),
         # Of something else, or no count.
         ({"recall": 0.5}, []),
         ({"score": 3}, []),
