@@ -271,13 +271,13 @@ def keep_error(status: object, error: object) -> Outcome:
 
 
 def build_completion(
-    text: str, finished: str, model: object, sent: int, received: int
+    text: str, finish_reason: str, model: object, prompt_tokens: int, completion_tokens: int
 ) -> dict[str, Any]:
-    """Build the body of a chat completion from a reply in another form."""
+    """Build the body of an OpenAI chat completion from the parts of another provider's reply."""
     return {
         "model": model,
-        "choices": [{"message": {"content": text}, "finish_reason": finished}],
-        "usage": {"prompt_tokens": sent, "completion_tokens": received},
+        "choices": [{"message": {"content": text}, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens},
     }
 
 

@@ -263,24 +263,33 @@ def _flag_missing_echo(decisions: Mapping[str, Decision]) -> dict[str, Decision]
 def _decide_unit(
     id_: str, entry: ReplyEntry, finder: QuoteFinder
 ) -> tuple[Decision, Mapping[int, ContextQuotes]]:
-    """Decide about a unit, and return its quotes by the index of their context."""
+    """Decide about a unit.
+
+    Args:
+        id_: The id of the unit.
+        entry: What the reply says about the unit.
+        finder: Finds the quotes of the entry.
+
+    Returns:
+        The decision, and the quotes about the unit by the index of their context.
+    """
     request_part = finder.part
     text = request_part.units[id_]
     unit = finder.read_unit(text)
-    quotes, unverified_count, skipped_count = finder.look_up(entry.quotes, elsewhere=True)
+    quotes, absent_count, skipped_count = finder.look_up(entry.quotes, elsewhere=True)
     quotes_by_context = group_by_context(unit, quotes, request_part)
-    if isinstance(entry.value, str):
+    if isinstance(entry.value, str):  # the code that says why the entry has no verdict
         return Decision(None, entry.value), quotes_by_context
-    if not entry.value:
+    if entry.value is False:
         return _decide_unsupported(id_, entry, request_part, quotes), quotes_by_context
     has_one_context = len(request_part.contexts) == 1
     # With one context, a part that is stated is stated by that context alone.
     whole_contexts = {quote.span.context for quote in quotes if quote.span.whole or has_one_context}
-    if not whole_contexts and skipped_count:
-        return Decision(None, "too_many_quotes"), quotes_by_context
     evidence = build_evidence(quotes, whole_contexts)
     verdict = Verdict(id=id_, value=True, text=text, evidence=evidence)
-    if not whole_contexts and (unverified_count or not quotes):
+    if not whole_contexts and skipped_count:
+        return Decision(None, "too_many_quotes"), quotes_by_context
+    if not whole_contexts and (absent_count or not quotes):
         reason = "called supported, but a quote is in no context"
         return _refuse_unproven(verdict, reason), quotes_by_context
     denial = None
@@ -288,12 +297,12 @@ def _decide_unit(
         denial = denial or unit.find_denial(sentences, request_part.request.contexts)
     doubts = _doubt_evidence(unit, quotes_by_context, whole_contexts, DENIED if denial else None)
     reasons = []
-    if denial:
+    if denial is not None:  # the contexts deny the unit
         reasons.append(f"called supported, and its evidence says otherwise: {denial}")
     own_denial = comparing.find_denial(entry, [quote.span for quote in quotes], request_part)
-    if own_denial is not None:
-        doubts.add(own_denial.doubt)
+    if own_denial is not None:  # the entry denies its own yes
         reasons.append(own_denial.reason)
+        doubts.add(own_denial.doubt)
         for context_quotes in quotes_by_context.values():
             context_quotes.doubt = own_denial.doubt
     if reasons:
@@ -417,8 +426,12 @@ def _doubt_restated(decision: Decision, request_part: RequestPart) -> Decision:
     verdict = decision.verdict
     if verdict is None or not _is_plain_no(decision):
         return decision
+    language = request_part.request.language
     for context in request_part.contexts.values():
-        statement = _describe_statement(verdict.text, context, request_part.request.language)
+        if not may_state(verdict.text, context, language):
+            continue  # the usual case
+        sentence = find_restatement(verdict.text, context, language)
+        statement = _describe_statement(verdict.text, context, sentence)
         if statement is not None:
             reason = f"called unsupported, and {statement}"
             return Decision(comparing.contradicted(verdict, reason))
@@ -434,13 +447,18 @@ def _doubt_useless(
         The decisions that have a new flag.
     """
     new_decisions: dict[str, Decision] = {}
+    language = request_part.request.language
+    units = _list_units(request_part)
     for id_ in contexts:
         decision = decisions[id_]
         verdict = decision.verdict
-        if verdict is None or verdict.value is not False or verdict.code is not None:
+        if verdict is None or not _is_plain_no(decision):
             continue
-        for unit in _list_units(request_part):
-            statement = _describe_statement(unit, verdict.text, request_part.request.language)
+        for unit in units:
+            if not may_state(unit, verdict.text, language):
+                continue  # the usual case
+            sentence = find_restatement(unit, verdict.text, language)
+            statement = _describe_statement(unit, verdict.text, sentence)
             if statement is not None:
                 reason = f"called useless, and of a sentence of the answer, {statement}"
                 new_decisions[id_] = decision._replace(verdict=comparing.contradicted(verdict, reason))
@@ -448,13 +466,16 @@ def _doubt_useless(
     return new_decisions
 
 
-def _describe_statement(unit: str, context: str, language: str) -> str | None:
-    """Say how a context states a unit in the same or nearly the same words; None if it does not."""
-    if not may_state(unit, context, language):
-        return None  # the usual case
+def _describe_statement(unit: str, context: str, sentence: str | None) -> str | None:
+    """Say how a context states a unit; None if it does not.
+
+    Args:
+        unit: The unit.
+        context: The text of the context.
+        sentence: A sentence of the context in nearly the words of the unit; None if there is none.
+    """
     if stands_as_sentence(unit, context):
         return "it stands in a context word for word"
-    sentence = find_restatement(unit, context, language)
     if sentence is None:
         return None
     return f"a context has all its words: {sentence[:_MAX_CHARACTERS_SHOWN]}"
@@ -515,12 +536,15 @@ def _decide_context(
 def _doubt_own_quotes(
     own_quotes: Sequence[LocatedQuote], evidence: Sequence[LocatedQuote], finder: QuoteFinder
 ) -> tuple[str | None, str | None]:
-    """Return the doubt about the own quotes of a useful context, and the reason of a denial; None if there is no doubt or reason.
+    """Doubt the quotes that an entry gives for a useful context.
 
     Args:
         own_quotes: The quotes that the reply gives for the context itself.
         evidence: The evidence of units that stands in the context.
         finder: Has the units and contexts that the request showed.
+
+    Returns:
+        The doubt, and how the quotes deny the answer in words; each may be None.
     """
     request_part = finder.part
     unit = finder.read_unit(request_part.request.answer)

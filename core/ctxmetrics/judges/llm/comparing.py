@@ -185,10 +185,21 @@ def _measure_share(words: frozenset[str], text_words: frozenset[str]) -> float:
     return len(words & text_words) / len(words) if words else 0.0
 
 
-def find_conflicts(
-    verdicts: Mapping[str, Verdict], request_part: RequestPart
-) -> Iterator[tuple[str, str, Evidence]]:
-    """Yield each quote on which a supported unit rests in a useless context: the two ids, and the quote's place."""
+class Conflict(NamedTuple):
+    """A quote on which a supported unit rests, in a context that is called useless: the ids of both, and the quote's place."""
+
+    unit_id: str
+    context_id: str
+    span: Evidence
+
+
+def find_conflicts(verdicts: Mapping[str, Verdict], request_part: RequestPart) -> Iterator[Conflict]:
+    """Find the supported units that rest on a context that is called useless.
+
+    Args:
+        verdicts: The verdicts by id.
+        request_part: The units and contexts that the request showed.
+    """
     for unit_id in request_part.units:
         unit_verdict = verdicts.get(unit_id)
         if unit_verdict is None or unit_verdict.value is not True:
@@ -199,7 +210,7 @@ def find_conflicts(
             context_id = f"c{span.context + 1}"
             context_verdict = verdicts.get(context_id)
             if context_verdict is not None and context_verdict.value is False:
-                yield unit_id, context_id, span
+                yield Conflict(unit_id, context_id, span)
 
 
 def settle_conflicts(verdicts: MutableMapping[str, Verdict], request_part: RequestPart) -> None:

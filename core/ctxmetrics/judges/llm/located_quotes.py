@@ -36,6 +36,21 @@ class LocatedQuote(NamedTuple):
     doubt: str | None = None
 
 
+class LookedUpQuotes(NamedTuple):
+    """The result of looking for the quotes of one entry.
+
+    Attributes:
+        found: The quotes that stand in a context.
+        absent_count: The number of quotes that stand in no context.
+        skipped_count: The number of quotes that were not looked for, because there are too many or the search would take too
+            long.
+    """
+
+    found: list[LocatedQuote]
+    absent_count: int
+    skipped_count: int
+
+
 @dataclass(slots=True)
 class QuoteFinder:
     """Finds the quotes of one reply, and counts how many stand in the context that they name.
@@ -64,23 +79,17 @@ class QuoteFinder:
             self._units[text] = unit
         return unit
 
-    def look_up(
-        self, quotes: Iterable[Quote], *, elsewhere: bool
-    ) -> tuple[list[LocatedQuote], int, int]:
+    def look_up(self, quotes: Iterable[Quote], *, elsewhere: bool) -> LookedUpQuotes:
         """Find quotes, each in the context that it names, else in exactly one other.
 
         Args:
             quotes: The quotes.
             elsewhere: Also look in the other contexts.
-
-        Returns:
-            The quotes that stand in a context; the number of quotes that stand in none; and the number of quotes that were not
-            looked for, because there are too many or the search would take too long.
         """
         distinct_quotes = list(dict.fromkeys(quotes))
         self.total += len(distinct_quotes)
         skipped_count = max(0, len(distinct_quotes) - MOST_QUOTES)
-        unverified_count = 0
+        absent_count = 0
         contexts = self.part.contexts
         located_quotes: list[LocatedQuote] = []
         for quote in distinct_quotes[:MOST_QUOTES]:
@@ -101,7 +110,7 @@ class QuoteFinder:
                 skipped_count += 1
                 continue
             if match is None:
-                unverified_count += 1
+                absent_count += 1
                 continue
             if match.is_broken and doubt is None:
                 doubt = "broken_quote"
@@ -109,7 +118,7 @@ class QuoteFinder:
             text = contexts[context_id][match.start : match.end]
             span = Evidence(context_index, match.start, match.end, text, quote.whole)
             located_quotes.append(LocatedQuote(span, doubt))
-        return located_quotes, unverified_count, skipped_count
+        return LookedUpQuotes(located_quotes, absent_count, skipped_count)
 
     def _find_in_other_contexts(self, quote: Quote) -> list[tuple[str, QuoteMatch]]:
         """Find a quote in the contexts that it does not name."""

@@ -25,7 +25,7 @@ from ctxmetrics.judges.llm.own_keys import (
     LONGEST_SHOWN,
     MOST_ITEMS,
     REPLY_LISTS,
-    is_aside,
+    answers_other_question,
     list_opinions,
     speaks_for_yes,
 )
@@ -160,10 +160,24 @@ def find_remarks(
                 yield OtherVerdict(id_, False, place)
 
 
-def _list_remarks(value: Any, units: Sequence[str]) -> Iterator[tuple[Collection[str], Any]]:
-    """List what a value beside the lists of a reply says about units: the ids, and the remark.
+class _Remark(NamedTuple):
+    """What a value beside the lists of a reply says about some units.
 
-    The remark of a list of ids is True.
+    Attributes:
+        ids: The ids of the units.
+        content: A text or a truth value; True for a list that has the ids alone.
+    """
+
+    ids: Collection[str]
+    content: str | bool
+
+
+def _list_remarks(value: Any, units: Sequence[str]) -> Iterator[_Remark]:
+    """List the remarks about units in a value beside the lists of a reply.
+
+    Args:
+        value: A text, an object with a remark under each id, or a list of texts, objects or ids.
+        units: The ids of all units.
     """
     if isinstance(value, str):
         yield from _list_clauses(value, units)
@@ -171,34 +185,32 @@ def _list_remarks(value: Any, units: Sequence[str]) -> Iterator[tuple[Collection
         for name, content in islice(value.items(), MOST_KEYS):
             id_ = read_id(name, "s")
             if id_ in units and isinstance(content, (str, bool)) and content != "":
-                yield [id_], content
+                yield _Remark([id_], content)
     elif isinstance(value, (list, tuple)):
         for item in value[:MOST_ITEMS]:
             if isinstance(item, Mapping):
                 yield from _list_texts_of_id(item, units)
             elif isinstance(item, str) and item in units:
-                yield [item], True
+                yield _Remark([item], content=True)
             elif isinstance(item, str):
                 yield from _list_clauses(item, units)
 
 
-def _list_clauses(text: str, units: Sequence[str]) -> Iterator[tuple[Collection[str], str]]:
-    """List the clauses of a text that name units and no context: the ids of the units, and the other words of the clause."""
+def _list_clauses(text: str, units: Sequence[str]) -> Iterator[_Remark]:
+    """List the clauses of a text that name units and no context. The remark is the other words of the clause."""
     for clause in re.split(r"[.;\n]", name_by_ids(text, units)):
         ids = ID.findall(clause)
         words = " ".join(LIST_OF_IDS.sub(" ", clause).split()).strip(_AROUND_REMARK)
         if ids and words and all(id_ in units for id_ in ids):
-            yield ids, words
+            yield _Remark(ids, words)
 
 
-def _list_texts_of_id(
-    item: Mapping[str, Any], units: Sequence[str]
-) -> Iterator[tuple[Collection[str], str]]:
+def _list_texts_of_id(item: Mapping[str, Any], units: Sequence[str]) -> Iterator[_Remark]:
     """List the texts of an object that names the id of a unit: ``{"sentence": 4, "problem": "not stated"}``."""
     id_ = next((read_id(item[key], "s") for key in _KEYS_OF_IDS if key in item), "")
     texts = [text for key, text in item.items() if key not in _KEYS_OF_IDS and isinstance(text, str)]
     if id_ in units and texts:
-        yield [id_], ", ".join(texts)
+        yield _Remark([id_], ", ".join(texts))
 
 
 def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> Iterator[OtherVerdict]:
@@ -362,7 +374,7 @@ def _read_list(
         cell = content if isinstance(content, Mapping) else {"verdict": content}
         for opinion in list_opinions(cell, KEYS_OF_ENTRY, pack, ""):
             is_number = isinstance(opinion.value, (int, float)) and not isinstance(opinion.value, bool)
-            is_remark = opinion.verdict and is_aside(
+            is_remark = opinion.verdict and answers_other_question(
                 opinion, "supported"
             )  # it does not answer the question
             if not is_number and not is_remark:

@@ -77,7 +77,7 @@ def find_objection(
     if verdict and cell.get("missing") is True:
         return "missing: true"
     for opinion in list_opinions(cell, KEYS_OF_ENTRY | {key}, pack, unit):
-        if opinion.verdict is not verdict and not is_aside(opinion, key):
+        if opinion.verdict is not verdict and not answers_other_question(opinion, key):
             return f"{opinion.key}: {opinion.value}"[:LONGEST_SHOWN]
     # A model may say yes, and say about a quote that it does not support the yes.
     pieces = cell.get("evidence")
@@ -276,14 +276,20 @@ def _read_probabilities(value: Mapping[str, Any], pack: Pack) -> bool | None:
     return sums[True] > sums[False]
 
 
-def is_aside(opinion: _Opinion, key: str) -> bool:
-    """Whether an opinion is about something else than the verdict under a key.
+def answers_other_question(opinion: _Opinion, key: str) -> bool:
+    """Whether an opinion answers another question than the verdict of its entry, so that both may be right.
 
-    A useful context need not state the whole answer. An unsupported sentence may still be correct, on topic or mentioned.
+    An unsupported sentence may be correct, on topic or mentioned. A useful context need not state the whole answer.
+
+    Args:
+        opinion: The opinion.
+        key: The key of the verdict: ``supported`` or ``useful``.
     """
     name = NO_LETTER.sub("", opinion.key.casefold())
-    if opinion.verdict and name.removeprefix("is") in get_words("affirmations"):
-        return True
     if opinion.verdict:
-        return name in get_words("truths") or (key == "supported" and name in get_words("topics"))
-    return key == "useful" and (name in get_words("faults") or name.startswith(("part", "ispart")))
+        is_mentioned = name.removeprefix("is") in get_words("affirmations")
+        is_correct = name in get_words("truths")
+        is_on_topic = key == "supported" and name in get_words("topics")
+        return is_mentioned or is_correct or is_on_topic
+    names_part = name in get_words("faults") or name.startswith(("part", "ispart"))
+    return key == "useful" and names_part

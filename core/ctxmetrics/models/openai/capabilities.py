@@ -157,14 +157,14 @@ def mentions_token_limit(error: BaseException) -> bool:
 
 
 def next_form(error: BaseException, sent: Mapping[str, Any]) -> tuple[Form, Form] | tuple[None, None]:
-    """Return the reply form that was sent and the next form to try, after a refusal whose text was not understood.
-
-    The cause of the refusal may be the schema of the reply. If the refusal names another parameter as its cause, no other
-    form is tried: both values are None.
+    """Choose another form of the reply after a refusal whose text was not understood: its cause may be the schema of the reply.
 
     Args:
         error: The refusal.
         sent: The request body that was refused.
+
+    Returns:
+        The form that was sent, and the next form to try. Both are None if the refusal names another parameter as its cause.
     """
     response_format_sent = sent.get("response_format")
     parameter = str(getattr(error, "param", None) or "").partition(".")[0]

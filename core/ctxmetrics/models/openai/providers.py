@@ -71,9 +71,11 @@ DECISION_PROVIDERS = _read_providers("decision")
 
 
 def get_batch_terms(base_url: str) -> tuple[BatchForm | None, float | None]:
-    """Return the form of a server's batches, None if it has none, and their share of the ordinary price, where the provider says so.
+    """Look up whether and how a server takes batches of requests.
 
-    A server that no provider is known for may have batches in OpenAI's form.
+    Returns:
+        The form of the batches, None if the server takes none; and their price as a share of the ordinary price, None if the
+        provider does not say so. An unknown server may take batches in OpenAI's form.
     """
     host = urlsplit(base_url).hostname or ""
     for name, provider in PROVIDERS.items():
