@@ -34,8 +34,8 @@ _COUNT_IN_TEXT = re.compile(
     # "3 of 7 supported", "recall: 3/7"
     | \b (?P<part>\d+) \s* (?:of|out\s+of|/) \s* (?P<all>\d+) \s+ (?: (?:is|are|were) \s+ )? (?:supported|grounded)\b
     | \b recall \W{1,3} (?P<share>\d+) \s*/\s* (?P<units>\d+)
-    # "3 are supported", "supported: 3"
-    | \b (?P<number>\d+) \s+ (?:are\s+)? supported\b
+    # "3 are supported", "3 yes, 4 no", "supported: 3"
+    | \b (?P<number>\d+) \s+ (?: (?:are\s+)? supported\b | yes\b (?=\W+ \d+ \s+ no\b) )
     | (?<!un)(?<!not\ ) \b supported \s*:\s* (?P<named>\d+)\b (?!\s*/)
     """,
     re.VERBOSE,
