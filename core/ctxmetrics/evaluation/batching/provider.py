@@ -261,7 +261,12 @@ def keep_answer(status: object, body: object, error: object = None) -> Outcome:
 
 
 def keep_error(status: object, error: object) -> Outcome:
-    """Keep an error that a batch has in place of an answer."""
+    """Keep an error that a batch has in place of an answer.
+
+    Args:
+        status: The status of HTTP of the request. Without a status that says failure, the request may be sent again.
+        error: The error as an object with a code and a message, or as a text. Untrusted.
+    """
     details = error if isinstance(error, Mapping) else {"message": error}
     code = details.get("code")
     message = safe_text(details.get("message") or code or "the batch holds no answer")

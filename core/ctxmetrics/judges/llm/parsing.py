@@ -430,13 +430,10 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
         keys: The keys the object should have.
         misplaced_brace: Accept it only if the error is a brace too few or too many.
     """
-    text = _without_wrapping(text)
-    if '"' not in text:
-        text = html.unescape(text).replace("“", '"').replace("”", '"')
-    start = text.find("{")
-    end = text.rfind("}")
-    is_one_object = start >= 0 and end == len(text) - 1  # else it is cut off, or followed by prose
-    if not is_one_object or end - start > _MAX_REPAIRED_CHARACTERS:
+    text = _with_plain_quotes(_without_wrapping(text))
+    object_start = text.find("{")
+    is_one_object = object_start >= 0 and text.endswith("}")  # else it is cut off, or followed by prose
+    if not is_one_object or len(text) - object_start > _MAX_REPAIRED_CHARACTERS:
         return None
     is_balanced = text.count("{") == text.count("}")
     unclosed_braces = _count_unclosed_braces(text)
@@ -449,7 +446,7 @@ def _repair(text: str, keys: Sequence[str], *, misplaced_brace: bool = False) ->
     from json_repair import loads
 
     try:
-        data: Any = loads(text[start:])
+        data: Any = loads(text[text.find("{") :])
     except (ValueError, RecursionError, TypeError, IndexError):
         return None
     lifted = _lift_useful(data)
@@ -501,6 +498,13 @@ def _add_comments(data: Mapping[str, Any], comments: Mapping[str, str]) -> Mappi
         else:
             texts.append(comment)
     return {**commented, TEXT_BESIDE: "\n".join(texts)} if texts else commented
+
+
+def _with_plain_quotes(text: str) -> str:
+    """Write entities (&quot;) and typographic quotes (“) as plain ones, if a text has no plain quote."""
+    if '"' in text:
+        return text
+    return html.unescape(text).replace("“", '"').replace("”", '"')
 
 
 def _without_wrapping(text: str) -> str:

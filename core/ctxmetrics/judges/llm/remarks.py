@@ -226,7 +226,7 @@ def has_fault(value: Any, pack: Pack) -> bool:
     return isinstance(value, int) and value > 0
 
 
-def _names_support(words: Collection[str]) -> bool:
+def _names_support(words: frozenset[str]) -> bool:
     """Whether a key lists what supports the entry: `supporting_contexts`, `best_context`, `supported_by`, `found_in`."""
     if not words.isdisjoint(("supporting", "matching")):
         return True
@@ -385,10 +385,12 @@ def denies_in_other_language(text: str) -> bool:
     words = [fold(word) for word in _SPACED_WORD.findall(first_clause)]
     if not _ENGLISH_WORDS.isdisjoint(words):
         return False
+    # "Nothing contradicts it" speaks for a yes.
+    if any(stem in first_clause for stem in WORDS["oppositions"]):
+        return False
     for language, stems in WORDS["statements"].items():
-        if any(turn in text for turn in WORDS["other_turns"].get(language, ())):
-            continue
-        if any(stem in first_clause for stem in WORDS["oppositions"]):
+        # A word such as "aber" (but): what follows may take the first clause back.
+        if any(word in text for word in WORDS["other_turns"].get(language, ())):
             continue
         states_something = any(stem in first_clause for stem in stems)
         if states_something and _has_negation(first_clause, words, language):

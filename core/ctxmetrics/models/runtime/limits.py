@@ -146,7 +146,15 @@ class Limiter:
         return self.in_flight == 1
 
     def _lower(self, sent_at: float, bound: float) -> bool:
-        """Lower the limit, unless the request was sent before the limit was lowered the last time."""
+        """Lower the limit of the requests in flight after a failed request.
+
+        Args:
+            sent_at: When the request was sent. If this was before the limit was lowered the last time, the limit stays.
+            bound: The new limit.
+
+        Returns:
+            Whether the limit was lowered.
+        """
         if sent_at <= self._lowered_at:
             return False
         self._ceiling = int(self.bound)
