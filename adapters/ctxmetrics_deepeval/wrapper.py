@@ -171,17 +171,20 @@ class AnyDeepEvalMetric:
             raise ParameterError(
                 f"Give core= (a {self.core_class.__name__}) alone, or model= or judge=."
             )
-        if core is None:
-            core = self._build_core(model, judge, params)
-        self.core = core = _set_pass_mark(core, threshold, strict=strict_mode)
-        self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
-        options = {
+        switches = {
+            "include_reason": include_reason,
             "async_mode": async_mode,
             "verbose_mode": verbose_mode,
             "flaky": flaky,
             "telemetry": telemetry,
         }
-        vars(self).update(_CLEARED_RESULT, **options, include_reason=include_reason)
+        for name, value in {**switches, "strict_mode": strict_mode}.items():
+            adapting.check_switch(f"{type(self).__name__}: {name}", value)
+        if core is None:
+            core = self._build_core(model, judge, params)
+        self.core = core = _set_pass_mark(core, threshold, strict=strict_mode)
+        self.threshold: Any = None if threshold is None and not core.strict else core.pass_mark
+        vars(self).update(_CLEARED_RESULT, **switches)
         if telemetry:
             self._wrap()  # raises if a package or a provider of events is missing
         self._name_judge()

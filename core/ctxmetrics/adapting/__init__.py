@@ -22,6 +22,7 @@ _HOMES: Mapping[str, str] = {
     "check_finished": "ctxmetrics.models.base",
     "check_parameters": "ctxmetrics.metrics.base",
     "check_texts": "ctxmetrics.adapting.picture_texts",
+    "check_switch": "ctxmetrics.formulas.checks",
     "check_unused": "ctxmetrics.adapting.parameters",
     "checked_usage": "ctxmetrics.models.base",
     "classify": "ctxmetrics.models.runtime.failures",

@@ -33,6 +33,7 @@ from ctxmetrics.evaluation.frameworks.framework_batches import score_all as scor
 from ctxmetrics.evaluation.frameworks.framework_batches import summarize as summarize
 from ctxmetrics.evaluation.frameworks.framework_results import build_results as build_results
 from ctxmetrics.evaluation.runs.options import RunOptions as RunOptions
+from ctxmetrics.formulas.checks import check_switch as check_switch
 from ctxmetrics.metrics.base import check_parameters as check_parameters
 from ctxmetrics.metrics.catalog import ALL_METRICS as ALL_METRICS
 from ctxmetrics.models.base import check_finished as check_finished

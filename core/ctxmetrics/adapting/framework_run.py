@@ -75,8 +75,8 @@ class FrameworkRun:
         return self._first_record_with_request_error is record
 
     def warn_of_embedded_judge(self, metric: Metric, schema: Schema, score: Score) -> None:
-        """Warn, once, if the verdicts are the embedded judge's although the metric names no judge."""
-        has_no_judge = metric.judged and getattr(metric, "judge", None) is None
+        """Warn, once, if the verdicts are the embedded judge's although the metric, a judged one, names no judge."""
+        has_no_judge = getattr(metric, "judge", None) is None
         is_judged = score.provenance.judge is not None and bool(score.verdicts)
         if self.warned or not has_no_judge or not is_judged:
             return

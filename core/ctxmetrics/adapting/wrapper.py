@@ -21,6 +21,7 @@ from ctxmetrics.errors import (
     NotTextError,
     SampleError,
 )
+from ctxmetrics.formulas.checks import check_switch
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.run import breaker_scope
 from ctxmetrics.samples.field_keys import KeyParams, check_key_params
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.judging import JudgedMetric
 
+# The scope of a metric that waits for no judge. One object serves all records, since it keeps nothing.
+_NO_SCOPE = nullcontext()
 # The parameters that say under which key of a record a field is found, such as ``reference_key``; all others are the metric's.
 _FIELD_KEY_PARAMETERS = KeyParams.__optional_keys__
 
@@ -55,6 +58,7 @@ class Wrapper:
     telemetry: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_switch(f"{self.metric.base_name}: telemetry", self.telemetry)
         if self.telemetry:  # raises here, and not at each score, if a package or provider is missing
             self._open_telemetry()
 
@@ -160,8 +164,7 @@ class Wrapper:
                 score = await self.metric.ascore(sample)
         except Exception as error:  # noqa: BLE001 - it is raised again, or the score says it
             score = self.score_failure(error, strict=strict and not run.may_go_on(error, record))
-        run.warn_of_embedded_judge(self.metric, self.schema, score)
-        self._send(score, sample)
+        self._report(score, sample, run)
         return score
 
     def score(self, record: Any, *, strict: bool = True) -> Score:
@@ -175,12 +178,13 @@ class Wrapper:
                 score = self.metric.score(sample)
         except Exception as error:  # noqa: BLE001 - it is raised again, or the score says it
             score = self.score_failure(error, strict=strict and not run.may_go_on(error, record))
-        run.warn_of_embedded_judge(self.metric, self.schema, score)
-        self._send(score, sample)
+        self._report(score, sample, run)
         return score
 
-    def _send(self, score: Score, sample: Sample | None) -> None:
-        """Send a score as an event, if ``telemetry`` is set."""
+    def _report(self, score: Score, sample: Sample | None, run: FrameworkRun) -> None:
+        """Warn if the embedded judge answered unasked, and send the score as an event if ``telemetry`` is set."""
+        if self.metric.judged:
+            run.warn_of_embedded_judge(self.metric, self.schema, score)
         if self.telemetry:
             self._open_telemetry().send(score, {} if sample is None else sample.metadata)
 
@@ -194,7 +198,7 @@ class Wrapper:
     def _breaker_scope(self, run: FrameworkRun) -> AbstractContextManager[object]:
         """Let the framework's run know for itself whether a judge is down; see `breaker_scope`."""
         if not self.metric.waits:
-            return nullcontext()
+            return _NO_SCOPE
         return breaker_scope(run if run.has_name else None)
 
     def _find_run(self, record: Any) -> FrameworkRun:

@@ -47,6 +47,16 @@ def check_number(
     raise ParameterError(f"{what}={value!r} must be {requirement}.")
 
 
+def check_switch(what: str, value: object) -> None:
+    """Raise unless the value is True or False: Python takes the text "false" as true.
+
+    Raises:
+        ParameterError: It is neither.
+    """
+    if not isinstance(value, bool):
+        raise ParameterError(f"{what}={value!r} must be True or False.")
+
+
 def check_choice(what: str, value: object, choices: Collection[str]) -> None:
     """Raise unless the value is one of the choices.
 

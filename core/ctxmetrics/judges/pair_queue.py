@@ -205,12 +205,14 @@ async def score_pairs(
 # --- what is returned ---
 
 
-def read_scores(returned: object, count: int) -> list[PairScore]:
+def read_scores(returned: object, count: int, *, takes_booleans: bool = False) -> list[PairScore]:
     """Return one probability for each pair, in order; for a pair without one, a text that says what is wrong.
 
     Args:
         returned: A list, an array or a tensor of numbers from 0 to 1, perhaps with a single column.
         count: The number of pairs that the function was given.
+        takes_booleans: Whether true and false count as 1 and 0. If two texts are equal, the answer may be yes or no. A judge's yes
+            or no has no probability.
 
     Raises:
         PredictionError: The returned object is no list, or does not have one entry for each pair.
@@ -225,18 +227,19 @@ def read_scores(returned: object, count: int) -> list[PairScore]:
         raise PredictionError(
             f"predict must return one score for each pair, in order: it was given {count}, and returned {len(items)}."
         )
-    return [_read_score(as_list(item)) for item in items]
+    return [_read_score(as_list(item), takes_booleans=takes_booleans) for item in items]
 
 
-def _read_score(item: object) -> PairScore:
+def _read_score(item: object, *, takes_booleans: bool) -> PairScore:
     """Read the score of a pair, or explain what is wrong with it."""
     if isinstance(item, PairFailure):
         return str(item)
     number = item
     if isinstance(item, list) and len(item) == 1:  # the function returned one column
         number = item[0]
+    is_number = isinstance(number, (int, float)) and (takes_booleans or not isinstance(number, bool))
     # The comparison is false for NaN.
-    if isinstance(number, (int, float)) and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE:
+    if is_number and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE:
         return min(max(float(number), 0.0), 1.0)
     return (
         f"predict returned {reprlib.repr(number)} for a pair: it must be a number from 0 to 1. Where a model returns "

@@ -15,7 +15,7 @@ from ctxmetrics._internal.frozen import EMPTY, FrozenDict
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas import average_precision, share
-from ctxmetrics.formulas.checks import check_choice, check_number
+from ctxmetrics.formulas.checks import check_choice, check_number, check_switch
 from ctxmetrics.samples.documents import SPAN_MARK, as_list
 from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, UNUSABLE
 from ctxmetrics.samples.pictures import find_placeholder, in_text, is_no_text, refusal
@@ -125,8 +125,8 @@ class Metric(Definition, ABC):
             # 1 and 1.0 have one name. These parameters are shares, so other integers are refused later, as they were written.
             if isinstance(item.default, float) and type(value) is int and value in {0, 1}:
                 value = float(value)
-            if is_switch and not isinstance(value, bool):
-                raise ParameterError(f"{self.base_name}: {item.name}={value!r} must be True or False.")
+            if is_switch:
+                check_switch(f"{self.base_name}: {item.name}", value)
             object.__setattr__(self, item.name, value)
         check_choice("convention", self.convention, tuple(CONVENTIONS))
         convention = CONVENTIONS[self.convention]

@@ -295,7 +295,7 @@ def _call_measure(
         return [_call_for_row(measure, row, columns) for row in rows]
     pairs = list(product(rows, columns))
     try:
-        scores = read_scores(measure(pairs), len(pairs))
+        scores = read_scores(measure(pairs), len(pairs), takes_booleans=True)
     except PredictionError as error:
         raise ParameterError(f"similarity {_name_measure(measure)}: {error}") from None
     values: list[float] = []

@@ -574,6 +574,15 @@ def test_include_reason_false(make_case: Callable[..., deepeval.test_case.LLMTes
     assert "1 of 2 sentences supported" in metric.verbose_logs
 
 
+@pytest.mark.parametrize(
+    "switch", ["include_reason", "async_mode", "verbose_mode", "flaky", "telemetry", "strict_mode"]
+)
+@pytest.mark.parametrize("value", ["false", 0, None])
+def test_a_switch_is_true_or_false(switch: str, value: object) -> None:
+    with pytest.raises(ParameterError, match="must be True or False"):
+        ours.ContextRecallMetric(**{switch: value})
+
+
 def test_evaluation_model_names_judge_options_and_release() -> None:
     """It is what the cache compares: equal for equal configurations only."""
     model = ours.DeepEvalModel(llms.FakeLLM())

@@ -486,7 +486,6 @@ class Tensor:
         (Tensor([0.25, 1.0]), [0.25, 1.0]),
         ([Tensor(0.25), Tensor([1.0])], [0.25, 1.0]),
         ((value for value in (0.25, 1.0)), [0.25, 1.0]),
-        ([True, False], [1.0, 0.0]),
         ([1.0000001, -1e-9], [1.0, 0.0]),
     ],
 )
@@ -502,11 +501,17 @@ def test_numbers_arrays_and_tensors_are_read(returned, expected):
         ([], "predict returned [] for a pair"),
         ("yes", "must be a number"),
         (7.5, "logits"),
+        (True, "predict returned True for a pair"),
+        ([False], "predict returned False for a pair"),
     ],
 )
 def test_what_is_no_probability_is_said_in_words(item, message):
     (found,) = read_scores([item], 1)
     assert message in found
+
+
+def test_a_similarity_may_answer_yes_or_no():
+    assert read_scores([True, False], 2, takes_booleans=True) == [1.0, 0.0]
 
 
 def test_the_count_must_fit():
