@@ -271,6 +271,7 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
         if telemetry:
             self._wrap()  # raises if a package or a provider of events is missing
         self.name: str = name or adapting.rename(core, self.framework_name)
+        self.allowed_values: Any = (0.0, core.convention_data.scale)
         single_turn_columns = {*core.requires}
         if "user_input" in core.uses:
             # As in Ragas' own metrics, the question is a column, because code passes these columns on. A sample may lack it.
@@ -279,11 +280,6 @@ class RagasMetric(adapting.MetricClass, SingleTurnMetric, MultiTurnMetric, BaseM
             MetricType.SINGLE_TURN: single_turn_columns,
             MetricType.MULTI_TURN: {"user_input", *core.requires} - _FIELDS_IN_MESSAGES,
         }
-
-    @property
-    def allowed_values(self) -> Any:
-        """The lowest and the highest value, as Ragas' own metrics have them."""
-        return (0.0, self.core.convention_data.scale)
 
     def get_required_columns(self, with_optional: bool = False) -> dict[str, set[str]]:
         """Return the columns that a data set must have, or the columns that the metric reads."""
