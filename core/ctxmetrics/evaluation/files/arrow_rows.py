@@ -86,8 +86,13 @@ def _read_batch(batch: Any, file: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def is_unreadable(error: BaseException) -> bool:
+    """Tell whether an error of a table says that Python cannot hold a value. That of Polars is no ``Exception``."""
+    return isinstance(error, (OverflowError, ValueError)) or type(error).__name__ == "PanicException"
+
+
 def explain_unreadable(
-    columns: Iterable[tuple[str, Callable[[], object]]], error: OverflowError | ValueError
+    columns: Iterable[tuple[str, Callable[[], object]]], error: BaseException
 ) -> str:
     """Explain which column holds a value that Python cannot hold, such as a date after the year 9999.
 
@@ -101,7 +106,9 @@ def explain_unreadable(
     for name, read_cells in columns:
         try:
             read_cells()
-        except (OverflowError, ValueError):
+        except BaseException as column_error:
+            if not is_unreadable(column_error):
+                raise
             return f"column {name!r} cannot be read: {error}. Leave it out, or write it as text."
     return f"a column cannot be read: {error}. Leave it out, or write it as text."
 

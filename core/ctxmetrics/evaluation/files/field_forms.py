@@ -14,6 +14,7 @@ from ctxmetrics.evaluation.files.cell_values import (
     is_id_number,
     is_text,
     split_ids,
+    without_point,
 )
 from ctxmetrics.evaluation.files.field_locations import (
     Location,
@@ -24,7 +25,12 @@ from ctxmetrics.evaluation.files.field_locations import (
     without_paths,
 )
 from ctxmetrics.evaluation.files.first_rows import ParsedRows
-from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, are_graded, read_graded_ids
+from ctxmetrics.evaluation.files.graded_ids import (
+    GRADED_FIELD,
+    are_graded,
+    drop_grade,
+    read_graded_ids,
+)
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import list_unknown_names
 from ctxmetrics.samples.cells import is_list_text, list_in
@@ -48,7 +54,10 @@ def add_forms(
     first_locations = get_first_locations(locations)
     id_paths = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
     id_cells = _list_id_cells(id_paths, rows) if reading.parses_texts else []
+    ids_have_grades = _have_grades(reading, first_locations, rows)
     ids = _list_ids(id_paths, id_cells, rows)
+    if ids_have_grades:
+        ids = [drop_grade(id_) for id_ in ids]
     unread_row = without_paths(parsed_row, list_paths(locations))
     names = ("user_input", "response", "reference", *LISTS)
     usable_names = [name for name in names if _has_usable_value(reading, rows, name)]
@@ -58,7 +67,7 @@ def add_forms(
         comma_separates_ids=are_comma_ids(id_cells),
         ids_read_as_floats=are_decimals(ids),
         id_separator=find_rare_separator(id_cells) if id_cells else None,
-        ids_have_grades=_have_grades(reading, first_locations, rows),
+        ids_have_grades=ids_have_grades,
         absent=frozenset(FIELDS) - first_locations.keys() if parsed_row else None,
         single_text_fields=_find_single_texts(first_locations) if single else frozenset(),
         mapping=_map_columns(reading, parsed_row, first_locations),
@@ -147,6 +156,9 @@ def _have_grades(
                 items = split_ids(cell) or [cell]
             ids = items if name in TEXTS_OF else ids_of(items, reading.schema.id_keys) or []
             retrieved_ids.update(str(id_).strip() for id_ in ids)
+    # Pandas writes the same number in both ways: 3 in one column, 3.0 in another.
+    numbers = [id_ for id_ in map(without_point, retrieved_ids) if id_.isdecimal()]
+    retrieved_ids.update(*([id_, f"{id_}.0"] for id_ in numbers))
     return are_graded(values, retrieved_ids)
 
 

@@ -16,12 +16,15 @@ from ctxmetrics.samples.documents import is_missing
 GRADED_FIELD = "reference_context_ids"
 # The highest grade that a text may hold.
 _MAX_GRADE = 10
-# An id with a grade after it: d3:2, d3=2, d3/2, d3^2, d3 (2), d3[2]. Or with a grade before it: 2:d3. Or a line of qrels: q1 0 d3 2.
+# A grade. Where a cell of its column is empty, pandas writes 2.0.
+_GRADE = r"(?P<grade>\d{1,2})(?:\.0+)?"
+# An id, which may have blanks in it.
+_ID = r"(?P<id>\S(?:.*\S)?)"
 _ID_AND_GRADE = (
-    re.compile(r"\S+\s+(?:0|Q0)\s+(?P<id>\S+)\s+(?P<grade>\d{1,2})"),
-    re.compile(r"(?P<id>\S(?:.*\S)?)\s*[:=/^]\s*(?P<grade>\d{1,2})"),
-    re.compile(r"(?P<id>\S(?:.*\S)?)\s*[(\[](?P<grade>\d{1,2})[)\]]"),
-    re.compile(r"(?P<grade>\d{1,2})\s*[:=]\s*(?P<id>\S(?:.*\S)?)"),
+    re.compile(rf"\S+\s+(?:0|Q0)\s+(?P<id>\S+)\s+{_GRADE}"),  # a line of qrels: q1 0 d3 2
+    re.compile(rf"{_ID}\s*[:=/^]\s*{_GRADE}"),  # d3:2, d3=2, d3/2, d3^2
+    re.compile(rf"{_ID}\s*[(\[]{_GRADE}[)\]]"),  # d3 (2), d3[2]
+    re.compile(rf"{_GRADE}\s*[:=]\s*{_ID}"),  # 2:d3
 )
 # The separators between ids in a cell.
 _ID_SEPARATOR = re.compile(r"\s*[,;|\n]\s*")
@@ -52,6 +55,12 @@ def _read_items(items: Sequence[Any], pattern: re.Pattern[str]) -> list[dict[str
             return None
         graded.append({"id": match["id"], "relevance": int(match["grade"])})
     return graded
+
+
+def drop_grade(text: str) -> str:
+    """Return the id of a text that is an id with a grade. Return any other text as it is."""
+    graded = read_graded_ids([text])
+    return text if graded is None else str(graded[0]["id"])
 
 
 def are_graded(values: Iterable[Any], retrieved: Collection[str]) -> bool:

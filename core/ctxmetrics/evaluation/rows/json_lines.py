@@ -17,22 +17,41 @@ ENCODING = ("utf-8", "backslashreplace")
 # Characters that JSON allows as they are, and that terminals or readers of lines interpret.
 _INVISIBLE = compile_on_use("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+# The maximum number of digits of an integer that Python reads.
+_MAX_DIGITS = 4300
+_FIRST_LONG_INTEGER = 10**_MAX_DIGITS
+# A longer integer, or a text of as many digits.
+_MANY_DIGITS = compile_on_use(rf"\d{{{_MAX_DIGITS + 1}}}")
+
 
 def json_line(data: Mapping[str, Any]) -> bytes:
     """Write one line of JSON in UTF-8, without blanks between its parts.
 
     - An object of a user's judge or metric that JSON cannot hold becomes a text. NaN becomes null.
+    - An integer that Python cannot read again, of more than 4,300 digits, becomes a text: its digits to the base 16.
     - A lone surrogate (half of a character) becomes a JSON escape.
     - Characters that terminals or readers of lines interpret become JSON escapes, too.
     """
     try:
         line = _get_encoder()(data, inf_nan_mode="null", fallback=_to_plain)
     except ValueError:  # a lone surrogate, which UTF-8 cannot hold
-        line = _encode_slowly(data)
+        line = _encode_slowly(_write_long_integers(data))
+    if len(line) > _MAX_DIGITS and _MANY_DIGITS.search(line.decode()):
+        line = _get_encoder()(_write_long_integers(data), inf_nan_mode="null", fallback=_to_plain)
     if not line.isascii() or b"\x7f" in line:
         text = line.decode()
         line = _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()
     return line + b"\n"
+
+
+def _write_long_integers(value: Any) -> Any:
+    """Replace integers that Python cannot read again by texts, in lists and mappings at any depth."""
+    if isinstance(value, Mapping):
+        return {key: _write_long_integers(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_write_long_integers(item) for item in value]
+    is_long = isinstance(value, int) and abs(value) >= _FIRST_LONG_INTEGER
+    return hex(value) if is_long else value
 
 
 @cache

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmetrics.errors import ParameterError, SampleError, importing
-from ctxmetrics.evaluation.files.arrow_rows import explain_unreadable
+from ctxmetrics.evaluation.files.arrow_rows import explain_unreadable, is_unreadable
 from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS, group_rows, is_gap
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_plan import Plan
@@ -563,6 +563,8 @@ def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
     try:
         for row in frame.iter_rows(named=True):
             yield {key: as_list(value) for key, value in row.items() if not is_missing(value)}
-    except (OverflowError, ValueError) as error:
+    except BaseException as error:
+        if not is_unreadable(error):
+            raise
         columns = ((str(name), frame.get_column(name).to_list) for name in frame.columns)
         raise ParameterError(f"score_table: {explain_unreadable(columns, error)}") from None

@@ -363,6 +363,16 @@ def test_graded_ids_read_as_floats_lose_their_point(expected: str, tmp_path: Pat
     assert (sample.retrieved_context_ids, sample.reference_context_ids) == (("3",), ("3",))
 
 
+@pytest.mark.parametrize("retrieved", ["3", "3.0"])
+@pytest.mark.parametrize("expected", ["3.0:2", "3:2.0", "3.0 (2)", "3.0 [2]", "3.0:2, 9.0:1"])
+def test_grades_behind_ids_of_pandas(expected: str, retrieved: str, tmp_path: Path) -> None:
+    rows = [["question", "retrieved_context_ids", "reference_context_ids"], ["q", retrieved, expected]]
+    (sample,) = read_samples(write_table(tmp_path / "rows.csv", rows, "utf-8"))
+    assert sample.retrieved_context_ids == ("3",)
+    assert sample.reference_context_ids[0] == "3"
+    assert sample.labels["relevance"]["3"] == 2
+
+
 @pytest.mark.parametrize("expected", ["手册-4", ["手册-4"]])
 def test_one_expected_id_shows_that_ids_are_no_texts(expected: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"

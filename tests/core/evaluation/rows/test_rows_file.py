@@ -605,6 +605,18 @@ def test_an_object_of_the_user_costs_no_line(value, written, key_text):
     assert json.loads(json_line({"value": value, "text": key_text}))["value"] == written
 
 
+@pytest.mark.parametrize("text", ["a", "\ud800"])
+def test_an_integer_that_python_cannot_read_is_text(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    ids = {"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}
+    sample = Sample(**ids, metadata={"n": {"x": [10**4300, -5]}, "text": "7" * 4301})
+    evaluate([sample], [IDBasedContextRecall()], progress=False).to_jsonl(path, keep_texts=True)
+    (row,) = Results.from_jsonl(path)
+    assert row["id_based_context_recall"].value == 1.0
+    assert row.sample.metadata == {"n": {"x": [hex(10**4300), -5]}, "text": "7" * 4301}
+    assert json.loads(json_line({"x": 10**4300, "text": text}))["x"] == hex(10**4300)
+
+
 def test_a_mock_costs_no_line():
     line = json_line({"value": MagicMock(name="judge"), "text": "\ud800"})
     assert json.loads(line)["value"].startswith("<MagicMock name='judge'")

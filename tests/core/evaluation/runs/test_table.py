@@ -541,3 +541,11 @@ def test_a_row_without_its_group_is_named_by_its_number():
     )
     with pytest.raises(ParameterError, match=r"row 1: --group-by topic: the row has no value there"):
         score_table(table, ["id_based_context_recall"], group_by="topic")
+
+
+def test_a_date_that_polars_cannot_convert_names_its_column() -> None:
+    pytest.importorskip("polars")
+    ids = {"retrieved_context_ids": [["a"]], "reference_context_ids": [["a"]]}
+    table = pl.DataFrame(ids).with_columns(day=pl.Series([10**18]).cast(pl.Datetime("ms")))
+    with pytest.raises(ParameterError, match="column 'day' cannot be read"):
+        score_table(table, [IDBasedContextRecall()])
