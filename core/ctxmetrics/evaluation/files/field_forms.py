@@ -54,10 +54,10 @@ def add_forms(
     first_locations = get_first_locations(locations)
     id_paths = [first_locations[name][0] for name in TEXTS_OF if name in first_locations]
     id_cells = _list_id_cells(id_paths, rows) if reading.parses_texts else []
-    ids_have_grades = _have_grades(reading, first_locations, rows)
+    graded_ids = _find_graded_ids(reading, first_locations, rows)
     ids = _list_ids(id_paths, id_cells, rows)
-    if ids_have_grades:
-        ids = [drop_grade(id_) for id_ in ids]
+    if graded_ids:
+        ids = [*map(drop_grade, ids), *graded_ids]
     unread_row = without_paths(parsed_row, list_paths(locations))
     names = ("user_input", "response", "reference", *LISTS)
     usable_names = [name for name in names if _has_usable_value(reading, rows, name)]
@@ -67,7 +67,7 @@ def add_forms(
         comma_separates_ids=are_comma_ids(id_cells),
         ids_read_as_floats=are_decimals(ids),
         id_separator=find_rare_separator(id_cells) if id_cells else None,
-        ids_have_grades=ids_have_grades,
+        ids_have_grades=bool(graded_ids),
         absent=frozenset(FIELDS) - first_locations.keys() if parsed_row else None,
         single_text_fields=_find_single_texts(first_locations) if single else frozenset(),
         mapping=_map_columns(reading, parsed_row, first_locations),
@@ -130,23 +130,26 @@ def _list_id_cells(paths: Sequence[str], rows: ParsedRows) -> list[str]:
     return cells
 
 
-def _have_grades(
+def _find_graded_ids(
     reading: Reading, first_locations: Mapping[str, tuple[str, Any]], rows: ParsedRows
-) -> bool:
-    """Tell whether a grade follows each expected id in the texts of the first rows; see `are_graded`."""
+) -> list[str]:
+    """Find the expected ids of the first rows if a grade follows each of them in its text; see `are_graded`. Otherwise return no id."""
     if GRADED_FIELD not in first_locations:
-        return False
+        return []
     path = first_locations[GRADED_FIELD][0]
     values: list[Any] = []
+    graded_ids: list[str] = []
     for _, row in rows:
         value = look_up(row, path)
         if not (isinstance(value, (str, list)) and value):
             continue
-        if read_graded_ids(value) is None:  # as nearly always
-            return False
+        graded = read_graded_ids(value)
+        if graded is None:  # as nearly always
+            return []
         values.append(value)
+        graded_ids += [item["id"] for item in graded]
     if not values:
-        return False
+        return []
     retrieved_ids: set[str] = set()
     for _, row in rows:
         for name in RETRIEVED:
@@ -159,7 +162,7 @@ def _have_grades(
     # Pandas writes the same number in both ways: 3 in one column, 3.0 in another.
     numbers = [id_ for id_ in map(without_point, retrieved_ids) if id_.isdecimal()]
     retrieved_ids.update(*([id_, f"{id_}.0"] for id_ in numbers))
-    return are_graded(values, retrieved_ids)
+    return graded_ids if are_graded(values, retrieved_ids) else []
 
 
 def _has_usable_value(reading: Reading, rows: ParsedRows, name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ctxmetrics import IDBasedContextRecall, evaluate, read_samples
+from ctxmetrics import IDBasedContextRecall, Sample, evaluate, read_samples
 from ctxmetrics.errors import CtxMetricsError
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.metrics.ids import (
@@ -371,6 +371,13 @@ def test_grades_behind_ids_of_pandas(expected: str, retrieved: str, tmp_path: Pa
     assert sample.retrieved_context_ids == ("3",)
     assert sample.reference_context_ids[0] == "3"
     assert sample.labels["relevance"]["3"] == 2
+    row = {"retrieved_context_ids": [retrieved], "reference_context_ids": expected}
+    (scored,) = evaluate([row], [IDBasedContextRecall()], progress=False)
+    assert scored.sample == Sample(
+        retrieved_context_ids=["3"],
+        reference_context_ids=sample.reference_context_ids,
+        labels=sample.labels,
+    )
 
 
 @pytest.mark.parametrize("expected", ["手册-4", ["手册-4"]])
