@@ -388,6 +388,19 @@ _WHO_SPOKE = compile_on_use(
     r"[,?!][\"'”’»]?\s(?:said|says|replied|answered|sagte|dit|dijo|disse|сказал|сказала)\s[^\W\d_]{2,30}[.!?\"”]*\s*\Z"
 )
 
+# A mention that is denied for a time, and no source is named: "There is no mention of Arthur before 800" may be a fact.
+_NO_MENTION_IN_TIME = compile_on_use(
+    r"""
+    \W*
+    (?: there\s(?:is|was)\sno\s | no\s(?:hay\s)? | es\sgibt\skeine\s | il\sn['’]y\sa\saucune\s )
+    (?: mention | erwähnung | mención ) \b
+    [^.;]*
+    \b(?: before | until | after | since | vor | nach | seit | avant | après | depuis | antes\sde | hasta | desde )
+    \s \d{3,4} (?: \s(?:ad|bc|ce|bce) )? \W*
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
 
 def find_refusal(text: str) -> Refusal:
     """Find out whether a text says that there is no answer.
@@ -404,7 +417,8 @@ def find_refusal(text: str) -> Refusal:
     for language in sorted(_find_languages(text)):
         unknown_count, refusal = _judge_text(text, language)
         if refusal == "refusal":
-            return "unsure" if _WHO_SPOKE.search(text) else refusal
+            may_be_fact = _WHO_SPOKE.search(text) or _NO_MENTION_IN_TIME.fullmatch(text)
+            return "unsure" if may_be_fact else refusal
         if min_unknown_count is None or (unknown_count, refusal) < (min_unknown_count, result):
             min_unknown_count = unknown_count
             result = refusal

@@ -76,6 +76,9 @@ def test_a_refusal_beside_a_statement_is_flagged(language: str, text: str) -> No
         "The date of the merger is not mentioned in the text.",
         "It is unknown who built the tower.",
         "No answer was received from the ministry.",
+        "There is no mention of Arthur before 800.",
+        "Es gibt keine Erwähnung von Artus vor 800.",
+        "No hay mención de Arturo antes de 800.",
     ],
 )
 def test_an_open_case_is_flagged(text: str) -> None:
@@ -252,3 +255,15 @@ def test_the_command_says_what_is_open(tmp_path: Path) -> None:
     assert "2 questions without an answer" in output
     assert "1 reference of these a word such as 'None' or 'Unknown'" in output
     assert "1 reference that may say that there is no answer, counted as statements" in output
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no mention of the treaty of 1648 in the context.",
+        "The text contains no mention of Arthur before 800.",
+        "There is no mention of the price.",
+    ],
+)
+def test_a_mention_that_a_source_lacks_is_a_refusal(text: str) -> None:
+    assert find_refusal(text) == "refusal"

@@ -123,3 +123,16 @@ def test_work_grows_with_the_text(piece):
             sys.setprofile(None)
         events.append(count)
     assert events[1] <= 2.2 * events[0] + 50
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("1 ינואר 2024", "2024-01-01"),
+        ("הפארק נפתח ב-5 במאי 2024.", "2024-05-05"),
+        ("12 ביוני", "--06-12"),
+        ("5 มกราคม 2024", "2024-01-05"),
+    ],
+)
+def test_months_of_hebrew_and_thai(text, key):
+    assert [quantity.key for quantity in read_quantities(text)] == [key]

@@ -267,3 +267,11 @@ def test_a_condition_that_the_question_names_takes_nothing_back():
     assert ContextRecall().score(sample).verdicts[0].code is None
     other = replace(sample, user_input="What does the key cost?")
     assert ContextRecall().score(other).verdicts[0].code == "uncertain"
+
+
+def test_a_verb_that_denies_in_swahili_is_seen():
+    includes = "Bei inajumuisha kifungua kinywa."
+    excludes = "Bei haijumuishi kifungua kinywa."
+    assert support(includes, excludes).code == "uncertain"
+    assert support(excludes, includes).code == "uncertain"
+    assert support(excludes, excludes).code is None
