@@ -100,7 +100,9 @@ class Numerals(tuple[Token, ...]):
     __slots__ = ()
 
 
-_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")
+# --- words with a value: numbers, ordinals, days, opposites -----------------------------------------------------------
+
+_DIGIT = re.compile(r"[\d¼-¾⅐-⅞]")  # also ½
 
 
 def _write_roman(number: int) -> str:
@@ -193,6 +195,11 @@ _HYPHENATED = frozenset(
 )
 
 
+def may_end_clause(marks: str) -> bool:
+    """Whether one of the marks behind a word may end a clause."""
+    return not _CLAUSE_END.isdisjoint(marks)
+
+
 def is_named(token: Token) -> bool:
     """Whether a word names one of a few values: a day, a month, an ordinal."""
     if token.measures == "fraction":
@@ -200,11 +207,12 @@ def is_named(token: Token) -> bool:
     return token.measures in _KINDS_WITH_NAME or token.measures.startswith("numeral")
 
 
+# --- the words of each chunk, remembered ------------------------------------------------------------------------------
+
 # The maximum number of characters of a chunk that is remembered.
 LONGEST_CHUNK = 64
 # The maximum number of chunks that are remembered: they take about 20 MB.
 MOST_KEPT = 1 << 16
-
 
 # The words of the remembered chunks that hold no number.
 _plain_chunks: dict[str, tuple[Token, ...]] = {}
@@ -237,7 +245,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             has_plain_end = word + marks_behind == chunk and _PLAIN_END.issuperset(marks_behind)
             if type(words) is PlainDigits and not has_plain_end:
                 words = Digits(words)
-            if not CLAUSE_END.isdisjoint(marks_behind):
+            if may_end_clause(marks_behind):
                 # Faster than `_replace`.
                 key, folded, kind, spelling, _, measures, parts, size = words[0]
                 last_word = Token(key, folded, kind, spelling, True, measures, parts, size)
@@ -282,7 +290,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
         next_starts = [*(match.start() for match in matches[1:]), len(text)]
         for match, next_start in zip(matches, next_starts, strict=False):
             gap = text[match.end() : next_start]
-            ends_clause = not CLAUSE_END.isdisjoint(gap)
+            ends_clause = may_end_clause(gap)
             if match.lastgroup == "unspaced":
                 words += _split_into_pairs(match[0], ends_clause=ends_clause)
             else:
@@ -338,6 +346,9 @@ def _join_word(
     return Token(intern(key), intern(folded), kind, intern(spelling), ends_clause, measures, parts)
 
 
+# --- chunks with a form of their own: Mon-Fri, --dry-run, a@b.org, Q1, B+ ---------------------------------------------
+
+
 def _read_days(chunk: str) -> tuple[Token, ...]:
     """Return the days of a chunk that is two abbreviations of them, such as Mon-Fri; nothing for another one."""
     match = _DAYS_JOINED.fullmatch(chunk)
@@ -346,7 +357,7 @@ def _read_days(chunk: str) -> tuple[Token, ...]:
     for names in _SHORT_DAYS:
         days = [names.get(name.lower()) for name in match.groups()]
         if None not in days and days[0] != days[1]:
-            ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(2) :])
+            ends_clause = may_end_clause(chunk[match.end(2) :])
             return tuple(
                 Token(f"weekday {day}", name.lower(), "word", name, ends_clause, "weekday")
                 for day, name in zip(days, match.groups(), strict=True)
@@ -379,7 +390,7 @@ def _build_name(match: re.Match[str], *, marks_behind: str) -> Token:
     spelling = match[measures]
     key = spelling.lower()
     parts = tuple(_read_letters(word)[0] for word in re.findall(r"[a-z]+", key))
-    ends_clause = not CLAUSE_END.isdisjoint(marks_behind)
+    ends_clause = may_end_clause(marks_behind)
     return Token(key, key, "word", spelling, ends_clause, measures, parts)
 
 
@@ -393,7 +404,7 @@ def _read_quarter(chunk: str) -> tuple[Token, ...]:
     if match is None:
         return ()
     key = match[1].lower()
-    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    ends_clause = may_end_clause(chunk[match.end(1) :])
     kind: Kind = "number" if match[1].isupper() else "count"
     measures = "quarter of a year" if key[0] == "q" else "half of a year"
     return (Token(key, key, kind, match[1], ends_clause, measures),)
@@ -409,7 +420,7 @@ def _read_grade(chunk: str) -> tuple[Token, ...]:
     if match is None:
         return ()
     key = match[1].lower().replace("\N{MINUS SIGN}", "-")
-    ends_clause = not CLAUSE_END.isdisjoint(chunk[match.end(1) :])
+    ends_clause = may_end_clause(chunk[match.end(1) :])
     grade_without_sign = match[1][:-1].lower()
     return (Token(key, key, "word", match[1], ends_clause, "grade", (grade_without_sign,)),)
 
@@ -489,22 +500,25 @@ def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     return tuple(words)
 
 
+# Returns the words of a chunk.
 read_chunk: Callable[[str], tuple[Token, ...]] = _Chunks().__getitem__
-
-
+# Returns the words of a chunk that was read before and holds no number; None for another one.
 find_plain_chunk: Callable[[str], Any] = _plain_chunks.get
-
+# Returns the keys of a chunk that was read before and holds no number; None for another one.
 find_plain_keys: Callable[[str], Any] = _plain_keys.get
 
 _ONES = frozenset("123456789")
 _TENS = frozenset(f"{ten}0" for ten in "23456789")
-CLAUSE_END = frozenset(".,;:!?，。；：！？、")
+_CLAUSE_END = frozenset(".,;:!?，。；：！？、")
 # Digits with one of these marks behind them are nothing but a number.
 _PLAIN_END = frozenset(".,;:!?")
 # Marks that may stand before and behind a word without being a part of it. The underscore is one of them.
 MARKS_AROUND = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–—，。；：！？、"
 # Letters before this one belong to scripts with spaces.
 _FIRST_UNSPACED = "\u0e00"
+
+
+# --- one word or number -----------------------------------------------------------------------------------------------
 
 
 def _read_number(text: str) -> _Reading:

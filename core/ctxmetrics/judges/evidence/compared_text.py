@@ -224,8 +224,7 @@ class ComparedText:
     @cached_property
     def is_content(self) -> Sequence[bool]:
         """Whether each word is a content word, by its position."""
-        # Many languages have a list of articles, and no list of other stop words.
-        stop_words = get_word_list("stop", self.language) | get_word_list("articles", self.language)
+        stop_words = _get_stop_words(self.language)
         return [token.kind != "character" and token.folded not in stop_words for token in self.tokens]
 
     @cached_property
@@ -520,6 +519,12 @@ class ComparedText:
         start = min(first, last)
         end = max(first, last) + 1
         return " ".join(token.spelling for token in self.tokens[start:end])
+
+
+@lru_cache(maxsize=32)
+def _get_stop_words(language: str) -> frozenset[str]:
+    """Return the words of a language that carry no content. Some languages have a list of articles, and no list of other stop words."""
+    return get_word_list("stop", language) | get_word_list("articles", language)
 
 
 @lru_cache(maxsize=32)

@@ -115,29 +115,40 @@ def _find_first(
 
 @lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
 def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
-    """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any word may do so."""
+    """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any text may do so."""
     claim = read_unit(unit, language)
-    # A text without a negation may contradict a unit that has one. Any other value may contradict a value.
-    exception_keys = list_exception_keys(language)
-    makes_exception = not exception_keys.isdisjoint(claim.keys)
-    if claim.negations or makes_exception or denies_by_characters(language) or claim.may_be_turkish:
+    has_setting = "=" in unit  # any other value of the setting contradicts the unit
+    if has_setting or _may_lack_denial(claim) or _has_number(claim) or _may_be_exchanged(claim):
         return None
-    if not get_word_list("limits", language).isdisjoint(token.folded for token in claim.tokens):
-        return None
-    has_value = any(token.measures or token.kind in NUMBER_KINDS for token in claim.tokens)
-    if has_value or "=" in unit:
-        return None
-    # A text that exchanges words has no other words than the unit.
-    if len(claim.tokens) <= MAX_WORDS_OF_SWAP or claim.pairs or claim.initials:
-        return None
-    keys = {*get_negation_keys(language), *exception_keys}
+    keys = {*get_negation_keys(language), *list_exception_keys(language)}
     keys |= list_all_prefixed_contraries(claim.content_keys, language)
     for value in claim.values:
-        contrary = find_contrary_keys(value.group, value.value)
-        if contrary is None:
+        contrary_keys = find_contrary_keys(value.group, value.value)
+        if contrary_keys is None:
             return None
-        keys |= contrary
+        keys |= contrary_keys
     return frozenset(keys)
+
+
+def _may_lack_denial(unit: ComparedText) -> bool:
+    """Whether a text may contradict a unit by what it lacks (a "not", an exception, an "only"), or by a denial inside a word."""
+    language = unit.language
+    if unit.negations or not list_exception_keys(language).isdisjoint(unit.keys):
+        return True
+    limits = get_word_list("limits", language)
+    if not limits.isdisjoint(token.folded for token in unit.tokens):
+        return True
+    return denies_by_characters(language) or unit.may_be_turkish
+
+
+def _has_number(text: ComparedText) -> bool:
+    """Whether a text has a number or a quantity, which any other number may contradict."""
+    return any(token.measures or token.kind in NUMBER_KINDS for token in text.tokens)
+
+
+def _may_be_exchanged(unit: ComparedText) -> bool:
+    """Whether a text with no other words than the unit may contradict the unit, by their order."""
+    return bool(len(unit.tokens) <= MAX_WORDS_OF_SWAP or unit.pairs or unit.initials)
 
 
 # --- names with a number: X200 ----------------------------------------------------------------------------------------

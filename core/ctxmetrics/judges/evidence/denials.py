@@ -268,7 +268,7 @@ def _find_turkish_denials(
     # The denied word is not among the shared words, since its form differs.
     for text in list_close(unit, evidence, _MIN_SHARE_TO_DENY, uncounted_words=1):
         for denied_word, stated_word in _list_turkish_denials(text, unit):
-            if not any(text.find_key(stated_word.key) for text in evidence):
+            if not any(stated_word.key in other.keys for other in evidence):
                 yield Contradiction("negation", stated_word.spelling, denied_word)
         for denied_word, stated_word in _list_turkish_denials(unit, text):
             yield Contradiction("negation", denied_word, stated_word.spelling)

@@ -29,7 +29,6 @@ from operator import itemgetter
 from typing import Any
 
 from ctxmetrics.judges.evidence.chunks import (
-    CLAUSE_END,
     DECADES,
     LONGEST_CHUNK,
     MARKS_AROUND,
@@ -42,6 +41,7 @@ from ctxmetrics.judges.evidence.chunks import (
     Token,
     find_plain_chunk,
     find_plain_keys,
+    may_end_clause,
     read_chunk,
     read_phrase,
 )
@@ -64,6 +64,30 @@ from ctxmetrics.text.quantities import (
     join_number_words,
     read_quantities,
     write_numerals,
+)
+
+# --- the words of a text ----------------------------------------------------------------------------------------------
+
+# Faster than by name.
+_get_key = itemgetter(Token._fields.index("key"))
+_get_parts = itemgetter(Token._fields.index("parts"))
+# The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
+# find contradictions, and in other samples with the same context.
+_texts_with_numbers: dict[str, Sequence[Token]] = {}
+# The words of the other short texts. They are read faster, and are apart so that they drive out none of those with numbers.
+_texts_without_numbers: dict[str, Sequence[Token]] = {}
+_MAX_CHARACTERS_REMEMBERED = 1_000
+_MAX_TEXTS_REMEMBERED = 2_048
+_CELL_END = re.compile(r"[\t\n]")
+# A line end over which no quantity continues.
+_LINE_END = re.compile(
+    r"""
+    \n[ \r]*\n                  # the end of a paragraph
+    | (?<=\d)[ \r]*\n(?=\s*\d)  # between two numbers
+    # Behind a line of less than 25 characters, as lists of values have; but "20\neuros" is one quantity.
+    | (?<!.{25})\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])
+    """,
+    re.VERBOSE,
 )
 
 
@@ -114,19 +138,6 @@ def _remember(text: str, words: Sequence[Token], memory: dict[str, Sequence[Toke
         memory[text] = words
 
 
-def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> Sequence[str]:
-    """Write the numbers in words of a line in digits. A line without such words is returned as it is.
-
-    Args:
-        chunks: The parts of the line between white space.
-        number_kinds: The kind of each number, by the index of its chunk.
-    """
-    kinds = frozenset(number_kinds.values())
-    if kinds.isdisjoint(_KINDS_IN_WORDS):
-        return chunks
-    return _write_in_digits(chunks, number_kinds, kinds)
-
-
 def read_plain_keys(text: str) -> Sequence[str] | None:
     """Return the keys of the words of a text, one for each word; None if a chunk may hold a number or was never read.
 
@@ -134,15 +145,6 @@ def read_plain_keys(text: str) -> Sequence[str] | None:
     """
     keys_by_chunk = [*map(find_plain_keys, text.split())]
     return None if None in keys_by_chunk else [*chain.from_iterable(keys_by_chunk)]
-
-
-# The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
-# find contradictions, and in other samples with the same context.
-_texts_with_numbers: dict[str, Sequence[Token]] = {}
-# The words of the other short texts. They are read faster, and are apart so that they drive out none of those with numbers.
-_texts_without_numbers: dict[str, Sequence[Token]] = {}
-_MAX_CHARACTERS_REMEMBERED = 1_000
-_MAX_TEXTS_REMEMBERED = 2_048
 
 
 def _split_lines(text: str) -> Sequence[str]:
@@ -168,6 +170,12 @@ def _read_chunks_with_numbers(chunks: Sequence[str], words_by_chunk: list[Any]) 
         if kind is not tuple:
             number_kinds[index] = kind
     return number_kinds
+
+
+# --- quantities: numbers with their neighbours ------------------------------------------------------------------------
+
+# The words of each short stretch of chunks with a number; emptied when there are too many.
+_stretches: dict[str, tuple[Token, ...]] = {}
 
 
 def _replace_stretches(
@@ -222,17 +230,29 @@ def _join_code(chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], i
         words_by_chunk[index] = (token._replace(key=code, parts=(token.key, *token.parts)),)
 
 
-_CELL_END = re.compile(r"[\t\n]")
-# A line end over which no quantity continues.
-_LINE_END = re.compile(
-    r"""
-    \n[ \r]*\n                  # the end of a paragraph
-    | (?<=\d)[ \r]*\n(?=\s*\d)  # between two numbers
-    # Behind a line of less than 25 characters, as lists of values have; but "20\neuros" is one quantity.
-    | (?<!.{25})\n(?![ \r]*[a-zß-öø-ÿа-яёіїєґα-ω])
-    """,
-    re.VERBOSE,
-)
+# --- numbers in words -------------------------------------------------------------------------------------------------
+
+# "A hundred" is a number as well, and "every fifth guest" and "un client sur cinq" are shares.
+_ONES_BEFORE = ONE_WORDS | {"a", "sur"} | EACH_WORDS
+# The kinds of chunks that may be one of several words of a number.
+_JOINING_KINDS = frozenset((NumberWords, ClockWords))
+# The kinds of chunks that may be written in digits.
+_KINDS_IN_WORDS = _JOINING_KINDS | {Numerals, Decades}
+# A time in words counts as two words: its hour and its minutes.
+_WORDS_OF_SPOKEN_TIME = 2
+
+
+def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> Sequence[str]:
+    """Write the numbers in words of a line in digits. A line without such words is returned as it is.
+
+    Args:
+        chunks: The parts of the line between white space.
+        number_kinds: The kind of each number, by the index of its chunk.
+    """
+    kinds = frozenset(number_kinds.values())
+    if kinds.isdisjoint(_KINDS_IN_WORDS):
+        return chunks
+    return _write_in_digits(chunks, number_kinds, kinds)
 
 
 def _write_in_digits(
@@ -338,7 +358,7 @@ def _replace_spoken_times(
             continue
         next_free = time.end
         spelling = " ".join(chunks[time.begin : time.end]).rstrip(MARKS_AROUND)
-        ends_clause = not CLAUSE_END.isdisjoint(chunks[time.end - 1])
+        ends_clause = may_end_clause(chunks[time.end - 1])
         for chunk_index in range(time.begin, time.end):
             words_by_chunk[chunk_index] = ()
             number_kinds.pop(chunk_index, None)
@@ -349,27 +369,11 @@ def _replace_spoken_times(
         )
 
 
-# A time in words counts as two words: its hour and its minutes.
-_WORDS_OF_SPOKEN_TIME = 2
-
-
 def _is_measured(chunks: Sequence[str], index: int) -> bool:
     """Whether a unit follows a number word, so that both are a quantity: three years, five-year."""
     if "-" in chunks[index]:
         return True
     return index + 1 < len(chunks) and is_continued(chunks[index + 1])
-
-
-# "A hundred" is a number as well, and "every fifth guest" and "un client sur cinq" are shares.
-_ONES_BEFORE = ONE_WORDS | {"a", "sur"} | EACH_WORDS
-# The kinds of chunks that may be one of several words of a number.
-_JOINING_KINDS = frozenset((NumberWords, ClockWords))
-# The kinds of chunks that may be written in digits.
-_KINDS_IN_WORDS = _JOINING_KINDS | {Numerals, Decades}
-
-
-# The words of each short stretch of chunks with a number; emptied when there are too many.
-_stretches: dict[str, tuple[Token, ...]] = {}
 
 
 def _replace_quantities(stretch: str, quantities: Sequence[Quantity]) -> tuple[Token, ...]:
@@ -399,7 +403,7 @@ def _build_token(text: str, quantity: Quantity) -> Token:
         if word.kind == "number" or len(word.folded) > 1:
             counted_keys.add(word.key)
     parts += [f"{part}~" for part in quantity.parts if _is_plain_number(part)]
-    ends_clause = not CLAUSE_END.isdisjoint(text[quantity.end : quantity.end + 1])
+    ends_clause = may_end_clause(text[quantity.end : quantity.end + 1])
     return Token(
         quantity.key,
         quantity.key,
@@ -436,6 +440,28 @@ def _get_numbers(language: str) -> Mapping[str, str]:
 def _is_plain_number(key: str) -> bool:
     """Whether a key is a number without a unit."""
     return key.replace(".", "").isdecimal()
+
+
+# --- what a key stands for --------------------------------------------------------------------------------------------
+
+_TIMES_SUFFIX = " times"
+_FRACTIONS_OF_DECIMALS: Mapping[str, str] = {
+    "0.5": "1/2",
+    "0.25": "1/4",
+    "0.75": "3/4",
+    "0.2": "1/5",
+    "0.125": "1/8",
+    "0.1": "1/10",
+}
+# The decimal numbers of fractions, and the reverse.
+DECIMALS: Mapping[str, str] = {
+    **_FRACTIONS_OF_DECIMALS,
+    **{fraction: decimal for decimal, fraction in _FRACTIONS_OF_DECIMALS.items()},
+}
+_DURATION = re.compile(r"(\d{1,9}) (s|day)")
+_MEGABYTES = re.compile(r"([1-9]\d{3,8}) mb")
+_SECONDS_OF_DAY = 86_400
+_DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 
 
 def list_keys(words: Sequence[Token]) -> list[str]:
@@ -488,26 +514,6 @@ def find_equal_key(key: str) -> str:
     return SHARES.get(key, "") or DECIMALS.get(key, "")
 
 
-_TIMES_SUFFIX = " times"
-_FRACTIONS_OF_DECIMALS: Mapping[str, str] = {
-    "0.5": "1/2",
-    "0.25": "1/4",
-    "0.75": "3/4",
-    "0.2": "1/5",
-    "0.125": "1/8",
-    "0.1": "1/10",
-}
-# The decimal numbers of fractions, and the reverse.
-DECIMALS: Mapping[str, str] = {
-    **_FRACTIONS_OF_DECIMALS,
-    **{fraction: decimal for decimal, fraction in _FRACTIONS_OF_DECIMALS.items()},
-}
-_DURATION = re.compile(r"(\d{1,9}) (s|day)")
-_MEGABYTES = re.compile(r"([1-9]\d{3,8}) mb")
-_SECONDS_OF_DAY = 86_400
-_DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
-
-
 @lru_cache(maxsize=1)
 def _list_month_keys() -> dict[int, tuple[str, ...]]:
     """List the keys of the names of each month."""
@@ -518,9 +524,7 @@ def _list_month_keys() -> dict[int, tuple[str, ...]]:
     return {month: tuple(sorted(keys)) for month, keys in keys_by_month.items()}
 
 
-# Faster than by name.
-_get_key = itemgetter(Token._fields.index("key"))
-_get_parts = itemgetter(Token._fields.index("parts"))
+# --- lists of words by language ---------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
