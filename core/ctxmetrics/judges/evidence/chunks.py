@@ -241,15 +241,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                 words = chunk_type(words)
             self._keep(word, words)
         if word != chunk:
-            marks_behind = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
-            has_plain_end = word + marks_behind == chunk and _PLAIN_END.issuperset(marks_behind)
-            if type(words) is PlainDigits and not has_plain_end:
-                words = Digits(words)
-            if may_end_clause(marks_behind):
-                # Faster than `_replace`.
-                key, folded, kind, spelling, _, measures, parts, size = words[0]
-                last_word = Token(key, folded, kind, spelling, True, measures, parts, size)
-                words = type(words)((last_word,))
+            words = _add_marks(words, chunk, word)
             self._keep(chunk, words)
         return words
 
@@ -310,6 +302,25 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             result = _classify(chunk, words)
         self._keep(chunk, result)
         return result
+
+
+def _add_marks(words: tuple[Token, ...], chunk: str, word: str) -> tuple[Token, ...]:
+    """Return the one word of a chunk as the marks around the word change it: a mark behind the word may end a clause.
+
+    Args:
+        words: The word, as it was read without its marks, in a tuple whose type says what it is.
+        chunk: The chunk.
+        word: The text of the word: the chunk without the marks.
+    """
+    marks_behind = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
+    has_plain_end = word + marks_behind == chunk and _PLAIN_END.issuperset(marks_behind)
+    if type(words) is PlainDigits and not has_plain_end:
+        words = Digits(words)  # "$5" is a quantity without a neighbour
+    if not may_end_clause(marks_behind):
+        return words
+    # Faster than `_replace`.
+    key, folded, kind, spelling, _, measures, parts, size = words[0]
+    return type(words)((Token(key, folded, kind, spelling, True, measures, parts, size),))
 
 
 def _join_word(

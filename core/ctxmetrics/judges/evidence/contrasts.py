@@ -402,9 +402,8 @@ def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator
             continue
         is_behind_letter = True
         next_words = words[position + 1 : position + 2]
-        is_initial = bool(next_words) and next_words[0].spelling[:1].isupper()
-        if is_initial and _is_capital(next_words[0]):
-            is_initial = False
+        has_capital_behind = bool(next_words) and next_words[0].spelling[:1].isupper()
+        is_initial = has_capital_behind and not _is_capital(next_words[0])
         if is_initial and position == 0:
             beside = frozenset((next_words[0].key,))
             yield Value(_FIRST_INITIAL_GROUP, word.folded, beside, word.spelling)
@@ -482,7 +481,15 @@ def _overlap(first: Token, second: Token) -> bool:
 def _find_beside(
     words: Sequence[Token], start: int, end: int, place: str, is_content: Sequence[bool]
 ) -> frozenset[str]:
-    """Return the keys of the words that a phrase is about."""
+    """Return the keys of the words that a phrase is about: the nearest content words on the sides that its place names.
+
+    Args:
+        words: The words of the text.
+        start: The position of the first word of the phrase.
+        end: The position behind its last word.
+        place: The sides on which the words stand (`_Phrase.place`).
+        is_content: Whether each word of the text is a content word.
+    """
     positions: list[int | None] = []
     if place in {"behind", "around"} and not words[end - 1].ends_clause:
         shares_character = end < len(words) and _overlap(words[end - 1], words[end])
