@@ -117,9 +117,9 @@ class ListMetric(Metric):
 
 def list_distinct_ids(ids: Iterable[str]) -> list[str]:
     """Drop the repetitions of each id: ``["a", "b", "a"]`` becomes ``["a", "b"]``. An empty id stays: it is no id."""
-    ids = [*ids]
-    if "" not in ids:  # the usual case
-        return [*dict.fromkeys(ids)]
+    keys = dict.fromkeys(ids)
+    if "" not in keys:  # the usual case
+        return [*keys]
     earlier_ids: set[str] = set()
     distinct: list[str] = []
     for id_ in ids:

@@ -173,7 +173,9 @@ class Sample:
             return self.references
         if self.reference is not None:
             return (self.reference,)
-        return tuple(fact.text for fact in self.reference_facts or ())
+        if not self.reference_facts:
+            return ()
+        return tuple(fact.text for fact in self.reference_facts)
 
     def called(self, otherwise: str = "The sample") -> str:
         """Return the name of the sample in messages: with its id, if it has one."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from threading import get_native_id
+from typing import Any
 
 from ctxmetrics.errors import OutputFileError
 from ctxmetrics.evaluation.files.text_files import compress, open_bytes
@@ -101,7 +102,18 @@ def write_gates(path: str | os.PathLike[str], outcomes: Iterable[Outcome]) -> No
         gate = {name: value for name, value in outcome.to_dict().items() if value is not None}
         del gate["samples"]
         gates.append({**gate, "passed": outcome.passed})
-    first_line = json_line({"provenance_id": 0, "run": {**start, "gates": gates}})
+    write_start(path, {"gates": gates})
+
+
+def write_start(path: str | os.PathLike[str], facts: Mapping[str, Any]) -> None:
+    """Write facts about the run into the first line of a file of results, beside those that it holds already.
+
+    Raises:
+        InputFileError: There is no such file.
+        OutputFileError: Writing failed.
+    """
+    start = read_start(path)
+    first_line = json_line({"provenance_id": 0, "run": {**start, **facts}})
     write_whole(path, chain([first_line], _read_after_run(path, has_run=bool(start))))
 
 

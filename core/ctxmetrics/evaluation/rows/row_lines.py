@@ -27,8 +27,6 @@ _LEFT_OUT_FIELDS: dict[type, set[str]] = {
     Score: {"provenance", "counted", "usage", "verdicts", "sample_id", "contexts"},
     Verdict: {"evidence"},
 }
-# The value of a field that a record does not have.
-_ABSENT = object()
 
 
 def to_rows(row: Row, *, keep_texts: bool = False) -> Iterator[dict[str, Any]]:
@@ -69,8 +67,9 @@ def to_lines(
         if index == 0:
             line["sample"] = record
         line |= _drop_defaults(score)
-        if score.passed is not None:
-            line["passed"] = score.passed
+        passed = score.passed
+        if passed is not None:
+            line["passed"] = passed
         line |= _describe_verdicts(score)
         if score.usage is not NO_USAGE and score.usage != NO_USAGE:
             line["usage"] = _drop_defaults(score.usage)
@@ -82,11 +81,11 @@ def _drop_empty_fields(record: Mapping[str, Any] | None) -> dict[str, Any] | Non
     """Return the record of a sample without the fields that are empty."""
     if record is None:
         return None
-    filled_fields = {**record}
-    for name, empty in EMPTY_FIELDS.items():
-        if filled_fields.get(name, _ABSENT) == empty:
-            del filled_fields[name]
-    return filled_fields
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in EMPTY_FIELDS or value != EMPTY_FIELDS[name]
+    }
 
 
 def _drop_defaults(item: Any) -> dict[str, Any]:

@@ -22,7 +22,12 @@ from ctxmetrics.errors import InputFileError, OutputFileError
 from ctxmetrics.evaluation.files.text_files import get_ending
 from ctxmetrics.evaluation.rows.json_lines import json_line
 from ctxmetrics.evaluation.rows.locked_files import BINARY_FLAG, append, open_locked
-from ctxmetrics.evaluation.rows.output_files import copy_mode, write_tables, write_whole
+from ctxmetrics.evaluation.rows.output_files import (
+    copy_mode,
+    write_start,
+    write_tables,
+    write_whole,
+)
 from ctxmetrics.evaluation.rows.output_paths import (
     PART_ENDING,
     add_part,
@@ -85,6 +90,8 @@ class OutFile:
         self._run_facts = run_facts
         self._target = find_target(path)
         self.part_path: Path | None = None if self._target is None else add_part(self._target)
+        # Whether rows of an earlier run were taken over, so that the first line of the file is about that run.
+        self._has_earlier_start = False
         # The lines of an earlier run, up to the first sample that is computed anew.
         self._earlier_lines: IO[bytes] | None = None
         self._reader: LineReader[Score]
@@ -200,6 +207,7 @@ class OutFile:
             scores.append(replace(score, usage=Usage()))  # this run pays nothing for the score
         # Only now all lines of the sample are accepted. Provenances of dropped lines must not stand here: they are written again.
         self._provenances.update(provenance_numbers)
+        self._has_earlier_start = True
         return scores
 
     def _build_expected_record(self, sample: Sample) -> dict[str, Any]:
@@ -259,6 +267,8 @@ class OutFile:
             os.fsync(self._descriptor)
             if os.name == "nt":  # an open file cannot be renamed there
                 self._close()
+            if self._has_earlier_start and "tags" in self._run_facts:
+                write_start(self.part_path, {"tags": self._run_facts["tags"]})
             if is_table(self._target):
                 # If the caller wants texts, the lines already have them: so none are added here.
                 rows = read_rows(self.part_path) if self.part_path.stat().st_size else ()

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 # What is read of a line beside the facts about its sample.
 Content = TypeVar("Content")
-# The maximum number of characters of a provenance's number in a message.
-_MAX_NUMBER_CHARACTERS = 80
+# The maximum number of characters of a provenance's number, or of a sample's id, in a message.
+_MAX_NAME_CHARACTERS = 80
 _NO_RESULTS = "this is no line of results"
 _HOW_TO_FIX = "Give a file that --out FILE.jsonl or to_jsonl wrote."
 # The key of the first line of a baseline that a commit before 28 November 2026 wrote. Its other lines are lists.
@@ -60,8 +60,8 @@ def read_rows(path: str | os.PathLike[str]) -> Iterator[Row]:
         path: A file that `to_lines` or `to_rows` wrote. The lines of one sample follow each other.
 
     Raises:
-        InputFileError: The file cannot be read, a line is no such row, or a sample lacks a metric that the samples before
-            it have.
+        InputFileError: The file cannot be read, a line is no such row, a sample lacks a metric that the samples before
+            it have, or has the id of one of them.
     """
     for index, lines in enumerate(read_groups(path, make_score_reader())):
         try:
@@ -94,12 +94,13 @@ def _build_row(index: int, lines: Sequence[Line[Score]]) -> Row:
 def read_groups(
     path: str | os.PathLike[str], reader: LineReader[Content]
 ) -> Iterator[list[Line[Content]]]:
-    """Yield the lines of each sample. Every sample must have the metrics of the first one.
+    """Yield the lines of each sample. Every sample must have the metrics of the first one, and no two have the same id.
 
     Raises:
         InputFileError: As `read_rows` raises.
     """
     metrics: list[str] | None = None
+    ids: set[str] = set()
     file_path = check_path(path)
     _check_ending(file_path)
     try:
@@ -114,6 +115,7 @@ def read_groups(
                         f"{path}, line {group[-1].number}: the sample has {', '.join(names)}, those before it "
                         f"{', '.join(metrics)}. Give the whole file of one run."
                     )
+                _add_id(group[0], ids, path)
                 yield group
     except DAMAGED_FILE_ERRORS as error:
         raise InputFileError(f"{path}: cannot be decompressed: {error}. Compress it again.") from None
@@ -121,6 +123,22 @@ def read_groups(
         raise InputFileError(
             f"{path}: cannot be read: {error.strerror or error}.{suggest_file(path)}"
         ) from None
+
+
+def _add_id(line: Line[Any], ids: set[str], path: str | os.PathLike[str]) -> None:
+    """Add the id of the sample of a line to those of the samples before it.
+
+    Raises:
+        InputFileError: A sample before it has the same id, so that it would count twice.
+    """
+    if line.sample_id is None:
+        return
+    if line.sample_id in ids:
+        raise InputFileError(
+            f"{path}, line {line.number}: the sample {_shorten(line.sample_id)!r} has results above, too. "
+            "Give the file of one run."
+        )
+    ids.add(line.sample_id)
 
 
 def _check_ending(path: Path) -> None:
@@ -279,9 +297,9 @@ class LineReader(Generic[Content]):
         return self._record
 
 
-def _shorten(number: str) -> str:
-    """Cut the number of a provenance to what a message shows of it."""
-    return replace_invisible(number)[:_MAX_NUMBER_CHARACTERS]
+def _shorten(name: str) -> str:
+    """Cut the number of a provenance, or the id of a sample, to what a message shows of it."""
+    return replace_invisible(name)[:_MAX_NAME_CHARACTERS]
 
 
 def _group_lines(

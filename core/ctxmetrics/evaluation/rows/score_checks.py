@@ -17,7 +17,7 @@ from ctxmetrics.verdicts import Evidence
 # The letter of the ids of verdicts, by the kind of their subject.
 _ID_LETTERS = {"sentence": "s", "claim": "s", "fact": "s", "context": "c"}
 # The value of a score is computed again if its verdicts are of these kinds and it has one of these formulas.
-_CHECKED_KINDS = ("sentence", "claim", "context")
+_CHECKED_KINDS = ("sentence", "claim", "context", "retrieved id", "reference id")
 _CHECKED_FORMULAS = ("share", "average_precision")
 # A value may be above the top of its scale by this share of the scale.
 ROUNDING_ERROR = 1e-9
@@ -34,9 +34,11 @@ def check_scale(convention: str, value: float | None, threshold: float | None) -
 
 
 def check_reason(metric: str, value: float | None, reason_code: str | None) -> None:
-    """Check that a score without a value says why. A metric of the caller's own may say nothing."""
-    if value is None and reason_code is None and find_metric(metric) is not None:
-        raise InputFileError("reason_code: there is none, and no value.")
+    """Check that a score has either a value or the reason why it has none. A metric of the caller's own may do without."""
+    has_both_or_none = (value is None) is (reason_code is None)
+    if has_both_or_none and find_metric(metric) is not None:
+        problem = "there is none, and no value" if value is None else "it stands beside a value"
+        raise InputFileError(f"reason_code: {problem}.")
 
 
 def check_verdicts(score: Score, record: Mapping[str, Any]) -> None:

@@ -14,9 +14,10 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from ctxmetrics.errors import (
@@ -441,13 +442,8 @@ class Evaluation:
         """Start a sample, and wait until there is room for the next one."""
         max_concurrency = self._run.max_concurrency
         if not job.was_read and self._stopped is None:
-            # Only a run in batches puts requests off, and remembers which.
-            scope = nullcontext() if self._batch_rounds is None else setting(waits_for, job.waits_for)
-            with scope:
-                job.scores = [self._score(metric, job.sample) for metric in job.metrics]
-            job.tasks = [score for score in job.scores if asyncio.isfuture(score)]
+            self._begin_scores(job)
         self._jobs.append(job)
-        self._change_event.set()
         if job.tasks:
             self._running_count += 1
             asyncio.gather(*job.tasks, return_exceptions=True).add_done_callback(
@@ -455,17 +451,28 @@ class Evaluation:
             )
         elif job.scores:
             self._finish_job(job, advance)
-            now = asyncio.get_running_loop().time()
             # If no metric waits, other tasks get no turn without a pause.
-            if now - self._last_pause_time > PAUSE_SECONDS:
+            if monotonic() - self._last_pause_time > PAUSE_SECONDS:
                 await asyncio.sleep(0)
-                self._last_pause_time = asyncio.get_running_loop().time()
+                self._last_pause_time = monotonic()
+        else:  # the run was stopped
+            self._change_event.set()
         while self._stopped is None and (
             self._running_count >= SAMPLES_PER_REQUEST * max_concurrency
             or len(self._jobs) >= BUFFERED_SAMPLES_PER_REQUEST * max_concurrency
         ):
             self._change_event.clear()
             await self._change_event.wait()
+
+    def _begin_scores(self, job: _Job) -> None:
+        """Score a sample with each metric. A metric that waits for something only begins, and its task joins the job's tasks."""
+        if self._batch_rounds is None:
+            job.scores = [self._score(metric, job.sample) for metric in job.metrics]
+        else:
+            # A run in batches puts requests off, and remembers which.
+            with setting(waits_for, job.waits_for):
+                job.scores = [self._score(metric, job.sample) for metric in job.metrics]
+        job.tasks = [score for score in job.scores if not isinstance(score, Score)]
 
     def _score(self, metric: Metric, sample: Sample) -> Score | asyncio.Task[Score]:
         """Score a sample. If the metric waits for something, only begin to score it."""

@@ -217,20 +217,25 @@ class Source:
     def _read_checked(self, item: object) -> Sample:
         """Read the next sample of a stream, and check its id, its fields and its setting."""
         self._read_count += 1
+        sample = item if isinstance(item, Sample) else self._read_mapping(item)
+        check_id(sample, self._read_count, self._numbers_by_id)
+        if self._missing_fields:
+            self._missing_fields = {name for name in self._missing_fields if not sample.has(name)}
+        return sample
+
+    def _read_mapping(self, item: object) -> Sample:
+        """Read the next sample from a mapping of its fields, and check its setting. Any other object is refused."""
         sample_name = f"Sample {self._read_count}"
         with naming_faulty_rows([item], first=self._read_count):
             if isinstance(item, Mapping) and self._plan is None:
                 # The fields of the first mapping decide how all are read.
                 self._plan = recognise([item], parses_texts=False, source="samples")
             sample = to_sample(item, self._plan, sample_name)
-        if isinstance(item, Mapping) and sample.metadata:
+        if sample.metadata:
             try:
                 self._setting_check.check(_read_setting(sample))
             except SampleError as error:
                 raise error.at(sample_name) from None
-        check_id(sample, self._read_count, self._numbers_by_id)
-        if self._missing_fields:
-            self._missing_fields = {name for name in self._missing_fields if not sample.has(name)}
         return sample
 
 

@@ -146,6 +146,26 @@ def test_resume_takes_over_rows_of_any_metadata(tmp_path: Path) -> None:
     assert len(asked) == 2  # one before, and one of the resumed run
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [(None, ["new"], ["new"]), (["old"], ["new"], ["new"]), (["old"], None, ["old"])],
+)
+@pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
+def test_resume_writes_the_tags_of_this_run(
+    tmp_path: Path, name: str, first: list[str] | None, second: list[str] | None, expected: list[str]
+) -> None:
+    samples = [Sample(id=str(n), reference="a b", retrieved_contexts=["a b"]) for n in range(3)]
+    out = tmp_path / name
+    evaluate(samples[:2], [ContextRecall()], out=tmp_path / "first.jsonl", tags=first, progress=False)
+    (tmp_path / "first.jsonl").rename(f"{out}.part")
+    run_in_caller(
+        Evaluation(samples, [ContextRecall()], out=out, resume=True, tags=second, progress=False)
+    )
+    results = Results.from_jsonl(out)
+    assert results.start["tags"] == expected
+    assert [row.sample_id for row in results] == ["0", "1", "2"]
+
+
 def test_resume_says_that_no_row_fits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = [Sample(id=str(n), reference="a b", retrieved_contexts=["a b"]) for n in range(3)]
     resume(tmp_path, before, before, ContextRecall())

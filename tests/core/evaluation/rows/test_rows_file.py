@@ -620,3 +620,32 @@ def test_an_integer_that_python_cannot_read_is_text(text: str, tmp_path: Path) -
 def test_a_mock_costs_no_line():
     line = json_line({"value": MagicMock(name="judge"), "text": "\ud800"})
     assert json.loads(line)["value"].startswith("<MagicMock name='judge'")
+
+
+def write_id_results(path: Path, **changes: object) -> Path:
+    """Write results of two samples, with other fields in the first line about a metric."""
+    samples = [
+        Sample(id=id_, retrieved_context_ids=["a", "b"], reference_context_ids=["a"]) for id_ in "xy"
+    ]
+    evaluate(samples, [IDBasedContextPrecision()], progress=False).to_jsonl(path)
+    lines = read_rows(path)
+    scored = next(line for line in lines if "metric" in line)
+    scored |= changes
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("read", [Results.from_jsonl, read_run])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"value": 0.9}, "value: 0.9 is not what the verdicts give, 0.5"),
+        ({"reason_code": "judge_error"}, "reason_code: it stands beside a value"),
+        ({"sample_id": "y"}, "the sample 'y' has results above, too"),
+    ],
+)
+def test_a_line_that_contradicts_itself_or_others(tmp_path, read, changes, message):
+    file = write_id_results(tmp_path / "a.jsonl")
+    assert Results.from_jsonl(file).summary()["id_based_context_precision"].mean == 0.5
+    with pytest.raises(InputFileError, match=re.escape(message)):
+        read(write_id_results(file, **changes))
