@@ -82,6 +82,7 @@ class RunStart(TypedDict, total=False):
     commit: _Shown
     branch: _Shown
     tags: list[_Shown]
+    judge_options: _Shown
     gates: list[_Gate]
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ctxmetrics._internal.frozen import EMPTY, Plain
 from ctxmetrics.evaluation.files.text_files import DAMAGED_FILE_ERRORS, open_bytes
+from ctxmetrics.evaluation.rows.baseline import digest
 from ctxmetrics.evaluation.rows.outcome import Outcome
 from ctxmetrics.evaluation.rows.score_reading import with_whole_characters
+from ctxmetrics.metrics.base import Metric
 from ctxmetrics.scores.score import Provenance
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -33,6 +35,10 @@ _BRANCH_VARIABLES = (
     "BUILDKITE_BRANCH",
     "CIRCLE_BRANCH",
 )
+# Options of judges that change no verdict.
+_OPTIONS_WITHOUT_EFFECT = ("reuse", "keep_raw", "max_repairs")
+# The key of the hash of the options of the judges in the facts about a run.
+JUDGE_OPTIONS = "judge_options"
 # The number of shown characters of a commit, and the maximum number of characters of the line with the commit.
 SHOWN_COMMIT_LENGTH = 12
 _MAX_LINE_CHARACTERS = 100_000
@@ -64,6 +70,24 @@ def describe_start(tags: Sequence[str] | None = None) -> dict[str, Any]:
     if tags:
         start["tags"] = list(dict.fromkeys(tag[: 4 * TEXT] for tag in tags))
     return start
+
+
+def hash_judge_options(metrics: Iterable[Metric]) -> str | None:
+    """Return a hash of the options of the judges that change verdicts and are not the default. Return None if there are none.
+
+    The name of a judge does not hold these options, such as ``votes`` of an `ctxmetrics.LLMJudge`.
+    """
+    options = []
+    for metric in metrics:
+        judge = getattr(metric, "judge", None)
+        if not is_dataclass(judge):
+            continue
+        for item in fields(judge):
+            value = getattr(judge, item.name, item.default)
+            is_plain = isinstance(value, (str, int, float)) and item.default is not MISSING
+            if is_plain and value != item.default and item.name not in _OPTIONS_WITHOUT_EFFECT:
+                options.append([metric.name, item.name, value])
+    return digest(options) if options else None
 
 
 def read_start(path: str | os.PathLike[str]) -> Mapping[str, Any]:

@@ -35,6 +35,7 @@ from ctxmetrics.evaluation.rows.output_paths import (
     check_writable,
     find_target,
 )
+from ctxmetrics.evaluation.rows.provenances import JUDGE_OPTIONS, read_start
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_lines import to_lines
 from ctxmetrics.evaluation.rows.rows_file import Line, LineReader, make_score_reader, read_rows
@@ -145,7 +146,8 @@ class OutFile:
             return None
         begin = self._earlier_lines.tell()
         scores = None
-        if sample is not None:
+        has_same_options = begin > 0 or self._has_judge_options_of_file()
+        if sample is not None and has_same_options:
             scores = self._read_scores(self._earlier_lines, sample, metrics, find_unsplit_field)
         if scores is None:
             self._earlier_lines.close()
@@ -158,6 +160,11 @@ class OutFile:
                 )
             os.ftruncate(self._descriptor, begin)
         return scores
+
+    def _has_judge_options_of_file(self) -> bool:
+        """Tell whether the judges of the file that is resumed had the options of the judges of this run."""
+        assert self.part_path is not None  # noqa: S101 - a file is resumed
+        return read_start(self.part_path).get(JUDGE_OPTIONS) == self._run_facts.get(JUDGE_OPTIONS)
 
     def _read_scores(
         self,

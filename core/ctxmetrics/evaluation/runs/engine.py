@@ -28,7 +28,11 @@ from ctxmetrics.errors import (
 from ctxmetrics.evaluation.batching.batch import Batch, waits_for
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.rows.output_paths import check_outputs
-from ctxmetrics.evaluation.rows.provenances import describe_start
+from ctxmetrics.evaluation.rows.provenances import (
+    JUDGE_OPTIONS,
+    describe_start,
+    hash_judge_options,
+)
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.row_writer import OutFile
 from ctxmetrics.evaluation.runs.controls import ControlRun, LabelledSample
@@ -329,8 +333,15 @@ class Evaluation:
         options = self._options
         if options["out"] is None:
             return None
+        run_facts = {**start}
+        judge_options = hash_judge_options(self.metrics)
+        if judge_options is not None:
+            run_facts[JUDGE_OPTIONS] = judge_options
         return OutFile(
-            options["out"], resume=self._resume, keep_texts=options["keep_texts"], run_facts=start
+            options["out"],
+            resume=self._resume,
+            keep_texts=options["keep_texts"],
+            run_facts=run_facts,
         )
 
     async def _cancel_tasks(self, reader: asyncio.Future[Any]) -> None:

@@ -14,6 +14,7 @@ from ctxmetrics import (
     ContextRecall,
     IDBasedNDCG,
     LexicalJudge,
+    LLMJudge,
     NonLLMContextPrecision,
     Results,
     Sample,
@@ -22,9 +23,13 @@ from ctxmetrics import (
 from ctxmetrics.evaluation.rows.output_files import write_whole
 from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.evaluation.runs.evaluate import run_in_caller
+from ctxmetrics.models.base import Prompt, Reply
+from support.answers import HonestResponder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from pydantic import BaseModel
 
     from ctxmetrics import Judgement, JudgeRequest, Metric
 
@@ -164,6 +169,51 @@ def test_resume_writes_the_tags_of_this_run(
     results = Results.from_jsonl(out)
     assert results.start["tags"] == expected
     assert [row.sample_id for row in results] == ["0", "1", "2"]
+
+
+class CountingModel:
+    """A model that answers by words, and counts its requests."""
+
+    identity = "counting"
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    async def generate(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        self.requests += 1
+        return Reply(content=HonestResponder(supported={}, useful={}, claims={})(prompt))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "requests"),
+    [
+        ({}, {}, 2),
+        ({"votes": 3}, {"votes": 3}, 6),
+        ({}, {"votes": 3}, 12),
+        ({"votes": 3}, {}, 4),
+        ({}, {"language": "de"}, 4),
+        ({"joint": False}, {}, 4),
+        ({}, {"keep_raw": True}, 2),
+    ],
+)
+def test_resume_with_other_options_of_the_judge(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], requests: int
+) -> None:
+    samples = [Sample(id=str(n), reference=f"A b {n}.", retrieved_contexts=["A b."]) for n in range(4)]
+
+    def build_metric(model: CountingModel, options: dict[str, Any]) -> ContextRecall:
+        return ContextRecall(judge=LLMJudge(model, reuse=False, **options))
+
+    out = tmp_path / "out.jsonl"
+    earlier = tmp_path / "earlier.jsonl"
+    evaluate(samples[:2], [build_metric(CountingModel(), first)], out=earlier, progress=False)
+    earlier.rename(f"{out}.part")
+    model = CountingModel()
+    run_in_caller(
+        Evaluation(samples, [build_metric(model, second)], out=out, resume=True, progress=False)
+    )
+    assert model.requests == requests
+    assert len(Results.from_jsonl(out)) == 4
 
 
 def test_resume_says_that_no_row_fits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
