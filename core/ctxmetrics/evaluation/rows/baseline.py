@@ -68,7 +68,8 @@ def shorten_question(record: Mapping[str, Any]) -> str:
 
 def shorten_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Shorten the hashes of a sample to the length in a baseline: see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
-    if "key" in record or "hash" not in record:
+    is_short_already = "key" in record  # only the record of a baseline has a key
+    if is_short_already or "hash" not in record:
         return {**record}
     hashes = record.get("context_hashes") or []
     short: dict[str, Any] = {

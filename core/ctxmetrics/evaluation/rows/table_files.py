@@ -92,7 +92,11 @@ def verdicts_beside(path: str | os.PathLike[str]) -> Path | None:
 
 
 def is_own(file_path: Path) -> bool:
-    """Tell whether a table was written by this library."""
+    """Tell whether a table was written by this library.
+
+    An Excel file is recognised by the titles of its sheets, a CSV file by its header, and a Parquet file by the name of its writer,
+    which stands near its end.
+    """
     ending = file_path.suffix.lower()
     try:
         if ending == ".xlsx":

@@ -46,6 +46,7 @@ class FileValues:
     def add(self, lines: Sequence[Line[dict[str, Any]]]) -> None:
         """Add the lines of a sample."""
         record = lines[0].record or EMPTY
+        # A sample without a hash of its content counts as equal to no other: its number stands in place of the hash.
         self.samples.append(hash(record.get("content_hash") or len(self.samples)))
         if "hash" in record:
             self.records.append(record)

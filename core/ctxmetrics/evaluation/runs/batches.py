@@ -555,7 +555,7 @@ def to_frame(table: Any) -> nw.DataFrame[Any]:
 
 
 def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table without their gaps.
+    """Yield the rows of a table as dicts, by the names of the columns. A missing value has no key.
 
     Raises:
         ParameterError: Python cannot hold a value of a column.

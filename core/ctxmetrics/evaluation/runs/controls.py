@@ -74,7 +74,10 @@ def placed_samples() -> tuple[LabelledSample, ...]:
 
 @cache
 def labelled_samples() -> tuple[LabelledSample, ...]:
-    """Build the samples, in the order of the file. An injection is followed by its clean twin."""
+    """Build the samples, in the order of the file.
+
+    A sample whose text holds an instruction to the judge is followed by the same sample without the instruction.
+    """
     samples = []
     for data in _CONTROL_TEXTS["samples"]:
         samples.append(_build_sample(data))
