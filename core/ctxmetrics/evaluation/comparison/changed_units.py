@@ -135,7 +135,14 @@ class Changes:
                 del worst[_MAX_WORSE_SAMPLES:]
 
     def _compare_contradictions(self, position: int, before: Row, after: Row, metric: str) -> None:
-        """Note the contradictions that the embedded judge found in one of the runs only."""
+        """Collect the contradictions that the embedded judge found in one of the runs only.
+
+        Args:
+            position: The position of the sample in the first run.
+            before: The sample in the first run.
+            after: The sample in the second run.
+            metric: The metric whose verdicts are read.
+        """
         first_contradictions = _read_contradictions(before[metric].verdicts)
         second_contradictions = _read_contradictions(after[metric].verdicts)
         sample = clean(before.name, TEXT)
@@ -145,9 +152,8 @@ class Changes:
         ):
             for id_, text in texts.items():
                 if texts_of_other_run.get(id_) != text:
-                    self._contradictions.setdefault(
-                        f"{run} run only, {sample}, {id_}: {text}", position
-                    )
+                    note = f"{run} run only, {sample}, {id_}: {text}"
+                    self._contradictions.setdefault(note, position)
 
     def list_units(self, *, one_index: bool) -> Iterator[tuple[ChangedUnit, ...]]:
         """Yield the units that only the first run supports, then the units that only the second run supports.
@@ -201,11 +207,17 @@ def _get_stages(record: Mapping[str, Any]) -> object:
 
 
 def _get_retrieved(record: Mapping[str, Any]) -> Sequence[str] | None:
-    """Return the hashes of the retrieved texts, or the ids where there are no texts. Return None for a baseline of ids."""
+    """Return what shows which contexts a sample of a run retrieved, in rank order.
+
+    These are the hashes of their texts. If the sample has no texts, these are their ids. If a record has neither, the result is None.
+    """
     hashes: Sequence[str] | None = record.get("context_hashes")
-    if hashes or ("key" not in record and "retrieved_context_ids" not in record):
-        return hashes
-    return record.get("retrieved_context_ids")
+    ids: Sequence[str] | None = record.get("retrieved_context_ids")
+    # In a record of a baseline, which has a key, empty hashes may also mean that only ids were retrieved.
+    may_have_ids = "key" in record or "retrieved_context_ids" in record
+    if not hashes and may_have_ids:
+        return ids
+    return hashes
 
 
 def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> tuple[int, int]:

@@ -14,16 +14,24 @@ from ctxmetrics.scores.wording import clean, format_p
 MAX_TEXT_CHARACTERS = 80
 
 
-def build_named_table(title: str, parts: Mapping[str, Sequence[Difference]]) -> Table:
-    """Build one table of several runs, or of several groups: for each metric all of them."""
-    # The rows of each metric: the name of a run or group, and its difference.
-    rows: dict[str, list[tuple[str, Difference]]] = {}
-    for name, items in parts.items():
-        for item in items:
-            rows.setdefault(item.name, []).append((clean(name, MAX_TEXT_CHARACTERS), item))
-    named_items = list(chain.from_iterable(rows.values()))
-    table = build_table([item for _, item in named_items])
-    return table.with_names(title, [name for name, _ in named_items])
+def build_named_table(title: str, differences_by_name: Mapping[str, Sequence[Difference]]) -> Table:
+    """Build one table of several runs, or of several groups of samples.
+
+    The rows of one metric stand together, one row for each run or group.
+
+    Args:
+        title: The title of the column of names.
+        differences_by_name: For the name of each run or group, a difference for each metric.
+    """
+    # For each metric: the names of runs or groups, each with its difference.
+    rows_by_metric: dict[str, list[tuple[str, Difference]]] = {}
+    for name, differences in differences_by_name.items():
+        shown_name = clean(name, MAX_TEXT_CHARACTERS)
+        for difference in differences:
+            rows_by_metric.setdefault(difference.name, []).append((shown_name, difference))
+    rows = list(chain.from_iterable(rows_by_metric.values()))
+    table = build_table([difference for _, difference in rows])
+    return table.with_names(title, [name for name, _ in rows])
 
 
 def build_table(items: Sequence[Difference]) -> Table:

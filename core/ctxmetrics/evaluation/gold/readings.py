@@ -100,8 +100,10 @@ class _Answer:
             return ""
         if self.number is None:
             names = sentence.names - excluded
-            has_question = not self.asked.isdisjoint(self.content & sentence.content)
-            return spell(sentence.words, names) if has_question and len(names) <= MAX_NAMES else ""
+            has_words_of_question = not self.asked.isdisjoint(self.content & sentence.content)
+            if has_words_of_question and len(names) <= MAX_NAMES:
+                return spell(sentence.words, names)
+            return ""
         rival = find_rival(self.number, sentence.words, excluded)
         return "" if rival is None else rival.spelling
 

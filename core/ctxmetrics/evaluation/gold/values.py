@@ -81,7 +81,15 @@ def list_values(words: Iterable[Token]) -> frozenset[str]:
 
 
 def list_missing(number: Token, values: frozenset[str]) -> frozenset[str]:
-    """List what values lack of a number: its key, of a date or a range its years and days, of a month without a day the month."""
+    """List the parts of a number that are not among some values.
+
+    The parts of a date or a range are its years and its days; of a month without a day, also the month. Another number is its only
+    part.
+
+    Args:
+        number: The number.
+        values: The keys of numbers and of their parts, as `list_values` returns them.
+    """
     own_values = list_values([number])
     if number.key in values:
         return frozenset()

@@ -56,21 +56,28 @@ def allow_change(labels: LabelledDifference, margin: float, sign: int = -1) -> b
 
     For a gain, they do not allow it if both conditions hold:
 
-    - they differ from the judge: ``c < -1.4 * s_r``, with c the correction and s_r its error; or, in the samples that changed
-      by the judge, ``g < -2 * s_g``, with g the mean of ``d - f`` and s_g its error;
-    - they do not show the change themselves: ``T - 0.88 * t * sqrt(s_d**2 + s_r**2) <= margin``, with T the difference and s_d
-      its error by samples.
+    - they differ from the judge: ``c < -1.4 * s_r``, or, in the samples that changed by the judge, ``g < -2 * s_g``;
+    - they do not show the change themselves: ``T - 0.88 * t * sqrt(s_d**2 + s_r**2) <= margin``.
+
+    Symbols, with their attributes of `LabelledDifference`: c ``correction``, s_r ``label_error``, g ``changed_gap``, s_g
+    ``changed_gap_error``, T ``difference``, t ``quantile``, s_d ``sample_error``.
+
+    Args:
+        labels: The difference by labels.
+        margin: At least 0.
+        sign: -1 for a loss, 1 for a gain.
     """
     if labels.complete:
         return show_change(labels, margin, sign)
-    differ = -sign * labels.correction > OVERRULE_ERRORS * labels.label_error + ROUNDING_ERROR
-    limit = OVERRULE_ERRORS_OF_CHANGED * labels.changed_gap_error
-    differ_in_changed = -sign * labels.changed_gap > limit + ROUNDING_ERROR
-    show = (
-        sign * labels.difference - MIN_HALF_INTERVAL_PART * labels.quantile * labels.error
-        > margin + ROUNDING_ERROR
-    )
-    return show or not (differ or differ_in_changed)
+    limit = OVERRULE_ERRORS * labels.label_error
+    differ = -sign * labels.correction > limit + ROUNDING_ERROR
+    limit_of_changed = OVERRULE_ERRORS_OF_CHANGED * labels.changed_gap_error
+    differ_in_changed = -sign * labels.changed_gap > limit_of_changed + ROUNDING_ERROR
+    if not (differ or differ_in_changed):
+        return True
+    half_width = MIN_HALF_INTERVAL_PART * labels.quantile * labels.error
+    smallest_change = sign * labels.difference - half_width
+    return smallest_change > margin + ROUNDING_ERROR
 
 
 def show_no_loss(labels: LabelledDifference, margin: float) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from http import HTTPStatus
 from threading import Thread
 from typing import Any, ClassVar
@@ -44,9 +45,9 @@ class LabelHandler(LocalHandler):
                 body = read_file(pages.__name__, name) + body
             self.send(HTTPStatus.OK, body.encode(), f"text/{kind}; charset=utf-8")
         elif path == "question":
-            self._json(lambda: session.show(session.next_after(-1) if query is None else query))
+            self._send_json(lambda: session.show(session.next_after(-1) if query is None else query))
         elif path == "verdict" and query is not None:
-            self._json(lambda: {"verdict": session.verdict(query)})
+            self._send_json(lambda: {"verdict": session.verdict(query)})
         elif path is not None:
             self.refuse(HTTPStatus.NOT_FOUND)
 
@@ -55,16 +56,17 @@ class LabelHandler(LocalHandler):
         path, _ = self.check()
         if path is None:
             return
-        if self.headers.get("Origin", f"http://{self.server.host}") != f"http://{self.server.host}":
+        own_origin = f"http://{self.server.host}"
+        if self.headers.get("Origin", own_origin) != own_origin:
             self.refuse(HTTPStatus.FORBIDDEN)
         elif self.headers.get_content_type() != "application/json":
             self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
         elif (data := self._body()) is None:
             self.refuse(HTTPStatus.BAD_REQUEST)
         elif path == "answer":
-            self._json(lambda: self._answered(data))
+            self._send_json(lambda: self._answered(data))
         elif path == "stop":
-            self._json(dict)
+            self._send_json(dict)
             # In a thread of its own: it waits for the end of `serve_forever`.
             Thread(target=self.server.shutdown, daemon=True).start()
         else:
@@ -95,11 +97,11 @@ class LabelHandler(LocalHandler):
         session.answer(number, str(answer), [str(name) for name in contexts])
         return session.show(session.next_after(data["number"]))
 
-    def _json(self, make: Any) -> None:
-        """Send JSON data. An error of the library is sent as its text."""
+    def _send_json(self, make_data: Callable[[], object]) -> None:
+        """Send data as JSON. If making the data fails with an error of this library, send the text of the error instead."""
         try:
             status = HTTPStatus.OK
-            data = make()
+            data = make_data()
         except OutputFileError as error:
             status = HTTPStatus.INSUFFICIENT_STORAGE
             data = {"error": str(error)}
