@@ -95,7 +95,12 @@ class FrameworkRun:
 
 
 def get_framework_run(package: str, name: str | None) -> FrameworkRun:
-    """Return an adapter's run by its name; for None, the run of all records whose run the framework does not show."""
+    """Return the run of a framework, one object for each package and name.
+
+    Args:
+        package: The package of the adapter.
+        name: The name of the run; None stands for all records whose run the framework does not show.
+    """
     with _lock:
         return _make_run_once(package, name)
 

@@ -177,9 +177,8 @@ class Metric(Definition, ABC):
             if choices:
                 check_choice(f"{self.base_name}: {item.name}", value, choices)
             text = str(value)
-            if callable(
-                value
-            ):  # the text of a function holds its address in memory, which differs from run to run
+            # The text of a function holds its address in memory, which differs from run to run.
+            if callable(value):
                 text = getattr(value, "__name__", None) or type(value).__name__
             parameters.append(f"{item.name}={text}")
         return f"{self.base_name}({', '.join(parameters)})" if parameters else self.base_name

@@ -105,16 +105,11 @@ class Score:
     @property
     def attribution(self) -> Attribution | None:
         """The matrix units x contexts behind the verdicts; None if the verdicts are not about units."""
-        if (
-            self.context_lengths is None
-        ):  # only verdicts about units come with the lengths of their contexts
+        # Only a score whose verdicts are about units has the lengths of its contexts.
+        if self.context_lengths is None:
             return None
-        return Attribution(
-            self.verdicts,
-            self.context_lengths,
-            read_repeats(self.metadata.get("repeats"), len(self.context_lengths)),
-            self.contexts,
-        )
+        repeats = read_repeats(self.metadata.get("repeats"), len(self.context_lengths))
+        return Attribution(self.verdicts, self.context_lengths, repeats, self.contexts)
 
     @property
     def doubtful(self) -> Mapping[str, int]:

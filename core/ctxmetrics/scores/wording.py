@@ -238,11 +238,17 @@ def clean(text: str, longest: int) -> str:
 
 
 def explain_verdict(verdict: Verdict, language: str) -> str:
-    """Write the evidence of a verdict, or what is missing, in one line."""
+    """Explain a verdict in one line: a yes by its evidence, any other verdict by its code, its reason and its evidence.
+
+    Returns:
+        The line; empty if the verdict has none of these.
+    """
     if not (verdict.evidence or verdict.code or verdict.reason):
         return ""
     spans = _format_spans(verdict, language)
-    if verdict.value and spans and "missed" not in verdict.details:
+    # A span metric may count an expected passage as found although a part of the passage is missing. Then the reason says which.
+    is_complete = "missed" not in verdict.details
+    if verdict.value and spans and is_complete:
         return spans + describe_doubt(verdict, language)
     parts = (verdict.code, clean(verdict.reason or "", _MAX_REASON_CHARACTERS), spans)
     return "; ".join(part for part in parts if part)
