@@ -131,7 +131,7 @@ def find_reservation(
         return None  # the usual case
     if _has_marker(unit_words, markers):
         return None
-    claim = _read_unit(unit_words, markers, language, question)
+    claim = _read_unit(unit, language, question)
     # What a unit with a "not" is about cannot be told as surely.
     least_shared_share = 1.0 if claim.denies else _MIN_SHARED_WORD_SHARE
     least_shared = least_shared_share * len(claim.content_keys)
@@ -157,24 +157,42 @@ def find_reservation(
     return None
 
 
-@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
 def list_reservation_keys(unit: str, language: str) -> frozenset[str]:
     """Return keys (`Token.key`) of which every text with a reservation about the unit has at least one."""
-    markers = _choose_markers(tokenize(unit), language)
-    first_words = chain.from_iterable(map(tokenize, markers))
-    return frozenset(word.key for word in first_words)
+    return _list_marker_keys(_choose_language(tokenize(unit), language))
+
+
+@lru_cache(maxsize=16)
+def _list_marker_keys(language: str) -> frozenset[str]:
+    """Return the key of the longest word of each marker: other words of it, such as "is", stand in most texts."""
+    phrases = [
+        marker.phrase
+        for markers in _read_markers(language).values()
+        for marker in markers
+        if marker.kind != "harmless"
+    ]
+    longest_words = [max(phrase, key=len) for phrase in phrases]
+    return frozenset(word.key for word in chain.from_iterable(map(tokenize, longest_words)))
 
 
 def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
     """Choose the markers of a language; those of all languages if the language of a short unit is open."""
+    return _read_markers(_choose_language(unit_words, language))
+
+
+def _choose_language(unit_words: Sequence[Token], language: str) -> str:
+    """Return the language whose markers are looked for: `_OPEN_LANGUAGE` if the language of a short unit is open."""
     folded_words = {*map(_get_folded, unit_words)}
     if may_have_other_language(folded_words, language):
-        return _read_markers(_OPEN_LANGUAGE)
-    return _read_markers(base_language(language))
+        return _OPEN_LANGUAGE
+    return base_language(language)
 
 
-def _read_unit(words: Sequence[Token], markers: _Markers, language: str, question: str) -> _Unit:
+@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
+def _read_unit(unit: str, language: str, question: str) -> _Unit:
     """Read the words of a unit."""
+    words = tokenize(unit)
+    markers = _choose_markers(words, language)
     stop_words = get_word_list("stop", language)
     content_keys = set()
     forms: dict[str, str] = {}
