@@ -17,8 +17,8 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_name,
     find_other_value,
 )
+from ctxmetrics.judges.evidence.denials import find_reservation
 from ctxmetrics.judges.evidence.quotes import split_context
-from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.normal_form import normalise

@@ -19,7 +19,7 @@ from ctxmetrics.judges.evidence.contradiction import (
     list_contradicting_keys,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.reservations import find_reservation, list_reservation_keys
+from ctxmetrics.judges.evidence.denials import find_reservation, list_reservation_keys
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import ParsedText
 
