@@ -34,10 +34,10 @@ from ctxmetrics.judges.evidence.number_contradictions import (
     MIN_SHARE_FOR_NUMBER,
     NUMBER_CHECKS,
     NUMBER_KINDS,
-    find_missing_quantities,
     find_open_points,
     find_opposite_bounds,
     find_other_named_values,
+    find_other_quantity,
 )
 from ctxmetrics.judges.evidence.replaced_words import exchanges_endings, find_other_setting, find_swap
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
@@ -102,7 +102,8 @@ def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contr
     has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
     if not (claim.values or has_value):
         return None  # the usual case
-    return _find_first(_VALUE_CHECKS, claim, read_evidence(evidence, unit, language))
+    contradiction = _find_first(_VALUE_CHECKS, claim, read_evidence(evidence, unit, language))
+    return contradiction or find_other_quantity(unit, evidence)
 
 
 def _find_first(
@@ -404,5 +405,4 @@ _VALUE_CHECKS: Sequence[_Check] = (
     find_opposite_bounds,
     _find_contrary_values,
     find_open_points,
-    find_missing_quantities,
 )

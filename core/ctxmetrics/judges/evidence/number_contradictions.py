@@ -14,7 +14,13 @@ from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, is_named
 from ctxmetrics.judges.evidence.compared_text import ComparedText, list_close
 from ctxmetrics.judges.evidence.contrasts import Contradiction, is_amount, read_bound_phrases
 from ctxmetrics.judges.evidence.word_forms import base_language
-from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, split_date
+from ctxmetrics.judges.evidence.words import (
+    find_equal_key,
+    get_word_list,
+    list_keys,
+    split_date,
+    tokenize,
+)
 
 # The kinds of words that are numbers (`Token.kind`).
 NUMBER_KINDS = frozenset(("number", "count"))
@@ -66,28 +72,26 @@ def find_other_named_values(
             yield from _find_other_value(unit, position, evidence)
 
 
-def find_missing_quantities(
-    unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Iterator[Contradiction]:
-    """Yield the quantities of the unit for which all evidence has only another value, whatever else the sentences say.
+def find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
+    """Look for a quantity of the unit for which all evidence has only another value, whatever else the sentences say.
 
-    Days, months and ordinals do not count: a text has many of them.
+    Days, months and ordinals do not count: a text has many of them. The texts are read as they are written, without what
+    `ComparedText` puts right.
     """
-    quantities = [token for token in unit.measured_tokens if not is_named(token)]
-    if not quantities:
-        return
+    quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
+    evidence_tokens = [token for text in evidence for token in tokenize(text)]
+    evidence_keys = frozenset(list_keys(evidence_tokens))
     keys_of_unit = {quantity.key for quantity in quantities}
-    stated_measures = set()
-    for quantity in quantities:
-        if any(_has_value(text, quantity) for text in evidence):
-            stated_measures.add(quantity.measures)
+    stated_measures = {
+        quantity.measures for quantity in quantities if _holds_value(evidence_keys, quantity)
+    }
     for quantity in quantities:
         if quantity.measures in stated_measures:
             continue
-        for text in evidence:
-            for token in text.tokens:
-                if token.key not in keys_of_unit and _is_other_value(token, quantity):
-                    yield Contradiction("number", quantity.spelling, token.spelling)
+        for token in evidence_tokens:
+            if token.key not in keys_of_unit and _is_other_value(token, quantity):
+                return Contradiction("number", quantity.spelling, token.spelling)
+    return None
 
 
 def _find_other_value(
@@ -96,7 +100,9 @@ def _find_other_value(
     """Yield the values that the evidence has in the place of the quantity at a position of the unit."""
     quantity = unit.tokens[position]
     texts_with_value = [
-        text for text in evidence if _has_value(text, quantity) or quantity.measures in text.opposites
+        text
+        for text in evidence
+        if _holds_value(text.keys, quantity) or quantity.measures in text.opposites
     ]
     close_texts = list_close(unit, evidence, MIN_SHARE_FOR_NUMBER, uncounted_words=1)
     for text in _list_closer(close_texts, texts_with_value):
@@ -115,18 +121,18 @@ def _list_closer(
     ]
 
 
-def _has_value(text: ComparedText, quantity: Token) -> bool:
-    """Whether a text has the value of a quantity, perhaps in another form.
+def _holds_value(keys: frozenset[str], quantity: Token) -> bool:
+    """Whether a text with some keys has the value of a quantity, perhaps in another form.
 
     A text may write a date without its year, three times as three, half as 50 %, and 48 hours as two days.
     """
-    if quantity.key in text.keys:
+    if quantity.key in keys:
         return True
     equal_key = find_equal_key(quantity.key)
     if equal_key:
-        return equal_key in text.keys
+        return equal_key in keys
     _, keys_without_year, _ = split_date(quantity.key)
-    return not text.keys.isdisjoint(keys_without_year)
+    return not keys.isdisjoint(keys_without_year)
 
 
 def _is_other_value(token: Token, quantity: Token) -> bool:
