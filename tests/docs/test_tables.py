@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.evaluation.runs.options import DEFAULTS, RunOptions
 from ctxmetrics.judges.evidence import denials
 from ctxmetrics.judges.lexical.judge import VERSION
-from ctxmetrics.judges.lexical.support import find_or_remember
+from ctxmetrics.judges.lexical.support import find_remembered_contradiction
 from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.samples.field_keys import OPTIONS
 from ctxmetrics.scores.score import ReasonCode
@@ -113,9 +113,9 @@ def test_fingerprint_moves_with_words_denied_and_said_again(
     verdicts = load_benchmark("verdicts")
     before = verdicts.fingerprint()
     monkeypatch.setattr(denials, "_stands_undenied", lambda *_: False)
-    find_or_remember.cache_clear()
+    find_remembered_contradiction.cache_clear()
     moved = verdicts.fingerprint()
-    find_or_remember.cache_clear()
+    find_remembered_contradiction.cache_clear()
     assert moved != before
 
 

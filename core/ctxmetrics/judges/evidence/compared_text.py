@@ -143,6 +143,7 @@ class ComparedText:
 
     Attributes:
         tokens: The words of the text.
+        is_content: Whether each word is a content word, by its position.
         negations: The positions of the words that deny.
         denies_in_other_language: Whether only words that deny in another language do so: the language was guessed wrong.
     """
@@ -160,6 +161,10 @@ class ComparedText:
         self.tokens: Sequence[Token] = read_number_words(tokenize(words), language)
         self.language = language
         self._unit = unit or self
+        stop_words = _get_stop_words(language)
+        self.is_content: Sequence[bool] = [
+            token.kind != "character" and token.folded not in stop_words for token in self.tokens
+        ]
         self.negations: Sequence[int] = ()
         denying = get_negations(language)
         folded_words = {*map(_get_folded, self.tokens)}
@@ -220,12 +225,6 @@ class ComparedText:
             return True
         folded_words = {*map(_get_folded, self.tokens)}
         return may_have_other_language(folded_words, self.language, common_words=_COMMON_WORDS)
-
-    @cached_property
-    def is_content(self) -> Sequence[bool]:
-        """Whether each word is a content word, by its position."""
-        stop_words = _get_stop_words(self.language)
-        return [token.kind != "character" and token.folded not in stop_words for token in self.tokens]
 
     @cached_property
     def keys(self) -> frozenset[str]:

@@ -84,7 +84,8 @@ def find_contradiction(
     if is_quoted:
         is_close = bool(list_close(claim, sentences, _MIN_SHARE_OF_QUOTED, uncounted_words=1))
         checks = _CHECKS_WITHOUT_LIMITS if is_close else DENIAL_CHECKS
-    contradiction = _find_first(checks, claim, sentences)
+    contradictions = chain.from_iterable(check(claim, sentences) for check in checks)
+    contradiction = next(contradictions, None)
     if contradiction is None and "=" in unit:
         return find_other_setting(unit, evidence)
     return contradiction
@@ -102,16 +103,9 @@ def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contr
     has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
     if not (claim.values or has_value):
         return None  # the usual case
-    contradiction = _find_first(_VALUE_CHECKS, claim, read_evidence(evidence, unit, language))
-    return contradiction or find_other_quantity(unit, evidence)
-
-
-def _find_first(
-    checks: Sequence[_Check], unit: ComparedText, evidence: Sequence[ComparedText]
-) -> Contradiction | None:
-    """Return the first contradiction that some checks find, or None."""
-    contradictions = chain.from_iterable(check(unit, evidence) for check in checks)
-    return next(contradictions, None)
+    sentences = read_evidence(evidence, unit, language)
+    contradictions = chain.from_iterable(check(claim, sentences) for check in _VALUE_CHECKS)
+    return next(contradictions, None) or find_other_quantity(unit, evidence)
 
 
 @lru_cache(maxsize=16)  # a unit is compared with one candidate after the other

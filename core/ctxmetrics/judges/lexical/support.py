@@ -27,6 +27,8 @@ TOLERANCE = 1e-9
 # The maximum number of sentences to choose from without a deduction. Each doubling of this number costs one deduction.
 _SENTENCES_WITHOUT_COST = 8
 Contradicted = Literal["flag", "no"]
+# Contexts of several samples and stages share sentences.
+find_remembered_contradiction = lru_cache(maxsize=256)(find_contradiction)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +167,7 @@ class _Contradictions:
         keys = list_contradicting_keys(self._unit_text, self._language)
         is_unit_itself = texts == (self._unit_text,)
         if not is_unit_itself and (keys is None or self._index.hold_any(sentences, keys)):
-            contradiction = find_or_remember(self._unit_text, texts, self._language)
+            contradiction = find_remembered_contradiction(self._unit_text, texts, self._language)
         if contradiction is None and not is_unit_itself:
             contradiction = self._find_reservation(sentences, texts)
         self._by_sentences[sentences] = contradiction
@@ -179,12 +181,6 @@ class _Contradictions:
         if not self._index.hold_any(sentences, keys):
             return None  # the usual case
         return find_reservation(self._unit_text, texts, self._language, self._question)
-
-
-@lru_cache(maxsize=256)  # contexts of several samples and stages share sentences
-def find_or_remember(unit: str, texts: tuple[str, ...], language: str) -> Contradiction | None:
-    """Find how some sentences contradict the unit, and remember it."""
-    return find_contradiction(unit, texts, language)
 
 
 def _get_sentences(
