@@ -250,7 +250,7 @@ def _forget() -> None:
     compared_text._read_sentence.cache_clear()
     compared_text.list_exception_keys.cache_clear()
     contradiction.list_contradicting_keys.cache_clear()
-    support.find_or_remember.cache_clear()
+    support.find_remembered_contradiction.cache_clear()
     index.memory.clear()
 
 
