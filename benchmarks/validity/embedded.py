@@ -11,6 +11,7 @@ looked at while the rule was chosen. A test judges `without` each of `PARTS`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import random
 from dataclasses import dataclass
 from itertools import combinations
@@ -219,13 +220,14 @@ def without(part: str):
     elif part == "lead-ins":
         replaced = [mock.patch.dict(phrase.LEAD_INS, clear=True)]
     elif part in {"negation", "number"}:
-        check = support.find_contradiction
+        check = contradiction.find_contradiction
 
         def other(unit, evidence, language):
             found = check(unit, evidence, language)
             return None if found and found.kind == part else found
 
-        replaced = [mock.patch.object(support, "find_contradiction", other)]
+        remembered = functools.lru_cache(other)
+        replaced = [mock.patch.object(support, "find_remembered_contradiction", remembered)]
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.dict(word_forms.LISTS, WITHOUT.get(part, {})))
         for patch in replaced:
