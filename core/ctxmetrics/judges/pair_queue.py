@@ -238,10 +238,10 @@ def _read_score(item: object, *, takes_booleans: bool) -> PairScore:
     if isinstance(item, list) and len(item) == 1:  # the function returned one column
         number = item[0]
     is_refused = isinstance(number, bool) and not takes_booleans
-    is_number = isinstance(number, (int, float))
-    # The comparison is false for NaN.
-    if is_number and not is_refused and -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE:
-        return min(max(float(number), 0.0), 1.0)
+    if isinstance(number, (int, float)) and not is_refused:
+        is_in_range = -_ROUNDING_TOLERANCE <= number <= 1 + _ROUNDING_TOLERANCE  # false for NaN
+        if is_in_range:
+            return min(max(float(number), 0.0), 1.0)
     return (
         f"predict returned {reprlib.repr(number)} for a pair: it must be a number from 0 to 1. Where a model returns "
         "logits, several numbers or labels, let predict return the probability of entailment alone."
