@@ -20,9 +20,9 @@ from ctxmetrics.evaluation.batching.batch import Batch, waits_for
 from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
 from ctxmetrics.evaluation.batching.provider import BatchProvider, build_completion, keep_failure
 from ctxmetrics.models.base import Prompt, ReplayingModel, Reply
-from ctxmetrics.models.openai.answers import read_answer
 from ctxmetrics.models.openai.capabilities import Capabilities, capabilities_of, response_format
 from ctxmetrics.models.openai.model import request_body
+from ctxmetrics.models.openai.server_answers import read_answer
 from ctxmetrics.models.runtime.failures import CONTENT_CODES, SIZE_CODES
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.models.runtime.run import current_run

@@ -22,9 +22,9 @@ from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, raise_missing
 from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
 from ctxmetrics.models.base import Prompt
-from ctxmetrics.models.openai.answers import read_answer, thinks
 from ctxmetrics.models.openai.client import MOST_BYTES, build_blocking_client
 from ctxmetrics.models.openai.model import OpenAIModel, reveal_key
+from ctxmetrics.models.openai.server_answers import read_answer, thinks
 from ctxmetrics.models.runtime import failures
 
 T = TypeVar("T")

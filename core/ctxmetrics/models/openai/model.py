@@ -24,7 +24,6 @@ from ctxmetrics.models.base import (
     Prompt,
     Reply,
 )
-from ctxmetrics.models.openai.answers import read_answer, thinks
 from ctxmetrics.models.openai.capabilities import (
     FORMS,
     Capabilities,
@@ -37,6 +36,7 @@ from ctxmetrics.models.openai.capabilities import (
 )
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS, Provider
+from ctxmetrics.models.openai.server_answers import read_answer, thinks
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import classify, read_attribute
 from ctxmetrics.models.runtime.run import current_run

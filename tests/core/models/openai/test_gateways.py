@@ -10,7 +10,7 @@ from ctxmetrics import ContextRecall, LLMJudge, Sample
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.judges.llm.judge import forget
 from ctxmetrics.models.base import Prompt, Reply, reply_text
-from ctxmetrics.models.openai.answers import read_answer
+from ctxmetrics.models.openai.server_answers import read_answer
 
 PROMPT = Prompt(step="joint", version="", system="", user="")
 TEXT = '{"code": "12345678"}'

@@ -24,10 +24,10 @@ from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, S
 from ctxmetrics.errors import JudgeError, MissingExtraError, ParameterError
 from ctxmetrics.models.openai import capabilities
 from ctxmetrics.models.openai import client as clients
-from ctxmetrics.models.openai.answers import read_answer
 from ctxmetrics.models.openai.capabilities import response_format
 from ctxmetrics.models.openai.decision_api import DecisionAPI
 from ctxmetrics.models.openai.model import Key
+from ctxmetrics.models.openai.server_answers import read_answer
 from ctxmetrics.models.runtime import run
 from ctxmetrics.models.runtime.background import run_sync
 from ctxmetrics.prompts import get_pack, render, reply_schema
