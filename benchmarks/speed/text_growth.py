@@ -114,7 +114,7 @@ def get_functions() -> dict[str, Callable[[str], object]]:
     """Return the functions by name; each gets one text."""
     from ctxmetrics import LexicalJudge
     from ctxmetrics._internal.display import replace_invisible_on_page
-    from ctxmetrics._internal.secrets import mask_keys
+    from ctxmetrics._internal.secrets import mask_secrets
     from ctxmetrics.judges.base import JudgeRequest
     from ctxmetrics.judges.evidence.contradiction import find_contradiction
     from ctxmetrics.judges.evidence.words import tokenize
@@ -161,7 +161,7 @@ def get_functions() -> dict[str, Callable[[str], object]]:
         "tokens": tokenize,
         "contradiction": lambda text: find_contradiction("not the pump " + text, [text], "en"),
         "find_refusal": find_refusal,
-        "mask_keys": mask_keys,
+        "mask_secrets": mask_secrets,
         "visible_on_page": replace_invisible_on_page,
         "prompt": lambda text: render(pack, "claims", {"text": text}),
         "support": judge_context,

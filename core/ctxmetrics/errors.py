@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, Self
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics._internal.secrets import mask_keys
+from ctxmetrics._internal.secrets import mask_secrets
 from ctxmetrics.verdicts import Usage
 
 __all__ = [
@@ -209,7 +209,7 @@ class JudgeError(CtxMetricsError):
         usage: Usage | None = None,
         limit: int | None = None,
     ) -> None:
-        super().__init__(mask_keys(message))
+        super().__init__(mask_secrets(message))
         self.reason_code = reason_code
         self.retryable = retryable
         self.retry_after = retry_after

@@ -16,7 +16,7 @@ from ctxmetrics import (
     ScriptedJudge,
     evaluate,
 )
-from ctxmetrics._internal.secrets import mask_keys, remember_key
+from ctxmetrics._internal.secrets import mask_secrets, remember_key
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.rows.score_reading import with_whole_characters
 from ctxmetrics.evaluation.runs.engine import Evaluation
@@ -109,7 +109,7 @@ def test_in_a_models_identity(tmp_path):
 def test_in_a_key():
     """A variable of the environment with bytes that are no UTF-8 holds some."""
     remember_key(f"verysecret{HALF}1234")
-    assert mask_keys(f"no verysecret{HALF}1234 here") == "no [key] here"
+    assert mask_secrets(f"no verysecret{HALF}1234 here") == "no [key] here"
 
 
 @pytest.mark.parametrize(

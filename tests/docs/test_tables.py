@@ -112,7 +112,7 @@ def test_fingerprint_moves_with_words_denied_and_said_again(
 ) -> None:
     verdicts = load_benchmark("verdicts")
     before = verdicts.fingerprint()
-    monkeypatch.setattr(denials, "_stands_undenied", lambda *_: False)
+    monkeypatch.setattr(denials, "_occurs_undenied", lambda *_: False)
     find_remembered_contradiction.cache_clear()
     moved = verdicts.fingerprint()
     find_remembered_contradiction.cache_clear()

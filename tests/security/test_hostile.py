@@ -25,7 +25,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.evaluation.report.report import render_html
 from ctxmetrics.judges.llm.judge import forget
-from ctxmetrics.samples.pictures import in_text
+from ctxmetrics.samples.pictures import find_picture
 from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.text.sentences import split_sentences
 from support import FakeOpenAIServer, answer_from, missing
@@ -339,7 +339,7 @@ def _batches(category, canary, *, alone):
             yield batch
             batch = []
         # What is a picture or an address alone is refused as a sample; beside a word it is text.
-        batch.append(f"Text: {text}" if in_text(text, alone=True) else text)
+        batch.append(f"Text: {text}" if find_picture(text, is_list_item=True) else text)
     yield batch
 
 

@@ -26,7 +26,7 @@ from ctxmetrics import (
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.evaluation.report.report import render_html
 from ctxmetrics.judges.base import Judgement
-from ctxmetrics.samples.pictures import in_text
+from ctxmetrics.samples.pictures import find_picture
 from ctxmetrics.text.character_spans import is_visible
 from ctxmetrics.verdicts import Evidence, Verdict
 from support import FakeOpenAIServer
@@ -159,7 +159,7 @@ def read_tags_of_a_harmless_page():
 def test_a_page_has_the_same_tags_whatever_it_shows(name, tmp_path):
     text = TEXTS[name]
     data = DATA.get(name, HARMLESS)
-    if in_text(data, alone=True):
+    if find_picture(data, is_list_item=True):
         data = f"Text: {data}"  # a picture or an address alone is refused as a sample
     if not is_visible(data) or not is_visible(text) or data in {"null", "None", "nan"}:
         data, text = f"-{data}", f"-{text}"  # an empty text has no paragraph, and such an id is noted

@@ -1,6 +1,6 @@
 """Keys, masked in the texts of servers, clients and models before these are stored or shown.
 
-Every message that is made of such a text goes through `safe_text` or `mask_keys`. Both know the keys of all models of the
+Every message that is made of such a text goes through `safe_text` or `mask_secrets`. Both know the keys of all models of the
 process: `OpenAIModel` adds its own, `remember_api_keys` finds those that other libraries' clients hold.
 """
 
@@ -104,7 +104,7 @@ def safe_text(error: object) -> str:
     text = str(error)
     is_cut = len(text) > _MAX_CHARACTERS_READ
     line = " ".join(text[:_MAX_CHARACTERS_READ].split())
-    without_keys = _KEY_PATTERN.sub(_mask_match, mask_keys(line))
+    without_keys = _KEY_PATTERN.sub(_mask_match, mask_secrets(line))
     message = replace_invisible(without_keys)
     if is_cut or len(message) > _MAX_MESSAGE_CHARACTERS:
         return f"{message[: _MAX_MESSAGE_CHARACTERS - 1]}…"
@@ -120,7 +120,7 @@ def _mask_match(match: re.Match[str]) -> str:
 def looks_like_key(text: str) -> bool:
     """Return whether a text holds a word that begins like a key, or a key that this process knows."""
     _remember_environment()
-    return _KEY_PATTERN.search(text) is not None or mask_keys(text) != text
+    return _KEY_PATTERN.search(text) is not None or mask_secrets(text) != text
 
 
 def is_name_of_key(name: str) -> bool:
@@ -133,10 +133,10 @@ def hide_keys(name: str) -> str:
 
     A short word that begins like a key stays: there are models with such names.
     """
-    return mask_keys(_LONG_KEY_PATTERN.sub("[key]", name))
+    return mask_secrets(_LONG_KEY_PATTERN.sub("[key]", name))
 
 
-def mask_keys(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """Return a text with ``[key]`` in place of every known key, and of every part of a known key.
 
     A part is eight or more characters of a key in a row: as they are, or escaped for a URL, JSON or HTML, or in Base64. A key of
@@ -239,13 +239,13 @@ def _mask_record(record: logging.LogRecord) -> bool:
     """Mask the keys in a log record. Return True, which lets the record be logged."""
     with suppress(TypeError, ValueError):  # the arguments do not fit the message; the handler says so
         message = record.getMessage()
-        masked_message = mask_keys(message)
+        masked_message = mask_secrets(message)
         if masked_message != message:
             record.msg = masked_message
             record.args = ()  # the message already has the arguments in it
     if record.exc_info and record.exc_info[1] is not None:
         trace = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        masked_trace = mask_keys(trace)
+        masked_trace = mask_secrets(trace)
         if masked_trace != trace:
             record.exc_info = None  # else the handler would format the exception again, with the key
             record.exc_text = masked_trace

@@ -18,7 +18,7 @@ from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number, check_switch
 from ctxmetrics.samples.documents import SPAN_MARK, as_list
 from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, UNUSABLE
-from ctxmetrics.samples.pictures import find_placeholder, in_text, is_no_text, refusal
+from ctxmetrics.samples.pictures import find_picture, find_placeholder, is_no_text, refusal
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import join_first
 from ctxmetrics.samples.unanswerable import LABEL
@@ -268,7 +268,7 @@ class Metric(Definition, ABC):
                 continue
             has_several_texts = isinstance(getattr(sample, name), (tuple, dict))
             for number, text in enumerate(self._list_texts(sample, name), 1):
-                picture = in_text(text, alone=has_several_texts)
+                picture = find_picture(text, is_list_item=has_several_texts)
                 if picture:
                     location = f"field '{name}'"
                     if has_several_texts:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples.pictures import find_placeholder, in_text
+from ctxmetrics.samples.pictures import find_picture, find_placeholder
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.scores.score import Score
 from ctxmetrics.verdicts import Verdict
@@ -71,7 +71,7 @@ class ListMetric(Metric):
         if not self.reads_texts:
             return True
         for text in chain.from_iterable(lists):
-            if in_text(text, alone=True) or find_placeholder(text):
+            if find_picture(text, is_list_item=True) or find_placeholder(text):
                 return False
         return True
 

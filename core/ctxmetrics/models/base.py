@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics._internal.display import replace_invisible
-from ctxmetrics._internal.secrets import mask_keys, safe_text
+from ctxmetrics._internal.secrets import mask_secrets, safe_text
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.server_words import WORDS
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Usage
@@ -214,7 +214,7 @@ def served_name(name: object) -> str | None:
     """Clean the name of a model that a server gave: one line, visible characters, not too long; None if it is not a name."""
     if not isinstance(name, str):
         return None
-    text = " ".join(mask_keys(name).split())
+    text = " ".join(mask_secrets(name).split())
     if not text.isprintable():
         text = replace_invisible(text)
     return text[:_MAX_NAME_CHARACTERS] or None

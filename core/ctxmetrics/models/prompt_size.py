@@ -66,16 +66,16 @@ class Tokenizer:
         is_short = len(prompt.text) <= SHORT_CHARACTERS
         is_tokenizer_known = len(self._ratios) >= SHORT_REQUESTS
         if is_short and not is_tokenizer_known:
-            fewest_tokens = sum(_tokens_by_script(prompt.text).values())
-            self._ratios.append(counted_tokens / max(1.0, fewest_tokens))
+            self._ratios.append(counted_tokens / max(1.0, least_tokens(prompt.text)))
         expected_tokens = 0.0
-        if counted_tokens < _bound_tokens(prompt.user):  # else the data was read whole: the usual case
-            expected_tokens = sum(_tokens_by_script(prompt.user).values())
+        # In the usual case the server counted so many tokens that it read the data whole.
+        if counted_tokens < _upper_bound(prompt.user):
+            expected_tokens = least_tokens(prompt.user)
         if counted_tokens >= expected_tokens and is_tokenizer_known and not is_short:
             tokens_by_script = _tokens_by_script(prompt.text)
-            fewest_tokens = sum(tokens_by_script.values())
-            if tokens_by_script["latin"] >= _MIN_LATIN_SHARE * fewest_tokens:
-                expected_tokens = MARGIN * min(self._ratios) * fewest_tokens
+            prompt_tokens = sum(tokens_by_script.values())
+            if tokens_by_script["latin"] >= _MIN_LATIN_SHARE * prompt_tokens:
+                expected_tokens = MARGIN * min(self._ratios) * prompt_tokens
         if expected_tokens < SMALLEST_PROMPT or counted_tokens >= expected_tokens:
             return
         raise JudgeError(
@@ -88,8 +88,8 @@ class Tokenizer:
         )
 
 
-def _bound_tokens(text: str) -> float:
-    """Return a number of tokens that `least_tokens` of a text never exceeds, without reading the text."""
+def _upper_bound(text: str) -> float:
+    """Return an upper bound of `least_tokens`, from the length of the text alone."""
     characters_a_token = min(letters_a_token for letters_a_token, _ in _SCRIPTS.values())
     if text.isascii():
         characters_a_token = min(DIGITS_A_TOKEN, _LETTERS_A_TOKEN_OF_LATIN)

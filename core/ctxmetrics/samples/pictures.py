@@ -136,20 +136,20 @@ _LONGEST_NAME_WITH_BLANKS = 160
 _SIGNS_BEFORE_BLANKS = ("[", "![", "§", "#")
 
 
-def in_text(text: str, *, alone: bool = False) -> str | None:
+def find_picture(text: str, *, is_list_item: bool = False) -> str | None:
     """Return the placeholder, address or beginning of an encoded picture that a text holds; None if it has none.
 
     Args:
         text: The text.
-        alone: Whether the text is a context, which may also be only the path or URL of a picture.
+        is_list_item: Whether the text is an item of a list, such as a context, which may also be only the path or URL of a picture.
     """
     # Only DeepEval's form has a space in it, so most texts need no other check. One character is found faster than several.
     made_by_deepeval = "[" in text and "[DEEPEVAL:" in text
     if " " in text.strip() and not made_by_deepeval:
-        may_be_link = alone and text.lstrip()[:1] in ("!", "<")
+        may_be_link = is_list_item and text.lstrip()[:1] in ("!", "<")
         if not may_be_link:
             return None
-    if alone and len(text) <= _MAX_ADDRESS_CHARACTERS:
+    if is_list_item and len(text) <= _MAX_ADDRESS_CHARACTERS:
         address = _ADDRESS.fullmatch(text)
         if address:
             return address.group().strip()[-_MAX_CHARACTERS_SHOWN:]
@@ -213,7 +213,7 @@ def in_value(value: object) -> str | None:
     The content of messages and lists is checked, too. A picture with a text of its own, such as a caption, counts as that text.
     """
     if isinstance(value, str):
-        return in_text(value)
+        return find_picture(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "bytes"
     if isinstance(value, (list, tuple)):
@@ -264,7 +264,7 @@ def refusal(picture: str) -> str:
     """Describe content that is not a text and how to mend it: a sentence without its subject.
 
     Args:
-        picture: The result of `in_text` or `in_value`.
+        picture: The result of `find_picture` or `in_value`.
     """
     return (
         f"holds a picture or other content that is no text ({safe_text(picture)}), and only text is judged. Write "

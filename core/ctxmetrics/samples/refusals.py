@@ -1,9 +1,11 @@
-"""The form of a text that says that there is no answer: what is denied is the answer, and no fact.
+"""Recognises a refusal: a text that denies that there is an answer, and not one that denies a fact.
+
+"The context does not say" is a refusal. "He was not born there" is a statement.
 
 A sentence is read word by word. Each word plays a part: a source of answers (context, text), something that is asked for
 (answer, information), a denial, a verb of holding, saying or knowing, and so on; ``refusals.json`` lists the words of each
-language. The patterns below say which parts, in which order, are a refusal. A word of no part stands for a fact, except
-behind "information about" and in a question ("when it was built").
+language. The patterns below say which parts, in which order, are a refusal. A word that plays none of these parts belongs to a fact, and
+then the sentence is no refusal. After "information about" and in an embedded question ("when it was built") any word may stand.
 """
 
 from __future__ import annotations

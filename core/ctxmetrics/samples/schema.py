@@ -298,9 +298,9 @@ class Schema:
 
     @cached_property
     def holders(self) -> set[str]:
-        """The first keys of paths to values inside other values, where a field may stand."""
+        """The keys of a row under which a field may stand inside another value."""
         nested = first_keys(key for key in self._every_key if not key.isidentifier())
-        return nested.union(self.sides, (head for head, _ in PLACES))
+        return nested.union(self.sides, (first_key for first_key, _ in PLACES))
 
     @property
     def _every_key(self) -> Iterable[str]:

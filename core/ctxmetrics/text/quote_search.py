@@ -33,13 +33,13 @@ FUZZY_MAX_QUOTE = 2_000
 # second, and at most about twice that with texts that are made to be slow.
 MOST_STEPS = 200_000_000
 # The work of normalising a text, in steps: for each character of the text ..
-_STEPS_A_CHARACTER = 600
+_STEPS_PER_CHARACTER = 600
 # .. and for each character of its normal form, which may be longer: one ligature may become eighteen characters.
-_STEPS_A_PIECE = 250
+_STEPS_PER_NORMAL_CHARACTER = 250
 # The work of reading the visible text, in steps: for each character ..
 _STEPS_TO_SEE = 100
 # .. and for each character that may be a mark of markup.
-_STEPS_A_MARK = 3_500
+_STEPS_PER_MARK = 3_500
 # The minimum number of letters of a piece of a quote that says enough to be evidence.
 _MIN_LETTERS = 3
 # The scripts from Thai on have no spaces between words.
@@ -72,7 +72,7 @@ class Effort:
         self.left -= steps
 
     def see(self, text: str) -> VisibleText:
-        """Read the visible text, and count the steps for a text once, also if it was read before this reply.
+        """Return the visible text. Its steps count once for each reply, also if an earlier reply needed the same text.
 
         Raises:
             EffortExceededError: Fewer steps are left.
@@ -81,11 +81,11 @@ class Effort:
             self._seen_texts.add(text)
             self.spend(len(text))
             if may_hold_markup(text):
-                self.spend(_STEPS_TO_SEE * len(text) + _STEPS_A_MARK * count_marks(text))
+                self.spend(_STEPS_TO_SEE * len(text) + _STEPS_PER_MARK * count_marks(text))
         return see(text)
 
     def normalise(self, context: str) -> tuple[str, list[int]]:
-        """Normalise a context, and count the steps for a context once, also if it was normalised before this reply.
+        """Normalise a context. Its steps count once for each reply, also if an earlier reply needed the same context.
 
         Returns:
             The normal form, and for each of its characters the position in the context that it comes from.
@@ -96,13 +96,13 @@ class Effort:
         is_new = context not in self._normalised_contexts
         self._normalised_contexts.add(context)
         if is_new:
-            self.spend(_STEPS_A_CHARACTER * len(context))
+            self.spend(_STEPS_PER_CHARACTER * len(context))
         if len(context) <= FUZZY_MAX_CONTEXT:
             normal_form, origins = _normalised_context(context)
         else:
             normal_form, origins = _normalised_long_context(context)
         if is_new:
-            self.spend(_STEPS_A_PIECE * len(normal_form))
+            self.spend(_STEPS_PER_NORMAL_CHARACTER * len(normal_form))
         return normal_form, origins
 
 
@@ -229,9 +229,9 @@ class _Search:
         self, piece: str, text: str, position: int, *, nearly: bool = False
     ) -> Span | None:
         """Find the normal form of a piece in the normal form of a text. With `nearly`, nearly equal text is enough."""
-        self.effort.spend(_STEPS_A_CHARACTER * len(piece))
+        self.effort.spend(_STEPS_PER_CHARACTER * len(piece))
         needle = normalise(piece).strip("\"'")
-        self.effort.spend(_STEPS_A_PIECE * len(needle))
+        self.effort.spend(_STEPS_PER_NORMAL_CHARACTER * len(needle))
         if not needle:
             return None
         # `origins` holds, for each character of the haystack, the position in the text that it comes from.

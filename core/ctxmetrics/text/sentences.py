@@ -314,11 +314,13 @@ def _ends_plainly(text: str, start: int, end: int) -> bool:
     if mark != ".":
         return mark not in ")．）"
     blank = text.rfind(" ", max(start, end - _HEAD_CHARACTERS), end)
-    last_word = text[blank + 1 : end - 1] if blank > 0 else ""
+    if blank <= 0:
+        return False  # the whole piece is one word, such as the mark of a list
+    last_word = text[blank + 1 : end - 1]
     if not last_word.isalpha():
         return False
     if len(last_word) > _MAX_LETTERS_OF_SHORT_WORD:
-        return True  # the usual case
+        return True  # a long word is no abbreviation: the usual case
     if last_word.lower() in _TITLES:
         return False
     # Appendix B. Chapter IV. Step one.

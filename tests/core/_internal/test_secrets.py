@@ -20,8 +20,8 @@ import pytest
 
 from ctxmetrics import ContextPrecision, ContextRecall, LLMJudge, OpenAIModel, Sample, evaluate
 from ctxmetrics._internal.secrets import (
-    mask_keys,
     mask_logs_of,
+    mask_secrets,
     remember_api_keys,
     remember_key,
     safe_text,
@@ -222,7 +222,7 @@ ODD = 'Zq8/with+plus==9"amp&x7Kp2vLm0Tt4'
 def test_a_key_is_masked_whole_in_part_and_escaped(form):
     remember_key(ODD)
     assert (
-        mask_keys(f"before {form} after")
+        mask_secrets(f"before {form} after")
         == f"before {'***'.join('[key]' for _ in form.split('***'))} after"
     )
 
@@ -230,7 +230,7 @@ def test_a_key_is_masked_whole_in_part_and_escaped(form):
 @pytest.mark.parametrize("before", ["", "m", "me:", "user:"])
 def test_a_key_is_masked_in_base64(before):
     remember_key(ODD)
-    shown = mask_keys(b64encode(f"{before}{ODD}".encode()).decode())
+    shown = mask_secrets(b64encode(f"{before}{ODD}".encode()).decode())
     assert "[key]" in shown
     assert all(
         len(piece) < 11 for piece in shown.split("[key]")
@@ -241,7 +241,7 @@ def test_seven_characters_and_words_that_stand_for_no_key_stay():
     for key in (ODD, "EMPTY", "ollama", "x", ""):
         remember_key(key)
     text = f"ollama said EMPTY to x: {ODD[:7]} {ODD[-7:]}, 100%25 of \\u0041 &amp;"
-    assert mask_keys(text) == text
+    assert mask_secrets(text) == text
 
 
 def test_words_and_addresses_of_a_servers_message_stay():
@@ -266,7 +266,7 @@ def test_words_and_addresses_of_a_servers_message_stay():
 
 def test_a_short_key_with_a_digit_is_masked_as_a_word():
     remember_key("hunter2")
-    assert mask_keys("key hunter2, not hunter22") == "key [key], not hunter22"
+    assert mask_secrets("key hunter2, not hunter22") == "key [key], not hunter22"
 
 
 def test_the_keys_of_clients_and_of_requests_are_found():
@@ -287,11 +287,13 @@ def test_the_keys_of_clients_and_of_requests_are_found():
     held.itself = held
     held.note = b"an ordinary text of bytes"
     remember_api_keys(held)
-    assert mask_keys("an ordinary text of bytes, http://localhost, content-length") == (
+    assert mask_secrets("an ordinary text of bytes, http://localhost, content-length") == (
         "an ordinary text of bytes, http://localhost, content-length"
     )
     names = ("request-1", "settings-2", "client-3", "secret-4", "method-5")
-    assert mask_keys(" ".join(f"of-the-{name}" for name in names)) == " ".join("[key]" for _ in names)
+    assert mask_secrets(" ".join(f"of-the-{name}" for name in names)) == " ".join(
+        "[key]" for _ in names
+    )
 
 
 @pytest.mark.parametrize("kind", [deque, lambda items: dict(enumerate(items))], ids=["deque", "dict"])
@@ -306,7 +308,7 @@ def test_an_object_that_changes_while_it_is_read_costs_nothing(kind):
 
     held = kind([Changing(), "between"])
     remember_api_keys(SimpleNamespace(held=held, api_key="of-the-model-7"))
-    assert mask_keys("of-the-changing-6 of-the-model-7") == "[key] [key]"
+    assert mask_secrets("of-the-changing-6 of-the-model-7") == "[key] [key]"
 
 
 def test_attribute_that_raises_costs_nothing_and_hides_no_key():
@@ -326,7 +328,7 @@ def test_attribute_that_raises_costs_nothing_and_hides_no_key():
             raise RuntimeError("no request")
 
     remember_api_keys([Raising(), Secret(), Proxy(), {"api_key": "of-the-last-8"}])
-    assert mask_keys("of-the-last-8") == "[key]"
+    assert mask_secrets("of-the-last-8") == "[key]"
 
 
 def test_the_keys_of_the_environment_are_masked(monkeypatch):

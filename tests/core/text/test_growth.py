@@ -19,7 +19,7 @@ import pytest
 import sentencex
 
 from ctxmetrics._internal.display import replace_invisible_on_page
-from ctxmetrics._internal.secrets import mask_keys
+from ctxmetrics._internal.secrets import mask_secrets
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.contradiction import find_contradiction
 from ctxmetrics.judges.evidence.words import tokenize
@@ -201,7 +201,7 @@ def prompt_of(text: str) -> object:
         find_quote,
         stands_in,
         tokenize,
-        mask_keys,
+        mask_secrets,
         replace_invisible_on_page,
         prompt_of,
         see,

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from ctxmetrics._internal.display import replace_invisible
-from ctxmetrics._internal.secrets import mask_keys
+from ctxmetrics._internal.secrets import mask_secrets
 from ctxmetrics.errors import JudgeError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.batching.batch import Batch, BatchReport
 from ctxmetrics.evaluation.batching.batch_model import BatchModel
@@ -274,7 +274,7 @@ class BatchRounds:
 
     def _add_note(self, intent: Intent, problem: str) -> None:
         """Add a note about a batch, if it is new. The words of a provider are untrusted."""
-        note = replace_invisible(mask_keys(f"batch {intent.batch or intent.name}: {problem}"))
+        note = replace_invisible(mask_secrets(f"batch {intent.batch or intent.name}: {problem}"))
         if note not in self._notes:
             self._notes.append(note)
 

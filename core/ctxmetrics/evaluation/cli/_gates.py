@@ -367,7 +367,7 @@ def write_ci_reports(outcomes: Sequence[Outcome], suite: str, summary: str, juni
 
 
 def _append_summary(path: str, outcomes: Sequence[Outcome], summary: str) -> None:
-    """Append the gates to GitHub's file of the step, and below them a summary, which may be long."""
+    """Append the outcomes of the gates, then the summary of the run, to the job summary of GitHub Actions, which is a file."""
     lines = []
     for outcome in outcomes:
         status = "failed" if outcome.problem else "passed"

@@ -28,7 +28,7 @@ T = TypeVar("T")
 _TYPES_OF_DEFAULTS = frozenset((type(None), bool, int, float, str))
 # The file whose options are the defaults of the commands.
 CONFIG_NAME = "ctxmetrics.toml"
-# Options that come last in the help, by their spelling: click has more than one name for the parameter of --help.
+# The options that come last in the help, as they are written: the name of the parameter of --help depends on the version of click.
 _OPTIONS_OF_EVERY_COMMAND = ("--config", "--help")
 # A copy of the type in `joining`: --help does not load that module.
 MissingChoice = Literal["zero", "drop"]

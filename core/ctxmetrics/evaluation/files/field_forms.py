@@ -42,13 +42,13 @@ from ctxmetrics.samples.schema import first_value
 def add_forms(
     reading: Reading, parsed_row: Mapping[str, Any], rows: ParsedRows, *, single: bool
 ) -> Reading:
-    """Return the reading with where each field stands in the first rows, in which form, and with the names that no schema knows.
+    """Add to a reading: the place and the form of each field in the first rows, and the names that no schema knows.
 
     Args:
         reading: The reading.
         parsed_row: The first row.
         rows: The first rows.
-        single: Whether one text may stand for a list of one, if every row has it so.
+        single: Whether a list field may be read from a text, as a list of one, if every row has one text there.
     """
     locations = find_all_locations(reading, parsed_row)
     first_locations = get_first_locations(locations)

@@ -328,7 +328,7 @@ def _read_rankings(
 
 
 def _check_pairs(query: str, pairs: Sequence[Any], file: Path) -> None:
-    """Refuse documents of a query of which one is null, has no number, or stands twice."""
+    """Refuse the documents of a query if one of them is null, has no number, or stands twice."""
     where = f"for the query {query[:80]!r}"
     for document, number in pairs:
         if document is None:

@@ -220,7 +220,7 @@ class Plan:
         return error
 
     def _find_id(self, row: Mapping[str, Any]) -> Any:
-        """Find the id of a row. Return None if it has none, or cannot be read."""
+        """Find the id of a row. Return None if the row has no id, or cannot be read."""
         if not hasattr(row, "items"):
             return None
         try:

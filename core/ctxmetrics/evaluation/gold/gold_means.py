@@ -150,7 +150,7 @@ def count_deciding(
     """Count the questions that decide between runs. Return None if no question has gold and results of every run."""
     # For each question the recall of every run.
     recalls_by_question: list[dict[str, float]] = []
-    by_words = 0
+    easy_count = 0
     for place, question in enumerate(questions):
         gold = {*question.gold_keys}
         recalls: dict[str, float] = {}
@@ -162,7 +162,7 @@ def count_deciding(
             continue
         recalls_by_question.append(recalls)
         if _is_easy(question, passages):
-            by_words += 1
+            easy_count += 1
     if not recalls_by_question:
         return None
     # For each pair of runs: how many questions have different recalls.
@@ -176,7 +176,7 @@ def count_deciding(
         questions=len(recalls_by_question),
         all_right=sum(1 for recalls in recalls_by_question if min(recalls.values()) == 1.0),
         all_wrong=sum(1 for recalls in recalls_by_question if max(recalls.values()) == 0.0),
-        by_words=by_words,
+        by_words=easy_count,
         pairs=pairs,
     )
 

@@ -205,7 +205,8 @@ def _read_judged_sizes(row: Row, metric: str) -> dict[str, Any]:
     hashes = (build_record(row) or {}).get("context_hashes") or ()
     # The length of each of the first k contexts, by id and hash. A repeated context counts once.
     first_contexts = [*zip_longest(ids or (), hashes)][:k]
-    lengths = dict(zip_longest(first_contexts, row[metric].context_lengths or (), fillvalue=0))
+    context_lengths = (row[metric].context_lengths or ())[: len(first_contexts)]
+    lengths = dict(zip_longest(first_contexts, context_lengths, fillvalue=0))
     size_by_stage[last_stage] = {
         "contexts": len(lengths),
         "characters": sum(lengths.values()),

@@ -79,7 +79,10 @@ class Pools:
         self._pools[question, contexts] = pool
 
     def find(self, request: JudgeRequest) -> tuple[str, ...] | None:
-        """Find the pool of a request, and count the request that it stands for. Return None if no setting made the request."""
+        """Find the pool of the contexts of a request. Return None if no setting made the request.
+
+        The request is counted as one that would be sent if there were no pools.
+        """
         pool = self._pools.get((request.user_input, request.contexts))
         if pool is not None:
             self._requests_without_pool.add(_make_key(request))

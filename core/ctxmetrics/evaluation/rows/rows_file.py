@@ -1,4 +1,4 @@
-"""Rows from a file of results, which `Results.from_jsonl` reads. Lines without shared data, as `to_rows` gives them, are read as well."""
+"""Rows from a file of results, which `Results.from_jsonl` reads. Lines that repeat all their data, as `to_rows` gives them, are read as well."""
 
 from __future__ import annotations
 

@@ -50,9 +50,10 @@ _QUOTED_SHARE_OF_CONTEXT = 0.09
 _QUESTION_CHARACTERS = 42
 # The number of characters of the claims for each character of the text.
 _CLAIM_CHARACTERS_PER_CHARACTER = 1.1
-# The number of characters around the verdicts or claims of a reply: its code and brackets, and the key of each list.
+# The number of characters of a reply around its claims, or around its verdicts: the brackets, and the code of the request.
 _CLAIMS_FRAME_CHARACTERS = 33
 _REPLY_FRAME_CHARACTERS = 20
+# The number of characters of the key and the brackets of the list of units, and of the list of contexts.
 _UNITS_FRAME_CHARACTERS = 16
 _CONTEXTS_FRAME_CHARACTERS = 15
 

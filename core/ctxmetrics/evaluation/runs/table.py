@@ -104,8 +104,8 @@ def score_table(
     """Score the rows of a table.
 
     Metrics over ids, spans and strings read the two columns that they need, and grades of ids in ``labels``; other columns
-    are not looked at then, apart from their names. Why no row of a batch could be scored is logged: of Spark where its data
-    frame is read, of Ray by its workers.
+    are not looked at then, apart from their names. If no row of a batch could be scored, the reason is logged: with Spark by the
+    process that reads the data frame, with Ray by the workers.
 
     A Ray dataset and a Spark data frame are scored by the workers of their cluster, when they are read.
     Each batch is a run of its own: the limits of ``options`` hold for one batch, so with n batches at a

@@ -168,7 +168,7 @@ class _Phrase(NamedTuple):
 
     Attributes:
         words: The words of the phrase without case. Cyrillic words are stems.
-        mark: The index of its longest word, which stands in few texts: the phrase is looked for where this word stands.
+        key_index: The index of its longest word, which stands in few texts: the phrase is looked for where this word stands.
         group: The name of its group.
         value: The name of its value in the group.
         place: Where the word stands that the phrase is about: ``behind``, ``before``, ``around`` or ``anywhere``. A phrase with
@@ -176,7 +176,7 @@ class _Phrase(NamedTuple):
     """
 
     words: tuple[str, ...]
-    mark: int
+    key_index: int
     group: str
     value: str
     place: str
@@ -215,7 +215,7 @@ def _get_forms(words: Sequence[Token]) -> Sequence[str]:
 
 @lru_cache(maxsize=1)
 def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
-    """Read the phrases on first use, by their marks (`_Phrase.mark`)."""
+    """Read the phrases on first use, by their longest words."""
     phrases: dict[str, list[_Phrase]] = {}
     for name, group in _read_groups().items():
         place = group["beside"]
@@ -225,9 +225,9 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
                     words = spelling.lower().split()
                 else:
                     words = [*_get_forms(read_phrase(spelling))]
-                mark = _find_mark(words)
-                phrase = _Phrase(tuple(words), mark, name, value, place)
-                phrases.setdefault(words[mark], []).append(phrase)
+                key_index = _find_key_word(words)
+                phrase = _Phrase(tuple(words), key_index, name, value, place)
+                phrases.setdefault(words[key_index], []).append(phrase)
     return phrases
 
 
@@ -236,8 +236,8 @@ def _is_plain(spelling: str) -> bool:
     return spelling.isascii() and spelling.replace(" ", "").isalpha()
 
 
-def _find_mark(words: Sequence[str]) -> int:
-    """Return the index of the longest word of a phrase."""
+def _find_key_word(words: Sequence[str]) -> int:
+    """Return the index of the longest word of a phrase, by which the phrase is looked up."""
     return words.index(max(words, key=len)) if len(words) > 1 else 0
 
 
@@ -326,12 +326,12 @@ def _find_values_outside_phrases(words: Sequence[Token], is_content: Sequence[bo
 
 def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
     """Return the phrases of a text with their first positions, in order. At one position, the longest phrase comes first."""
-    phrases_by_mark = _read_phrases()
+    phrases_by_key_word = _read_phrases()
     starts_and_phrases = []
-    marks = [position for position, form in enumerate(forms) if form in phrases_by_mark]
-    for position in marks:
-        for phrase in phrases_by_mark[forms[position]]:
-            start = position - phrase.mark
+    key_positions = [position for position, form in enumerate(forms) if form in phrases_by_key_word]
+    for position in key_positions:
+        for phrase in phrases_by_key_word[forms[position]]:
+            start = position - phrase.key_index
             is_one_word = len(phrase.words) == 1
             if is_one_word or (
                 start >= 0 and tuple(forms[start : start + len(phrase.words)]) == phrase.words
@@ -343,18 +343,18 @@ def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
 
 @lru_cache(maxsize=512)
 def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
-    """Return for each value of a group the keys of the marks of its phrases (`_Phrase.mark`)."""
+    """Return for each value of a group the keys (`Token.key`) of the longest words of its phrases."""
     keys: dict[str, set[str]] = {}
     for value, spellings in _read_groups()[group]["values"].items():
         for spelling in spellings:
             if _is_plain(spelling):
                 spellings_of_words = spelling.split()
-                (mark,) = read_phrase(spellings_of_words[_find_mark(spellings_of_words)])
+                (key_word,) = read_phrase(spellings_of_words[_find_key_word(spellings_of_words)])
             else:
                 words = read_phrase(spelling)
-                mark = words[_find_mark(_get_forms(words))]
-            keys.setdefault(value, set()).add(mark.key)
-    return {value: frozenset(marks) for value, marks in keys.items()}
+                key_word = words[_find_key_word(_get_forms(words))]
+            keys.setdefault(value, set()).add(key_word.key)
+    return {value: frozenset(word_keys) for value, word_keys in keys.items()}
 
 
 @lru_cache(maxsize=1024)

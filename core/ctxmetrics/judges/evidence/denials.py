@@ -131,8 +131,9 @@ def _find_denials_of_evidence(
             )
             if is_denied_in_unit:
                 continue
-            if not _stands_undenied(key, evidence, text.shared_count):
-                stated_word = unit.spell(unit_positions[0], unit_positions[0])
+            if not _occurs_undenied(key, evidence, text.shared_count):
+                first_position = unit_positions[0]
+                stated_word = unit.spell(first_position, first_position)
                 denied_word = text.spell(position, denied_position)
                 yield Contradiction("negation", stated_word, denied_word)
 
@@ -148,7 +149,7 @@ def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
     return None
 
 
-def _stands_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
+def _occurs_undenied(key: str, evidence: Sequence[ComparedText], least_shared: int) -> bool:
     """Whether a word stands undenied in a sentence that shares at least `least_shared` words with the unit."""
     texts = [text for text in evidence if text.shared_count >= least_shared]
     return any(_states_undenied(key, text) for text in texts)

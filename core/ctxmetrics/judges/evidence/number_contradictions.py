@@ -73,7 +73,9 @@ def find_other_named_values(
 
 
 def find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | None:
-    """Look for a quantity of the unit for which all evidence has only another value, whatever else the sentences say.
+    """Look for a quantity in the judged unit, such as 5 kg, for which the evidence has another value and not this one.
+
+    The other words of the sentences do not matter.
 
     Days, months and ordinals do not count: a text has many of them. The texts are read as they are written, without what
     `ComparedText` puts right.

@@ -130,14 +130,15 @@ def take_off_marks(quote: str) -> str:
     >>> take_off_marks('Context c2 says: "**washed monthly**" [c2]')
     'washed monthly'
     """
-    before, after = _labels()
+    label_before, label_behind = _labels()
     text = quote
     for _ in range(_MAX_LAYERS):
         bare = _TAG_AT_END.sub("", text.strip()).strip(_MARK_CHARACTERS)
-        first_part = bare[:_MAX_LABEL_CHARACTERS]
-        bare = before.sub("", first_part, count=1) + bare[_MAX_LABEL_CHARACTERS:]
-        last_part = bare[-_MAX_LABEL_CHARACTERS:]
-        bare = bare[:-_MAX_LABEL_CHARACTERS] + after.sub("", last_part, count=1)
+        # A label is looked for in the first and the last characters only: a long text costs no time.
+        first_part, rest = bare[:_MAX_LABEL_CHARACTERS], bare[_MAX_LABEL_CHARACTERS:]
+        bare = label_before.sub("", first_part, count=1) + rest
+        rest, last_part = bare[:-_MAX_LABEL_CHARACTERS], bare[-_MAX_LABEL_CHARACTERS:]
+        bare = rest + label_behind.sub("", last_part, count=1)
         if bare == text:
             break
         text = bare

@@ -554,13 +554,11 @@ def get_negations(language: str) -> frozenset[str]:
     return own_words | (certain_words - {*map(fold, LISTS["negations_only_in_their_language"])})
 
 
-# For the keys of each form of an irregular verb: the keys of all its forms.
-IRREGULAR_FORMS: Mapping[str, Sequence[str]] = {
-    form: forms
-    for verb, others in LISTS["irregular_verbs"].items()
-    for forms in [[token.key for word in (verb, *others) for token in read_phrase(word)]]
-    for form in forms
-}
+# The keys of all forms of an irregular verb, by the key of each form: "went" -> go, went, gone.
+IRREGULAR_FORMS: dict[str, Sequence[str]] = {}
+for _verb, _other_forms in LISTS["irregular_verbs"].items():
+    _form_keys = [token.key for word in (_verb, *_other_forms) for token in read_phrase(word)]
+    IRREGULAR_FORMS.update(dict.fromkeys(_form_keys, _form_keys))
 
 # The share of words without content up to which a text that is taken for English may have another language.
 _MAX_STOP_WORD_SHARE = 0.2

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ctxmetrics._internal.frozen import EMPTY
-from ctxmetrics._internal.secrets import mask_keys
+from ctxmetrics._internal.secrets import mask_secrets
 from ctxmetrics.judges.llm.other_places import find_other_verdicts, find_remarks
 from ctxmetrics.judges.llm.own_keys import (
     KEYS_OF_ENTRY,
@@ -255,7 +255,7 @@ def _note_other_verdicts(
         entry = replies[other.id]
         if isinstance(entry.value, bool) and entry.value is not other.verdict:
             word = "yes" if other.verdict else "no"
-            entry.objection = mask_keys(f"{other.place[:LONGEST_SHOWN]}: {word}")
+            entry.objection = mask_secrets(f"{other.place[:LONGEST_SHOWN]}: {word}")
     units = [entry for id_, entry in replies.items() if id_.startswith("s")]
     if not all(isinstance(entry.value, bool) for entry in units):
         return
@@ -264,12 +264,12 @@ def _note_other_verdicts(
         denial = find_verdict_on_all(data, own_count > 0, pack)
         for entry in units:
             if denial is not None and entry.objection is None:
-                entry.objection = mask_keys(denial)
+                entry.objection = mask_secrets(denial)
     for key, count in count_supported(data, len(units), pack):
         for entry in units:
             if count != own_count and entry.value is (count < own_count) and entry.objection is None:
                 text = f"{key}: {count}"[:LONGEST_SHOWN]
-                entry.objection = mask_keys(f"{text} of {len(units)} are supported")
+                entry.objection = mask_secrets(f"{text} of {len(units)} are supported")
 
 
 def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
@@ -280,12 +280,12 @@ def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry
         cells = {str(id_).strip(): cell for id_, cell in entries.items() if isinstance(cell, Mapping)}
         for id_, remark in find_reservations(cells, verdicts, key, pack):
             if replies[id_].objection is None:
-                replies[id_].objection = mask_keys(remark)
+                replies[id_].objection = mask_secrets(remark)
     units = [id_ for id_ in replies if id_.startswith("s")]
     supported = {id_ for id_ in units if verdicts.get(id_) is True}
     for other in find_remarks(data, units, supported, pack):
         if replies[other.id].objection is None:
-            replies[other.id].objection = mask_keys(other.place)
+            replies[other.id].objection = mask_secrets(other.place)
 
 
 @lru_cache(maxsize=256)
@@ -340,12 +340,12 @@ def _read_entries(
             entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
             if entry.objection is None:
                 objection = find_objection(cell, key, value, pack, units.get(id_, ""))
-                entry.objection = None if objection is None else mask_keys(objection)
+                entry.objection = None if objection is None else mask_secrets(objection)
         missing = _read_missing_words(
             next((cell[name] for name in _MISSING_KEYS if name in cell), None)
         )
         if entry.missing is None and missing:
-            entry.missing = mask_keys(missing[:_MAX_MISSING_CHARACTERS])
+            entry.missing = mask_secrets(missing[:_MAX_MISSING_CHARACTERS])
         if key == "useful":
             pieces: list[Any] = [{"context": id_, "quote": cell.get("quote")}]
         else:

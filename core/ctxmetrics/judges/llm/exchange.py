@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics._internal.frozen import FrozenDict
-from ctxmetrics._internal.secrets import hide_keys, mask_keys, safe_text
+from ctxmetrics._internal.secrets import hide_keys, mask_secrets, safe_text
 from ctxmetrics.errors import BudgetExceededError, JudgeError
 from ctxmetrics.judges.llm import parsing
 from ctxmetrics.judges.llm.checking import Decision, check
@@ -290,7 +290,7 @@ class Exchange:
             self._is_repetition = content in self._received
             self._received.add(content)
             if self.keep_raw:
-                self._raw.append(mask_keys(content))
+                self._raw.append(mask_secrets(content))
             if reply.served_model:
                 self._served_model = served_name(reply.served_model) or self._served_model
             return reply

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from ctxmetrics._internal.secrets import mask_keys
+from ctxmetrics._internal.secrets import mask_secrets
 from ctxmetrics.errors import JudgeError
 from ctxmetrics.models.base import Reply
 
@@ -157,7 +157,7 @@ def parse_claims(
     claims = [claim.strip() for claim in entries]
     if any(claim.casefold() in examples and claim not in text for claim in claims):
         raise WrongDataError(code)
-    return tuple(map(mask_keys, claims))
+    return tuple(map(mask_secrets, claims))
 
 
 def _after_request(text: str, code: str) -> str:

@@ -16,7 +16,13 @@ from pydantic import BaseModel
 
 from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics._internal.near_names import suggest
-from ctxmetrics._internal.secrets import hide_keys, looks_like_key, mask_keys, remember_key, safe_text
+from ctxmetrics._internal.secrets import (
+    hide_keys,
+    looks_like_key,
+    mask_secrets,
+    remember_key,
+    safe_text,
+)
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.models.base import (
@@ -462,7 +468,9 @@ def check_names(model: str, address: str, owner: str) -> None:
     """
     parts = urlsplit(address)
     model_holds_key = hide_keys(model) != model
-    address_holds_key = mask_keys(parts.netloc) != parts.netloc or looks_like_key(unquote(parts.path))
+    address_holds_key = mask_secrets(parts.netloc) != parts.netloc or looks_like_key(
+        unquote(parts.path)
+    )
     if looks_like_key(model) and ("/" not in model or model_holds_key):
         place = "model seems to be a key. Give the model's name"
     elif address_holds_key:

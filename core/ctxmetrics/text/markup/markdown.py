@@ -108,17 +108,18 @@ def _read_role(markup: FoundMarkup, role: re.Match[str], start: int, end: int) -
         markup.drop(start, end, text[start:end].translate(SUPERSCRIPTS))
 
 
-# Pandoc's lowered and raised text: H~2~O, 5 m^2^, 21^st^
-_INDEX = compile_on_use(
+# Subscripts and superscripts of Pandoc: H~2~O, 5 m^2^, 21^st^
+_SUBSCRIPT_OR_SUPERSCRIPT = compile_on_use(
     r"(?<=[A-Za-z)])~(\d{1,3})~|(?<=[\w)])\^([+−-]?\d{1,3}|(?:st|nd|rd|th|er|re|e|o|a))\^(?!\w)"
 )
 
 
-# A blank of LaTeX at which no line ends: 20~euros, Dr.~Hale
+# The non-breaking space of LaTeX: 20~euros, Dr.~Hale
 _TIE = compile_on_use(r"(?<=\d)~(?=[A-Za-z]{2})|(?<=[a-z]\.)~(?=[A-Z\d])")
 
 
-# Struck text of chats, a value before the one that replaces it: ~30~ *20 euros*. Other text between tildes may be code of Org mode.
+# Struck-through text of chats, where the new value follows the old one: ~30~ *20 euros*. Other text between tildes may be code
+# of Org mode.
 _STRUCK_BY_ONE = compile_on_use(
     r"""
     (?<![^\s(\["'“])
@@ -138,7 +139,7 @@ def find_indexes(markup: FoundMarkup) -> None:
                 markup.protect(*match.span())
     for match in _TIE.finditer(markup.text):
         markup.drop(*match.span(), " ")
-    for match in _INDEX.finditer(markup.text):
+    for match in _SUBSCRIPT_OR_SUPERSCRIPT.finditer(markup.text):
         lowered, raised = match.groups()
         markup.drop(*match.span(), lowered or raised.replace("−", "-").translate(SUPERSCRIPTS))
 
