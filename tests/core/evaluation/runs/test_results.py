@@ -443,8 +443,11 @@ def test_values_without_their_origin_are_not_compared(tmp_path):
 
 
 def test_a_table_that_cannot_be_written_loses_no_results(tmp_path):
-    sample = Sample(reference="It.", retrieved_contexts=["It."], metadata={"a": [10**5000]})
-    results = evaluate([sample], [ContextRecall()], out=tmp_path / "out.csv", progress=False)
+    def read_samples():
+        (tmp_path / "out.csv").mkdir()  # while the run goes on
+        yield Sample(reference="It.", retrieved_contexts=["It."])
+
+    results = evaluate(read_samples(), [ContextRecall()], out=tmp_path / "out.csv", progress=False)
     assert results[0]["context_recall"].value == 1.0
-    assert "more than 4300 digits" in results.stopped
+    assert "cannot be written" in results.stopped
     assert (tmp_path / "out.csv.part").exists()
