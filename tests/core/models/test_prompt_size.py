@@ -232,4 +232,4 @@ def test_a_bound_above_the_servers_own_is_left_out(message, param):
     "text", ["plain words", "12 345 678", "가나다라 한글", "天気 です", "привет 12", "", "é" * 9]
 )
 def test_the_bound_is_never_below_the_tokens_of_a_text(text):
-    assert prompt_size._bound_tokens(text) >= least_tokens(text)
+    assert prompt_size._upper_bound(text) >= least_tokens(text)

@@ -734,7 +734,7 @@ def test_the_work_of_normalising_is_bounded_too(letter, monkeypatch):
     data = quoting(lambda id_: [f"{id_} {number} {letter * 1000}" for number in range(40)], units)
     checked = Checked(data, part, units, (), get_pack("en"))
     assert set(checked.problems.values()) <= {"too_many_quotes", "unverified_evidence"}
-    assert sum(pieces) < 1.2 * quote_search.MOST_STEPS / quote_search._STEPS_A_PIECE
+    assert sum(pieces) < 1.2 * quote_search.MOST_STEPS / quote_search._STEPS_PER_NORMAL_CHARACTER
 
 
 @pytest.mark.parametrize(
