@@ -51,6 +51,7 @@ class ChatModel(adapting.ForeignModel):
             self.tools: bool = type(chat_model).bind_tools is not BaseChatModel.bind_tools
         else:
             self.tools = tools
+        # `tools` is what the caller asked for, and may be None; `self.tools` is what was chosen.
         # These classes send ``response_format`` as OpenAI understands it, and return the text unchanged.
         has_openai_form = adapting.has_class(chat_model, "BaseChatOpenAI")
         self._takes_format = tools is None and has_openai_form

@@ -339,7 +339,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _read_parts(owner: object) -> tuple[tuple[str, object], ...]:
-    """Return the parts of an object; none if they cannot be read, because that must not cost a judgement."""
+    """Return the parts of an object; none if they cannot be read, because that must not make a judgement fail."""
     for _ in range(_MAX_READINGS_OF_OBJECT):
         with suppress(Exception):
             return tuple(_list_parts(owner))

@@ -136,7 +136,7 @@ def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
     """Share of the useful contexts that bring nothing new, read from the top.
 
     ``redundant contexts / useful contexts``. Range: from 0 to below 1, because the first useful context always brings something
-    new. The value depends on the order: a context is not redundant if it supports a unit that only later contexts support, too.
+    new. The value depends on the order: a context is not redundant if it supports a unit that no context above it supports.
     Contexts that support no unit do not count; they lower the precision instead.
 
     Args:

@@ -310,10 +310,10 @@ class DecisionJudge:
         return replace(outcome, usage=Usage()) if is_shared else outcome
 
     async def _measure_dependence(self, exchange: DecisionExchange, memory: Memo[Any]) -> float:
-        """Measure how far an answer depends on the other questions of its request, once for each memory."""
+        """Measure how much an answer changes if the questions of its request stand in another order; once for each memo."""
         if self.layout == "sample":
             return 0.0
-        key = digest_key(("company", exchange.version, self.model.identity))
+        key = digest_key(("order", exchange.version, self.model.identity))
         with suppress(JudgeError, BudgetExceededError):
             gap, _ = await memory.get(key, exchange.measure_gap_to_other_order)
             return gap or 0.0

@@ -214,7 +214,7 @@ class PresetPredictor:
 
 
 def _remove(marks: Sequence[str], text: str) -> str:
-    """Take a tokenizer's own marks out of a text: a context must not end the premise and begin the claim."""
+    """Replace a tokenizer's special tokens in a text by blanks: a context must not end the premise and begin the claim itself."""
     for mark in marks:
         text = text.replace(mark, " ")
     return text

@@ -351,7 +351,7 @@ class Metric(Definition, ABC):
             score_metadata["notes"] = all_notes
         if self.grouped and value is not None and has_id_for_each_context(sample):
             score_verdicts = tuple(verdicts() if callable(verdicts) else verdicts)
-            source_hits = _find_relevant_sources(score_verdicts, sample.retrieved_context_ids or ())
+            source_hits = _list_source_relevance(score_verdicts, sample.retrieved_context_ids or ())
             if source_hits:
                 value = self.to_value(source_hits)
                 score_metadata["sources"] = len(source_hits)
@@ -462,8 +462,8 @@ class Metric(Definition, ABC):
         return self.make_score(sample, None, reason_code=reason_code, message=message, **provenance)
 
 
-def _find_relevant_sources(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
-    """Find for each source, in the order of their first contexts, whether any of its contexts is relevant."""
+def _list_source_relevance(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
+    """List whether any context of a source is relevant: for each source, in the order in which the sources first appear."""
     is_relevant: dict[str | int, bool] = {}
     for index, (verdict, id_) in enumerate(zip(verdicts, ids, strict=False)):
         source: str | int = id_.partition(SPAN_MARK)[0]

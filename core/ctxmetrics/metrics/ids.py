@@ -50,8 +50,8 @@ class IDMetric(
     """A metric that compares the retrieved ids with the reference ids.
 
     Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank, and the ranks
-    below close up; ``top_k`` cuts the list before. An empty or missing id keeps its rank and is not relevant; among the
-    reference ids it expects nothing.
+    below close up; ``top_k`` cuts the list before that. An empty or missing id keeps its rank and is not relevant; an empty
+    reference id is left out.
     """
 
     family: ClassVar[Family] = "id_recall"
@@ -72,7 +72,7 @@ class IDMetric(
         sample: Sample,
         retrieved: Sequence[str],
         reference: Any,
-        hits: Sequence[Any],  # noqa: ARG002 - those of texts read them
+        hits: Sequence[Any],  # noqa: ARG002 - only the metrics of texts read the hits
     ) -> tuple[Mapping[str, Any], Sequence[str]]:
         """Describe empty ids, repeated ids, and texts that repeat under another id."""
         return EMPTY, describe_ids(sample, retrieved, reference, ranked=not self.counts_reference)

@@ -61,6 +61,7 @@ def list_possible_names(text: str) -> tuple[str, ...]:
     k = None
     if name not in ALL_METRICS:
         plain_name, k = _split_k(name)
+        # Names that can mean several metrics.
         table = "several" if k is None else "several_at_k"
         base_names = tuple(_read_other_names()[table].get(plain_name, ()))
         if plain_name in _map_plain_names():

@@ -239,7 +239,7 @@ class Model(Protocol):
 
         Raises:
             JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
-                Any other exception is taken for one of these, by its status code where it has one.
+                Any other exception is treated as a JudgeError. Its status code, if it has one, says whether to ask again.
         """
         ...
 
@@ -280,10 +280,10 @@ class DecisionModel(Protocol):
 
         Args:
             state: The text that the questions are about.
-            questions: Instructions, by the question's id. The ids mean nothing to the model.
+            questions: The text of each question, by its id. The ids mean nothing to the model.
 
         Raises:
             JudgeError: The model could not answer; ``retryable`` and ``retry_after`` say whether to ask again.
-                Any other exception is taken for one of these, by its status code where it has one.
+                Any other exception is treated as a JudgeError. Its status code, if it has one, says whether to ask again.
         """
         ...

@@ -48,14 +48,14 @@ class Tokenizer:
     """What the short requests of a run show about the tokenizer of its model."""
 
     # For each of the first short requests, the counted tokens for one token of `least_tokens`.
-    _ratios: list[float] = field(default_factory=list)
+    _tokens_per_least_token: list[float] = field(default_factory=list)
 
     def check(self, prompt: Prompt, usage: Usage, cached: int) -> None:
         """Check that a server read a prompt whole.
 
         Args:
-            prompt: The prompt. For a long prompt, only its data part is required in the count, because a server may not count
-                the cached part.
+            prompt: The prompt. Of a long prompt, the count must reach only the size of its data part, because some servers leave
+                the cached part out of their count.
             usage: The tokens that the server counted, above 0.
             cached: Cached tokens of the prompt that the server counted separately.
 
@@ -64,9 +64,9 @@ class Tokenizer:
         """
         counted_tokens = usage.prompt_tokens + cached
         is_short = len(prompt.text) <= SHORT_CHARACTERS
-        is_tokenizer_known = len(self._ratios) >= SHORT_REQUESTS
+        is_tokenizer_known = len(self._tokens_per_least_token) >= SHORT_REQUESTS
         if is_short and not is_tokenizer_known:
-            self._ratios.append(counted_tokens / max(1.0, least_tokens(prompt.text)))
+            self._tokens_per_least_token.append(counted_tokens / max(1.0, least_tokens(prompt.text)))
         expected_tokens = 0.0
         # In the usual case the server counted so many tokens that it read the data whole.
         if counted_tokens < _upper_bound(prompt.user):
@@ -75,7 +75,7 @@ class Tokenizer:
             tokens_by_script = _tokens_by_script(prompt.text)
             prompt_tokens = sum(tokens_by_script.values())
             if tokens_by_script["latin"] >= _MIN_LATIN_SHARE * prompt_tokens:
-                expected_tokens = MARGIN * min(self._ratios) * prompt_tokens
+                expected_tokens = MARGIN * min(self._tokens_per_least_token) * prompt_tokens
         if expected_tokens < SMALLEST_PROMPT or counted_tokens >= expected_tokens:
             return
         raise JudgeError(

@@ -312,7 +312,7 @@ class Schema:
     def find_locations(
         self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str
     ) -> list[tuple[str, Any]]:
-        """Return the paths at which a field stands, each with its value, the first one that counts first.
+        """Return the paths at which a field stands, each with its value. The path that counts stands first.
 
         The field is looked for in this order:
 

@@ -438,13 +438,13 @@ class PeopleAgreement(Plain):
 
         The judge agrees as well as people if the upper end of its interval of kappa reaches the kappa of two people.
         """
-        highest_kappa = judge.kappa
+        highest_judge_kappa = judge.kappa
         interval = (judge.intervals or {}).get("kappa")
         if interval is not None:
-            _, highest_kappa = interval
-        if self.kappa is None or highest_kappa is None:
+            _, highest_judge_kappa = interval
+        if self.kappa is None or highest_judge_kappa is None:
             return None
-        word = "about as well as" if highest_kappa >= self.kappa else "less well than"
+        word = "about as well as" if highest_judge_kappa >= self.kappa else "less well than"
         return f"the judge agrees with people {word} two people do (their kappa {self.kappa:.2f}, balanced accuracy {format_figure(self.balanced_accuracy)})"
 
     def __str__(self) -> str:

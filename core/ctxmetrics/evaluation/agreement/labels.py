@@ -149,12 +149,11 @@ def read_columns(samples: Sequence[Sample], groups: Sequence[str | None]) -> Lab
 
     Args:
         samples: The samples.
-        groups: The cluster that each belongs to.
+        groups: The cluster of each sample; None for a sample of no cluster.
 
     Raises:
         MissingFieldError: No sample has a label.
-        SampleError: A label is no yes or no, a list has not as many as there are things to label, or a weight is no
-            number above 0.
+        SampleError: A label is neither yes nor no, a list of labels has the wrong length, or a weight is no number above 0.
     """
     columns: LabelColumns = {}
     for kind in KINDS:
@@ -264,15 +263,15 @@ def _check_verdicts(item: ComparedSample, score: Score, *, in_run: bool) -> None
             f"agree: sample {name!r} is not in the run, or has other texts there. Give a run over the labelled file."
         )
     if item.label == CONTEXTS:
-        are_about_labels = count == len(item.sample.retrieved_contexts or ())
+        are_same_things = count == len(item.sample.retrieved_contexts or ())
         fix = "Score without top_k"
     else:
         references = item.sample.references or (item.sample.reference or "",)
         labelled_units = [split_sentences(reference) for reference in references]
         judged_units = tuple(verdict.text for verdict in score.verdicts)
-        are_about_labels = judged_units in labelled_units
+        are_same_things = judged_units in labelled_units
         fix = "Score with unit='sentence', without language=, and with the splitter that cut the labelled sentences"
-    if count and not are_about_labels:
+    if count and not are_same_things:
         raise ParameterError(
             f"agree: the {plural(count, 'verdict')} of {score.metric} on sample {name!r} "
             f"{'is' if count == 1 else 'are'} not about what was labelled. {fix}."

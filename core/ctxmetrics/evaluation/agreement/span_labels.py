@@ -88,7 +88,7 @@ def with_known_spans(
         else:
             spans = _read_chunks(chunks)
             origin = getattr(chunks, "name", "chunks")
-        samples, problems = _add_spans_of_chunks(samples, spans, origin)
+        samples, problems = _replace_ids_by_spans(samples, spans, origin)
     if labels is not None:
         samples, problems_of_answers = _add_spans_of_answers(samples, labels)
         problems += problems_of_answers
@@ -121,10 +121,10 @@ def _read_chunks(chunks: Iterable[Any]) -> dict[str, str]:
     return spans
 
 
-def _add_spans_of_chunks(
+def _replace_ids_by_spans(
     samples: Iterable[Sample], spans: Mapping[str, str], origin: str
 ) -> tuple[list[Sample], list[str]]:
-    """Return the samples with the spans of their chunks in place of their ids, and which ids are of no chunk.
+    """Replace the id of each chunk in the samples by the span of the chunk. Return the new samples, and the ids that no chunk has.
 
     Args:
         samples: The samples.

@@ -159,24 +159,24 @@ class BatchRounds:
         return self.report.waiting if self.report.is_open else None
 
     async def wait(self, sleep: Sleep) -> bool:
-        """Collect batches until all have ended. If requests wait for room, one ended batch is enough.
+        """Collect batches until all have ended. If requests wait since too many batches are open, one ended batch is enough.
 
         Return whether another round follows.
         """
         if self.batch.mode == "submit" or not self.report.is_open:
             return False
         unfinished_before = len(self.journal.unfinished)
-        failed_looks = 0
+        failed_tries = 0
         while self.journal.unfinished and self.problem is None:
             if not await sleep(self.batch.poll):
                 return False
-            may_pass = await self._collect()
-            if may_pass and failed_looks < _MAX_FAILED_LOOKS:
-                failed_looks += 1
+            is_temporary = await self._collect()
+            if is_temporary and failed_tries < _MAX_FAILED_LOOKS:
+                failed_tries += 1
                 _log.warning("%s; they are looked at again in %g s", self.problem, self.batch.poll)
                 self.problem = None
                 continue
-            failed_looks = 0
+            failed_tries = 0
             has_room = len(self.journal.unfinished) < unfinished_before
             if self.report.held_back and has_room:
                 break
@@ -185,7 +185,7 @@ class BatchRounds:
     async def _collect(self) -> bool:
         """Bring the journal up to date in a thread, and note a problem of the provider or the disk.
 
-        Return whether there is a problem that may pass.
+        Return whether there is a problem that may end by itself.
         """
         try:
             await in_thread(self._update)

@@ -94,16 +94,13 @@ def compare(
     from ctxmetrics.evaluation.rows.output_paths import check_outputs
 
     note_unused({"--title": title}, {"--report": report})
-    note_unused(
-        {"--keep-gates": verdict.keep_gates},
-        {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse},
-    )
+    gate_options = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
+    note_unused({"--keep-gates": verdict.keep_gates}, gate_options)
     runs = {str(path): path for path in (second, *(others or ()))}
     inputs = {"FIRST": first, "SECOND": second, "--audit": pairing.audit, **runs}
     check_outputs({"--report": report, "--junit": verdict.junit}, inputs)
-    bars = {"--max-drop": verdict.max_drop, "--not-worse": verdict.not_worse}
     gates = []
-    for option, texts in bars.items():
+    for option, texts in gate_options.items():
         gates += [(option, *name_and_value(option, text)) for text in texts or ()]
     names = verdict.metric or [name for _, name, _ in gates]
     options = {name: value for name, value in vars(pairing).items() if value}

@@ -50,7 +50,7 @@ class SupportingContext(Plain):
 
 @dataclass(frozen=True, slots=True)
 class ChangedUnit(Plain):
-    """A unit of a reference that one run supports and the other does not.
+    """A unit of a reference that is supported in one run and not in the other.
 
     Attributes:
         sample_id: The sample's id, or its number.
@@ -237,7 +237,7 @@ def compare_verdicts(before: Iterable[Verdict], after: Iterable[Verdict]) -> tup
 def _find_supported_only_in_first(
     row: Row, other: Row, name: str, metrics: Iterable[str]
 ) -> list[ChangedUnit]:
-    """Return the units of a sample that one run supports and the other does not. Each is listed once.
+    """Return the units of a sample that are supported in one run and not in the other. Each is listed once.
 
     Args:
         row: The sample in the run that supports them.
@@ -287,7 +287,7 @@ def _get_hashes(row: Row) -> Sequence[str]:
 
 
 def _is_without_texts(row: Row) -> bool:
-    """Tell whether a row is of a baseline, which has hashes instead of texts."""
+    """Tell whether a row comes from a baseline, which has hashes instead of texts."""
     return any(
         verdict.text.startswith(HASH_PREFIX) for score in row.scores for verdict in score.verdicts[:1]
     )

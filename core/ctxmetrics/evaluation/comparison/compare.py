@@ -516,11 +516,12 @@ def _adjust(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _adjust_p(differences: Sequence[Difference]) -> Iterator[Difference]:
-    """Yield the differences, the p values of primary metrics adjusted for how many there are."""
+    """Yield the differences. The p values of primary metrics are adjusted for the number of these metrics."""
+    # Until here, `p_adjusted` of a primary metric is its own p value; a secondary metric has none.
     p_values = [item.p_adjusted for item in differences if item.p_adjusted is not None]
     adjusted = iter(holm(p_values))
     for item in differences:
-        if item.p_adjusted is None:  # a secondary metric
+        if item.p_adjusted is None:
             yield item
         else:
             yield replace(item, p_adjusted=next(adjusted))

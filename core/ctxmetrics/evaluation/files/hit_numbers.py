@@ -190,9 +190,9 @@ def _has_no_order_key(hit: Any) -> bool:
 
 
 def _find_only_number(hits: Sequence[Any]) -> Numbers | None:
-    """Find the only fraction of hits that have no known number: it stands under an unknown name, such as ``bge_m3``.
+    """Find the decimal number of each hit, if a hit has exactly one, under an unknown name such as ``bge_m3``.
 
-    Return None if the first hit has another fraction too, or if a hit has no such fraction.
+    Return None if the first hit has a second decimal number, or if a hit has none under that name.
     """
     if not hits or type(hits[0]) is not dict:
         return None
@@ -339,7 +339,8 @@ def find_list_kind(key: Any) -> str | None:
         kind = _KINDS_BY_NAME.get(name) or _KINDS_BY_NAME.get(_to_singular(name))
         if kind is not None:
             return kind
-    return "guess" if _guess_kind(key) == "guess" else None
+    is_guess = _guess_kind(key) == "guess"  # the key may name a score, but that is not certain
+    return "guess" if is_guess else None
 
 
 def read_numbers_beside(

@@ -192,13 +192,14 @@ class _DocumentTable:
         return (
             len(block_counts) == 1
             and block_count > len(queries)
-            and row_count > block_count  # not: the best document of each query, then the second one
+            and row_count
+            > block_count  # excludes a table by rank: the best document of every query, then every second one
             and all(query.blocks_are_sorted for query in queries)
             and any(query.begins_again for query in queries)
         )
 
     def list_queries(self) -> Iterator[tuple[str, Any]]:
-        """Yield a row for each query, after its place.
+        """Yield the place of each query, and a row for it.
 
         Raises:
             InputFileError: The rows are of several runs.

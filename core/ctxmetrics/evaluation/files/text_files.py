@@ -238,7 +238,7 @@ def _detect_utf16(start: bytes) -> str | None:
 
 
 def _detect_utf8_or_windows_1252(file: Path) -> str:
-    """Return the encoding of a file without zeros: Windows-1252 for a table that is not UTF-8."""
+    """Return the encoding of a file without zero bytes: Windows-1252 for a table that is not UTF-8."""
     if get_ending(file) not in _TABLE_ENDINGS or not file.is_file():
         return "utf-8-sig"
     decoder = codecs.getincrementaldecoder("utf-8")()

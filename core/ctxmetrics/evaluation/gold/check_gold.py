@@ -421,8 +421,9 @@ def _drop_holes_with_named_ids(findings: Sequence[Finding]) -> list[Finding]:
     others: list[Finding] = []
     for finding in findings:
         is_hole = finding.code == "hole"
-        if not is_hole or (finding.number, finding.items[0]) not in ids_in_other_form:
-            others.append(finding)
+        if is_hole and (finding.number, finding.items[0]) in ids_in_other_form:
+            continue
+        others.append(finding)
     return others
 
 

@@ -219,14 +219,14 @@ class IdForms:
         return self._by_spelling.get(_fold_id(id_), ())
 
     def find_named(self, id_: str) -> Sequence[str]:
-        """Find the id that differs only by its folder or file ending. Return None if several ids are possible."""
+        """Find the id that differs only by its folder or file ending. Return nothing unless exactly one id is possible."""
         ids_with_name = self._by_name.get(_fold_name(id_), ())
         folders = _list_folders(id_)
         matches = [other for other in ids_with_name if _end_alike(folders, self._list_folders(other))]
         return matches if len(matches) == 1 else ()
 
     def find_numbered(self, id_: str) -> Sequence[str]:
-        """Find the id with the same number, but with or without a word before it. Return None if several ids are possible."""
+        """Find the id with the same number, of which only one of the two has a word: doc-7 for 7. Return nothing unless exactly one is possible."""
         has_word = _LETTER.search(id_) is not None
         ids = self._by_number.get(_find_number(id_), ())
         matches = [other for other in ids if (_LETTER.search(other) is not None) != has_word]

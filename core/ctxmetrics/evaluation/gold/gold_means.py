@@ -80,8 +80,8 @@ class Deciding(Plain):
     def __str__(self) -> str:
         pairs = "".join(f"; {count} tell {pair} apart" for pair, count in self.pairs.items())
         return (
-            f"of {self.questions} questions every run has all gold of {self.all_right} and no run any of "
-            f"{self.all_wrong}; a search by words, or chance, has all of {self.by_words}{pairs}"
+            f"of {self.questions} questions, every run has all of the gold for {self.all_right}, and no run has any for "
+            f"{self.all_wrong}; a search by words, or chance, has all of it for {self.by_words}{pairs}"
         )
 
 

@@ -120,7 +120,11 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
         for question, first_results in equal_questions:
             like_run[question.number] = LikeRun(name, describe_first_results(len(first_results), name))
             evidence = _find_evidence(
-                question, first_results, name, made_by_it=count.is_made_by_it, sorts_gold=sorts_gold
+                question,
+                first_results,
+                name,
+                is_made_by_run=count.is_made_by_it,
+                file_sorts_gold=sorts_gold,
             )
             if evidence:
                 about = (name, *first_results)  # the run and the ids
@@ -211,7 +215,12 @@ def _sorts_gold(questions: Sequence[Question]) -> bool:
 
 
 def _find_evidence(
-    question: Question, first_results: Sequence[str], run: str, *, made_by_it: bool, sorts_gold: bool
+    question: Question,
+    first_results: Sequence[str],
+    run: str,
+    *,
+    is_made_by_run: bool,
+    file_sorts_gold: bool,
 ) -> str:
     """Describe why the gold seems to be copied from the run. Return an empty text if the run may have found the right gold.
 
@@ -219,8 +228,8 @@ def _find_evidence(
         question: The question.
         first_results: The first results of the run, which are its gold.
         run: The name of the run.
-        made_by_it: Whether the gold of nearly all questions is the first results of this run.
-        sorts_gold: Whether the file sorts the gold by id. By chance this may be the order of the ranks.
+        is_made_by_run: Whether the gold of nearly all questions is the first results of this run.
+        file_sorts_gold: Whether the file sorts the gold by id. By chance this may be the order of the ranks.
     """
     count = len(first_results)
     text = describe_first_results(count, run)
@@ -232,10 +241,10 @@ def _find_evidence(
     if 0 < len(useless) < count:  # if all seem useless, the reference uses other words
         return f"{text}, and {useless[0]!r} has next to no word of the reference"
     gold = [*question.gold_keys]
-    may_be_chance = sorts_gold and gold == sorted(gold)
+    may_be_chance = file_sorts_gold and gold == sorted(gold)
     if count >= _MIN_GOLD_IN_RANK_ORDER and gold == [*first_results] and not may_be_chance:
         return f"{text}, in their order"
-    return f"{text}, as that of nearly all questions" if made_by_it else ""
+    return f"{text}, as that of nearly all questions" if is_made_by_run else ""
 
 
 def describe_first_results(count: int, run: str) -> str:

@@ -522,7 +522,9 @@ class PoolFindings:
         share = self._weigh(shared_words, content)
         if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
-        if shared_words <= self._question.word_keys:  # it is about the question, and may not answer it
+        if shared_words.issubset(
+            self._question.word_keys
+        ):  # the passage may repeat the question, and not answer it
             return False
         new_share = self._weigh(shared_words - self._unite_gold(), content)
         if share >= _MIN_SHARE_IN_HOLE and new_share >= _MIN_NEW_SHARE_IN_HOLE:

@@ -116,7 +116,7 @@ def find_content(text: str, language: str | None = None) -> frozenset[str]:
 
 
 def find_language(text: str) -> str | None:
-    """Find the language of a text. Return None if it is not clear: a short text in Latin script that has no word of English alone."""
+    """Find the language of a text. Return None if it is not clear: the text would be English, and has no word that only English has."""
     language = detect_language(text)
     if language != "en":
         return language

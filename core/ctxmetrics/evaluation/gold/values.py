@@ -261,6 +261,7 @@ def find_unknown_names(
     if language != "de":
         return unknown_names
     nouns_before_names: set[str] = set()
+    # From the end: in "Frau Doktor Strobel", a known name makes the unknown words before it nouns.
     for word, before in pairwise(reversed(words)):
         is_known = word.key in known_keys or word.key in nouns_before_names
         if word.key in names and is_known and before.key in unknown_names and not before.ends_clause:

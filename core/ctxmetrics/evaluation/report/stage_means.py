@@ -315,20 +315,23 @@ def measure_stages(
         return
     names = [stage["name"] for stage in units[0].details["stages"]] if units else [*size_by_stage]
     # The length of each context is not needed here. The pool of all stages has at most this number of contexts.
-    context_count = sum(size["contexts"] for size in size_by_stage.values())
-    lengths = (0,) * context_count
+    most_in_pool = sum(size["contexts"] for size in size_by_stage.values())
+    lengths = (0,) * most_in_pool
     for index, name in enumerate(names):
-        contexts = size_by_stage[name]["contexts"]
+        context_count = size_by_stage[name]["contexts"]
         characters = size_by_stage[name]["characters"]
         verdicts = tuple(_judge_stage(unit, index, value_key) for unit in units)
         attribution = Attribution(verdicts, lengths)
         recall = attribution.recall() if units else score.share
         precision = None
-        if value_key == "value":
+        if value_key == "value":  # precision is of one stage alone
             used_contexts = set(chain.from_iterable(attribution.rests_on()))
-            precision = len(used_contexts) / max(contexts, 1)
-        tokens = characters / CHARACTERS_A_TOKEN if characters or not contexts else None
-        yield StageMeans(name, 1, recall, precision, contexts, tokens)
+            precision = len(used_contexts) / max(context_count, 1)
+        is_size_known = (
+            characters > 0 or context_count == 0
+        )  # contexts without texts have no known size
+        tokens = characters / CHARACTERS_A_TOKEN if is_size_known else None
+        yield StageMeans(name, 1, recall, precision, context_count, tokens)
 
 
 def _judge_stage(unit: Verdict, stage_index: int, value_key: str) -> Verdict:

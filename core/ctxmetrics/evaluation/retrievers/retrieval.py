@@ -56,7 +56,7 @@ class Retrieval:
 
     @property
     def contexts(self) -> tuple[str, ...]:
-        """The contexts by which repeated ones are told: their texts, else their ids."""
+        """The texts of the contexts, else their ids. Two that are equal are one repeated context."""
         return self.sample.retrieved_contexts or self.sample.retrieved_context_ids or ()
 
     def to_line(self) -> bytes:

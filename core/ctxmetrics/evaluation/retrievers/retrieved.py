@@ -160,7 +160,7 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     rows = _read_database_rows(items)
     if rows is not None:
         return rows
-    # A rank in each item decides. Scores do not: who reorders documents often leaves the scores of the search in them.
+    # If each item has a rank, the ranks give the order. Scores do not: a reranker often leaves the scores of the search in place.
     order = find_order(items, {}, "rank")
     if order.places is not None:
         items = [items[index] for index in order.places]

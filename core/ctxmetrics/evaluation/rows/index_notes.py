@@ -83,7 +83,7 @@ def _list_changed_ids(ids: Iterable[str], first: IndexSketch, second: IndexSketc
 
 
 def _describe_own_labels(first: Labels, second: Labels) -> list[str]:
-    """Return the notes about reference ids that one of two runs has alone. There is none unless both runs have such ids."""
+    """Return the notes about reference ids that hold for only one of two runs; none if a run has no reference ids at all."""
     if not (first.wanted and second.wanted):
         return []
     first_notes = first.describe_never_retrieved()

@@ -104,7 +104,7 @@ class StageDetails(TypedDict):
 
 
 class Details(TypedDict, total=False):
-    """The details of a verdict that the library computes with. A verdict may have any other details too."""
+    """Those details of a verdict that the library itself uses. A verdict may have any other details too."""
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 
@@ -151,7 +151,7 @@ class LightRecord(TypedDict, total=False):
 
 
 class Metadata(TypedDict, total=False):
-    """The metadata of a score that the library computes with. A score may have any other metadata too."""
+    """Those metadata of a score that the library itself uses. A score may have any other metadata too."""
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 

@@ -178,7 +178,7 @@ def _is_output(file_path: Path) -> bool:
         return False
     if is_table(file_path) and is_own(file_path):
         return True
-    # A file may be empty or cut off in its first line. Then the beginning of a line starts with what is there.
+    # A file may be empty, or be cut off in its first line: then its content is the start of a known beginning.
     if any(line.startswith(start[: len(line)]) for line in _RESULT_LINE_BEGINNINGS):
         return True
     return start.startswith(_OTHER_OUTPUT_BEGINNINGS) and b"ctxmetrics" in start

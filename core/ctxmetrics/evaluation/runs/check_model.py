@@ -114,8 +114,8 @@ class ModelCheck(Plain):
     def ok(self) -> bool:
         """Whether the model can be used.
 
-        Two findings do not prevent that: tokens that the server does not count change no verdict, and a judge marks verdicts
-        that depend on the order of the questions.
+        Two findings do not prevent that. A server that counts no tokens: no verdict depends on them. Verdicts that depend on the
+        order of the questions: a judge marks them.
         """
         return all(item.cause in (None, "usage", "order") for item in self.findings)
 

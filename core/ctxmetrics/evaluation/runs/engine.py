@@ -256,12 +256,13 @@ class Evaluation:
     async def _score_in_rounds(self, rounds: BatchRounds) -> Results:
         """Score with the replies that exist. Repeat this with new replies until no reply is missing."""
         if not await rounds.open(self._sleep):
-            self._batch_rounds = None  # it was stopped: nothing is asked
+            # The run was stopped before: score with the known replies, and send nothing.
+            self._batch_rounds = None
             return await self._score_all()
         try:
             while True:
                 self.metrics = await rounds.begin(self._run)
-                if "server" in rounds.journal.facts:  # it has answered
+                if "server" in rounds.journal.facts:  # the server has answered before
                     # Good replies are remembered, and only bad replies come again. So their number says nothing of the judge.
                     self._run.max_failures = sys.maxsize
                 results = await self._score_all()

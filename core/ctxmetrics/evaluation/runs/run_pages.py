@@ -164,7 +164,7 @@ class RunPages:
         )
 
     def read_questions(self, run: RunFile) -> Iterator[tuple[str, Row]]:
-        """Yield the hash of the question and the row, for each row of a run that has such a hash."""
+        """Yield each row of a run whose record has a hash, after the id of its question."""
         for row in read_rows(self.folder.path / run.name):
             if row.record and "hash" in row.record:
                 yield shorten_question(row.record), row

@@ -74,17 +74,17 @@ def corrected(
     do not follow people's gets w = 0, and people's mean alone remains.
 
     With weights, if people looked at some samples more often than at others:
-    ``sum(a * (people - w * judge)) + w * mean(everyone)``, where ``a = weights / sum(weights)``, everyone are the judge's
+    ``sum(a * (people - w * judge)) + w * mean(all)``, where ``a = weights / sum(weights)``, all are the judge's
     scores of all M samples. The variance is ``n / (n - 1) * sum(u**2)``: u is what a sample adds to the error,
     ``a * (r - sum(a * r))`` with r = people - w * judge if it is labelled, and ``w * (score - mean) / M``. A labelled
-    sample adds both: it is one of everyone. w makes the variance as small as possible. Differences between strata count in
+    sample adds both: it is one of all. w makes the variance as small as possible. Differences between strata count in
     it, so that intervals are rather too wide than too narrow.
 
     With clusters, the variance is that with ``G / (G - 1)`` and the sums of u over a cluster; without weights the judge's
     mean is that of the N others. G is how many clusters have labels.
 
     With others of another run: ``sum(a * (people - judge)) + mean(others)``, which is right where the
-    judge's error is the same there; w is 1, everyone are the others, and the size is at most their number.
+    judge's error is the same there; w is 1, all are the others, and the size is at most their number.
 
     Args:
         people: People's scores, two at least.
@@ -92,7 +92,7 @@ def corrected(
         others: The judge's scores of samples that people did not look at.
         weights: How many samples each labelled sample stands for. None, or all equal: they were drawn equally often.
         clusters: The cluster of each sample, first of the labelled samples, then of the others.
-        trust: How much the judge counts; 0: people's scores alone; 1: ``mean(everyone) + mean(people - judge)``; None:
+        trust: How much the judge counts; 0: people's scores alone; 1: ``mean(all) + mean(people - judge)``; None:
             the w of the formula.
         apart: Whether the other samples are of another run, and the mean of that run is computed.
 
@@ -107,17 +107,17 @@ def corrected(
     weighted = _is_weighted(weights)
     sizes = weights if weights is not None and weighted else np.ones(label_count)
     shares = np.asarray(sizes, dtype=float) / math.fsum(sizes)
-    # The samples whose mean by the judge is taken: everyone, or the others.
-    pool = judge_others
+    # The judge's values to average: of all samples, or of the others only.
+    averaged = judge_others
     if weighted and not apart:
-        pool = np.concatenate([judge_labelled, judge_others])
-    terms = _compute_terms(labels, judge_labelled, pool, shares, sample_count)
+        averaged = np.concatenate([judge_labelled, judge_others])
+    terms = _compute_terms(labels, judge_labelled, averaged, shares, sample_count)
     if clusters is not None:
         terms = terms.add_up(number_clusters(clusters, sample_count))
     if apart:
         trust = 1.0
     elif trust is not None:
-        if not weighted:  # the pool has the others alone, which are a part of everyone
+        if not weighted:  # only the others are averaged, which are a part of all
             trust *= len(judge_others) / sample_count
     elif weighted:
         trust = terms.fit_trust()
@@ -127,12 +127,12 @@ def corrected(
     errors = labels - trust * judge_labelled
     mean = float(shares @ errors)
     if trust:
-        mean += trust * float(pool.mean())
+        mean += trust * float(averaged.mean())
     effective_labels = 1 / float((shares**2).sum())
     if apart:
         effective_labels = min(effective_labels, len(judge_others))
     if clusters is None and not weighted:
-        variance = _mean_variance(errors) + trust**2 * _mean_variance(pool)
+        variance = _mean_variance(errors) + trust**2 * _mean_variance(averaged)
     else:
         labelled_units = label_count if clusters is None else len(set(clusters[:label_count]))
         effective_labels = min(effective_labels, float(labelled_units))
@@ -169,14 +169,14 @@ class _ErrorTerms:
 
 
 def _compute_terms(
-    labels: _Numbers, judge_labelled: _Numbers, pool: _Numbers, shares: _Numbers, sample_count: int
+    labels: _Numbers, judge_labelled: _Numbers, averaged: _Numbers, shares: _Numbers, sample_count: int
 ) -> _ErrorTerms:
     """Compute the terms of each sample, first of the labelled ones.
 
     Args:
         labels: People's scores.
         judge_labelled: The judge's scores of the same samples.
-        pool: The judge's scores of the samples whose mean is taken: the last ones of all samples.
+        averaged: The judge's scores of the samples whose mean is taken: the last ones of all samples.
         shares: The weights of the labelled samples; their sum is 1.
         sample_count: The number of all samples.
     """
@@ -185,8 +185,8 @@ def _compute_terms(
     judge_terms = np.zeros(sample_count)
     people_terms[:label_count] = shares * (labels - shares @ labels)
     judge_terms[:label_count] = shares * (judge_labelled - shares @ judge_labelled)
-    if len(pool):
-        judge_terms[-len(pool) :] -= (pool - pool.mean()) / len(pool)
+    if len(averaged):
+        judge_terms[-len(averaged) :] -= (averaged - averaged.mean()) / len(averaged)
     return _ErrorTerms(people_terms, judge_terms)
 
 

@@ -376,7 +376,7 @@ def _find_exchanged_words(
 def _find_other_initials(
     unit: ComparedText, evidence: Sequence[ComparedText]
 ) -> Iterator[Contradiction]:
-    """Yield the initials that the evidence has otherwise between the same names: George W. Bush, George H. W. Bush."""
+    """Yield the initials that differ in the evidence although the names around them are the same: George W. Bush, George H. W. Bush."""
     for names, initials in unit.initials.items():
         others = [text.initials[names] for text in evidence if names in text.initials]
         if others and initials not in others:

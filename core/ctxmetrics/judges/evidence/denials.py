@@ -296,13 +296,13 @@ def _list_turkish_denials(denying: ComparedText, stating: ComparedText) -> Itera
         if token.key in stating.keys:
             continue
         stems = list_denied_stems(token.folded)
-        is_missing = token.folded in _TURKISH_MISSING
+        means_missing = token.folded in _TURKISH_WORDS_FOR_MISSING
         noun = denying.tokens[position - 1].folded if token.folded in _TURKISH_NOT and position else ""
-        if not (stems or is_missing or noun):
+        if not (stems or means_missing or noun):
             continue  # the usual case
         for other in stating.tokens:
             states_noun = noun and other.folded.removeprefix(noun) in _TURKISH_COPULAS
-            states_existence = is_missing and other.folded in _TURKISH_EXISTING
+            states_existence = means_missing and other.folded in _TURKISH_EXISTING
             if (
                 states_noun
                 or states_existence
@@ -314,7 +314,7 @@ def _list_turkish_denials(denying: ComparedText, stating: ComparedText) -> Itera
 
 # There is, there is not, is not; and what may stand behind a noun for "is". The words are folded.
 _TURKISH_EXISTING = frozenset(("var", "vardır"))
-_TURKISH_MISSING = frozenset(("yok", "yoktur"))
+_TURKISH_WORDS_FOR_MISSING = frozenset(("yok", "yoktur"))
 _TURKISH_NOT = frozenset(("degil", "degildir"))
 _TURKISH_COPULAS = frozenset(("dır", "dir", "dur", "tır", "tir", "tur"))
 

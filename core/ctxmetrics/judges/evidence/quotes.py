@@ -555,7 +555,7 @@ def _get_script(letter: str) -> str:
 
 
 def _guess_language(text: str, language: str) -> str:
-    """Return the language whose stop words are most frequent in a text; the given language if none has more."""
+    """Return the language whose stop words are most frequent in a text; the given language unless another has more of them."""
     words = [word.folded for word in tokenize(text[:_MAX_QUOTE_CHARACTERS])]
 
     def count_stop_words(candidate: str) -> int:

@@ -232,8 +232,8 @@ def _join_code(chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], i
 
 # --- numbers in words -------------------------------------------------------------------------------------------------
 
-# "A hundred" is a number as well, and "every fifth guest" and "un client sur cinq" are shares.
-_ONES_BEFORE = ONE_WORDS | {"a", "sur"} | EACH_WORDS
+# Words that begin a number or a share if a number word follows: "a hundred", "every fifth guest", "un client sur cinq".
+_WORDS_BEFORE_NUMBER = ONE_WORDS | {"a", "sur"} | EACH_WORDS
 # The kinds of chunks that may be one of several words of a number.
 _JOINING_KINDS = frozenset((NumberWords, ClockWords))
 # The kinds of chunks that may be written in digits.
@@ -325,7 +325,7 @@ def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
             word = chunks[index].strip(MARKS_AROUND).lower()
             if word in HALVES or word in QUARTERS:
                 return True
-        if index and chunks[index - 1].lower() in _ONES_BEFORE:
+        if index and chunks[index - 1].lower() in _WORDS_BEFORE_NUMBER:
             return True
         if chunks[index].lower() in THOUSANDS_BEFORE_UNIT:
             return True
@@ -370,14 +370,14 @@ def _replace_spoken_times(
 
 
 def _is_measured(chunks: Sequence[str], index: int) -> bool:
-    """Whether a unit follows a number word, so that both are a quantity: three years, five-year."""
+    """Whether a unit of measure follows a number word, so that both are a quantity: three years, five-year."""
     if "-" in chunks[index]:
         return True
     return index + 1 < len(chunks) and is_continued(chunks[index + 1])
 
 
 def _replace_quantities(stretch: str, quantities: Sequence[Quantity]) -> tuple[Token, ...]:
-    """Return the words of a stretch, each quantity as one word, and remember them."""
+    """Return the words of a stretch, each quantity as one word."""
     words: list[Token] = []
     position = 0
     for quantity in quantities:
@@ -542,9 +542,10 @@ def get_word_list(purpose: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def get_negations(language: str) -> frozenset[str]:
-    """Return the words that deny in a language, and those that deny in any other and mean nothing else.
+    """Return the words that deny in a language, and the words of other languages that can be nothing else than a denial.
 
-    The language of a short text is a guess: without the words of others, "Hunde dürfen nicht mit" would deny nothing in English.
+    The language of a short text is a guess: without the words of other languages, "Hunde dürfen nicht mit", taken for English, would
+    deny nothing.
     """
     own_words = get_word_list("negations", language)
     if not own_words:

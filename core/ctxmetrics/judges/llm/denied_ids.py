@@ -13,7 +13,7 @@ _IDS = r"(?P<ids> \b[sc]\d+\b (?: (?:\s*[,;&]\s* | \s+and\s+ | ,\s*and\s+) [sc]\
 # Marks of bold and italic text: "**Unsupported:** s4".
 _MARKDOWN = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|__")
 LIST_OF_IDS = re.compile(_IDS, re.VERBOSE)
-# Ids that a text denies. A context that is not relevant to s2 may be to s1, and a sentence that one context does not state may
+# Ids that a text denies. A context that is not relevant to s2 may be relevant to s1, and a sentence that one context does not state may
 # be stated by another one.
 _DENIED_IDS = tuple(
     re.compile(pattern, re.VERBOSE | re.IGNORECASE | re.MULTILINE)
@@ -186,9 +186,13 @@ def _write_places(units: Sequence[str], match: re.Match[str]) -> str:
     if not str(count).isdecimal() or not 0 < int(count) < len(units):
         return match[0]
     number = int(count)
-    if match["end"] == "first":
-        return ", ".join(units[:number])
-    return ", ".join(units[-number:] if match["end"] else units[number:])
+    if match["end"] == "first":  # the first two
+        named_units = units[:number]
+    elif match["end"]:  # the last two
+        named_units = units[-number:]
+    else:  # all after the second
+        named_units = units[number:]
+    return ", ".join(named_units)
 
 
 def _write_range(match: re.Match[str]) -> str:

@@ -354,7 +354,7 @@ def _to_strict(verdict: Verdict) -> Verdict:
     """Turn a yes into a no if its evidence proves little, or the reply contradicts it."""
     if verdict.value is not True or verdict.code not in ("weak_evidence", "contradicted"):
         return verdict
-    # No evidence of a no states its unit alone.
+    # Only the evidence of a yes can be whole.
     evidence = tuple(replace(span, whole=False) for span in verdict.evidence)
     reason = verdict.reason or "its evidence proves little"
     return replace(verdict, value=False, reason=reason, evidence=evidence)

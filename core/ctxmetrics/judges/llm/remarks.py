@@ -252,22 +252,16 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
             words
         )
     )
-    has_no_word = not get_words("no_words").isdisjoint(words)
+    says_no = not get_words("no_words").isdisjoint(words)
     # "confidence_no"
-    is_probability = is_probability or (
-        has_no_word and not get_words("probabilities").isdisjoint(words)
-    )
+    is_probability = is_probability or (says_no and not get_words("probabilities").isdisjoint(words))
     number = value
     if is_probability and isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         number = float(value.strip().replace(",", "."))
     if is_number(number):
-        if (
-            "logprob" in words
-            and not has_no_word
-            and not get_words("probability_words").isdisjoint(words)
-        ):
+        if "logprob" in words and not says_no and not get_words("probability_words").isdisjoint(words):
             return number < math.log(_MIN_YES_PROBABILITY)  # "logprob_yes"
-        if is_probability and has_no_word:
+        if is_probability and says_no:
             return _MIN_YES_PROBABILITY < number <= 1
         is_low_percentage = name in get_words("percents") and 1 < number < 100 * _MIN_YES_PROBABILITY
         is_zero = number == 0 and name in get_words("grades")

@@ -47,7 +47,7 @@ _CLOSING_SECONDS = 2.0
 _MAX_CONNECTIONS = 100_000
 # Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
-# Characters of a reply that its run keeps, to show how one begins that cannot be read.
+# Characters that a run keeps of a reply that cannot be read, to show how it begins.
 _REPLY_CHARACTERS_KEPT = 2_000
 # The first status that is no success.
 _FIRST_FAILURE_STATUS = 300

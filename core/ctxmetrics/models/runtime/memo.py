@@ -38,7 +38,7 @@ def digest_key(texts: Iterable[str]) -> str:
 class Memo(Generic[T]):
     """Computes the answer to a key once.
 
-    It takes no lock, so it can be used in any thread and in a forked child: each step is one operation on a dict.
+    It is safe in any thread without a lock, because each step is one operation on a dict. So no forked child inherits a held lock.
 
     Args:
         max_entries: The maximum number of answers that are remembered; the least recently used one is dropped first.

@@ -172,7 +172,7 @@ class Run:
         failures: Counter[str] = Counter()
         kept_connections = 0  # requests that failed because a client had kept a connection
         uses_kept_connection = False
-        lost = Usage()
+        lost_usage = Usage()
         first_refused_at = 0.0
         requested_wait: float | None = None  # the seconds that the server asked to wait
 
@@ -207,7 +207,7 @@ class Run:
                         )
                         raise first_problem
                     reply = await send()
-                    return replace(reply, usage=reply.usage + lost)
+                    return replace(reply, usage=reply.usage + lost_usage)
                 except JudgeError as problem:
                     uses_kept_connection = (
                         isinstance(problem, KeptConnectionError)
@@ -215,13 +215,13 @@ class Run:
                     )
                     if uses_kept_connection:
                         kept_connections += 1
-                        lost += problem.usage
+                        lost_usage += problem.usage
                     elif problem.reason_code != "judge_down":
                         failures[problem.reason_code] += 1
-                        lost += problem.usage
+                        lost_usage += problem.usage
                     if problem.reason_code in OVERLOAD_CODES:
                         first_refused_at = first_refused_at or time.monotonic()
-                    problem.lost = lost
+                    problem.lost = lost_usage
                     requested_wait = problem.retry_after
                     raise
         raise AssertionError  # the last failure is raised above

@@ -75,8 +75,12 @@ class FoundMarkup:
         """Mark a stretch as taken that stays as it is."""
         self.taken[start:end] = b"\1" * (end - start)
 
-    def drop(self, start: int, end: int, text: str = "") -> None:
-        """Mark a stretch as taken that a reader does not see; another text may be seen in its place."""
+    def drop(self, start: int, end: int) -> None:
+        """Mark a stretch as taken that a reader does not see."""
+        self.replace(start, end, "")
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Mark a stretch as taken in whose place a reader sees another text."""
         if start < end and self.taken.find(1, start, end) < 0:
             self.edits[start] = (end, text)
             self.taken[start:end] = b"\1" * (end - start)

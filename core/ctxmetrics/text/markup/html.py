@@ -64,7 +64,7 @@ _BREAKS = frozenset(("br", "hr", "wbr", "lb", "pb"))
 # Elements that state nothing.
 _PROGRAMS = frozenset(("script", "style"))
 _HIDDEN = frozenset((*_PROGRAMS, "del", "strike", "noscript", "template"))
-# Beginnings of a text for a language model behind "<s>", which is no struck text then: "<s> Hello </s>", "<s>[INST]".
+# If one of these follows "<s>", it is the start token of a language model, and no tag of struck text: "<s> Hello </s>", "<s>[INST]".
 _MODEL_TEXT_BEGINNINGS = (" ", "\n", "[INST]")
 # Elements of a whole page. Their hiding attributes do not count: the page is shown once its styles are loaded.
 _PAGE_ELEMENTS = frozenset(("html", "body", "main"))
@@ -205,7 +205,7 @@ def _read_tag(markup: FoundMarkup, tag: re.Match[str], tags: _Tags) -> int:
     visible_text = _see_tag(markup, start, end, name)
     if name == "img":  # a reader may see the text in its place
         visible_text = _read_alternative_text(tag["attributes"])
-    markup.drop(start, end, visible_text)
+    markup.replace(start, end, visible_text)
     if not closes_itself:
         tags.opened.setdefault(name, []).append(start)
     return end
@@ -232,7 +232,7 @@ def _read_closing_tag(markup: FoundMarkup, tag: re.Match[str], name: str, tags: 
     if opening_tags is None and not _is_html(name):
         return start + 1
     visible_text = _see_tag(markup, start, end, name)
-    markup.drop(start, end, visible_text)
+    markup.replace(start, end, visible_text)
     if opening_tags and not visible_text:
         markup.pair(opening_tags.pop(), start)
     return end
@@ -326,7 +326,7 @@ def _read_superscript(markup: FoundMarkup, start: int, end: int) -> int:
     visible_text = _see_superscript(text_before, raised_text)
     if visible_text is None:
         return 0
-    markup.drop(start, element_end, visible_text)
+    markup.replace(start, element_end, visible_text)
     return element_end
 
 

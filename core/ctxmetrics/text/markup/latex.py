@@ -28,7 +28,7 @@ def find_entities(markup: FoundMarkup) -> None:
         if character != entity:
             # A blank that does not break a line is seen as a blank; a soft hyphen is not seen.
             seen = character.replace("\xa0", " ").replace("\xad", "")
-            markup.drop(*match.span(), seen)
+            markup.replace(*match.span(), seen)
 
 
 _ESCAPE = compile_on_use(
@@ -64,13 +64,13 @@ def find_escapes(markup: FoundMarkup) -> None:
             markup.drop(match.start(), match.start() + 1)
         elif code:
             units = bytes.fromhex(code.replace("\\u", ""))
-            markup.drop(*match.span(), units.decode("utf-16-be", "replace"))
+            markup.replace(*match.span(), units.decode("utf-16-be", "replace"))
         elif blank and is_json:
             after = text[match.end() : match.end() + 1]
             if "n" in blank and not ("\n" in text and after.islower() and is_word(before)):
-                markup.drop(*match.span(), "\n")
+                markup.replace(*match.span(), "\n")
             elif blank == "t" and not after.islower():
-                markup.drop(*match.span(), "\t")
+                markup.replace(*match.span(), "\t")
 
 
 # One character, or a run of raised digits. It begins with one class of characters, which is searched for fast.
@@ -92,7 +92,7 @@ def find_characters(markup: FoundMarkup) -> None:
         before = markup.character_before(start)
         after = text[end : end + 1]
         if "₀" <= mark <= "₉":
-            markup.drop(start, end, mark.translate(_LOWERED_DIGITS))
+            markup.replace(start, end, mark.translate(_LOWERED_DIGITS))
         elif mark[0] in "¹²³⁰⁴⁵⁶⁷⁸⁹":
             if not is_word(after) and _TEXT_BEFORE_NOTE_PATTERN.search(text[max(0, start - 4) : start]):
                 markup.drop(start, end)
@@ -175,8 +175,8 @@ def find_tex(markup: FoundMarkup) -> None:
     regions = sorted([*_find_mathematics(markup), *_find_tables(markup)])
     for match in _TEX_QUOTES.finditer(text):
         if markup.is_free(*match.span()):
-            markup.drop(match.start(), match.start() + 2, '"')
-            markup.drop(match.end() - 2, match.end(), '"')
+            markup.replace(match.start(), match.start() + 2, '"')
+            markup.replace(match.end() - 2, match.end(), '"')
     if not regions and "\\" not in text:
         return
     _find_marks_in_words(markup, regions)
@@ -187,7 +187,7 @@ def find_tex(markup: FoundMarkup) -> None:
 def _find_line_ends(markup: FoundMarkup) -> None:
     """Find ends of lines with a distance behind them."""
     for match in match_marks(_LINE_END_WITH_DISTANCE, markup.text, "\\\\"):
-        markup.drop(*match.span(), "\n")
+        markup.replace(*match.span(), "\n")
 
 
 def _find_marks_in_words(markup: FoundMarkup, regions: Sequence[tuple[int, int]]) -> None:
@@ -207,7 +207,7 @@ def _find_amounts(markup: FoundMarkup) -> None:
         if markup.is_free(*match.span()) and all(command in _TEX_UNITS for command in commands):
             unit = "".join(_TEX_UNITS[command] for command in commands)
             markup.drop(match.start(), match.start(1))
-            markup.drop(match.end(1), match.end(), f" {unit}")
+            markup.replace(match.end(1), match.end(), f" {unit}")
 
 
 class _Group(NamedTuple):
@@ -259,7 +259,7 @@ def find_formulas(markup: FoundMarkup) -> None:
             for index in _INDEX.finditer(text, *match.span()):
                 start, end = index.span()
                 digits = index[1] or ""
-                markup.drop(start, end, digits)  # only the digits are seen
+                markup.replace(start, end, digits)  # only the digits are seen
 
 
 def _find_mathematics(markup: FoundMarkup) -> list[tuple[int, int]]:
@@ -375,7 +375,7 @@ def find_accents(markup: FoundMarkup) -> None:
             accent = _COMBINING[match["mark"] or match["command"]]
             visible_letter = unicodedata.normalize("NFC", letter + accent)
         if len(visible_letter) == 1:
-            markup.drop(start, end, visible_letter)
+            markup.replace(start, end, visible_letter)
 
 
 # Dashes as TeX writes them: 5--7, word---word
@@ -385,7 +385,7 @@ _DASHES = compile_on_use(r"(?<=\d)--(?=\d)|(?<=\w)---(?=[^\W_])")
 def find_dashes(markup: FoundMarkup) -> None:
     """Find the dashes of LaTeX between numbers and words: 5--10."""
     for match in _DASHES.finditer(markup.text):
-        markup.drop(*match.span(), "–" if match[0] == "--" else "—")
+        markup.replace(*match.span(), "–" if match[0] == "--" else "—")
 
 
 def _read_command(
@@ -422,7 +422,7 @@ def _read_command(
                 command in _SIGNS and _BLANK_BEFORE_DIGIT.match(text, end)
             ):
                 end += 2 if text.startswith("{}", end) else 1
-            markup.drop(start, end, _TEX_CHARACTERS[command])
+            markup.replace(start, end, _TEX_CHARACTERS[command])
     return end
 
 
@@ -463,7 +463,7 @@ def _close_group(markup: FoundMarkup, place: int, open_groups: list[_Group]) -> 
         markup.drop(place, place + 1)
     elif separator and markup.text.startswith("}{", place):
         markup.drop(start, end)
-        markup.drop(place, place + 2, separator)
+        markup.replace(place, place + 2, separator)
         open_groups.append(_Group(-1, -1, ""))
         return place + 2
     else:
@@ -495,7 +495,7 @@ def _read_sign_or_escape(markup: FoundMarkup, match: re.Match[str]) -> int:
         power = _TEX_POWER.match(text, start)
         if power is not None:
             digits = power[1] or power[2]
-            markup.drop(*power.span(), digits.translate(SUPERSCRIPTS))
+            markup.replace(*power.span(), digits.translate(SUPERSCRIPTS))
             return power.end()
         if text.startswith(_DEGREES, start):
             markup.drop(start, end)
@@ -506,7 +506,7 @@ def _read_sign_or_escape(markup: FoundMarkup, match: re.Match[str]) -> int:
         # A star behind the end of a line keeps the next line on the same page.
         if ends_line and text.startswith("*", end):
             end += 1
-        markup.drop(start, end, _VISIBLE_ESCAPES.get(escaped_character, escaped_character))
+        markup.replace(start, end, _VISIBLE_ESCAPES.get(escaped_character, escaped_character))
     elif sign in _VISIBLE_SIGNS:
-        markup.drop(start, end, _VISIBLE_SIGNS[sign])
+        markup.replace(start, end, _VISIBLE_SIGNS[sign])
     return end

@@ -144,13 +144,13 @@ def find_tables(markup: FoundMarkup) -> None:
     if '="' in text:
         for match in _CELL_ATTRIBUTES.finditer(text):
             is_first = markup.character_before(match.start()) in ("", "\n")
-            markup.drop(*match.span(), "" if is_first else "\t")
+            markup.replace(*match.span(), "" if is_first else "\t")
     is_wiki = "{|" in text and "\n|}" in text
     if is_wiki:
         for match in match_lines(_WIKI_TABLE_MARK, text):
             markup.drop(*match.span())
         for match in _WIKI_HEAD_MARK.finditer(text):
-            markup.drop(*match.span(), "\t")
+            markup.replace(*match.span(), "\t")
     has_fence = is_wiki or _TABLE_FENCE in text
     line_start = 0
     lines_with_bars: list[tuple[int, int]] = []  # neighbouring lines
@@ -174,7 +174,7 @@ def find_drawn_tables(markup: FoundMarkup) -> None:
     for match in _DRAWN_BAR.finditer(text):
         start, end = match.span()
         is_outer = markup.character_before(start) in ("", "\n") or text[end : end + 1] in ("", "\n")
-        markup.drop(start, end, "" if is_outer else "\t")
+        markup.replace(start, end, "" if is_outer else "\t")
 
 
 def _read_table(markup: FoundMarkup, lines: Sequence[tuple[int, int]], *, has_fence: bool) -> None:
@@ -205,7 +205,7 @@ def _read_table(markup: FoundMarkup, lines: Sequence[tuple[int, int]], *, has_fe
         if separator_lines or is_grid or is_fenced or _is_row(line, is_alone=len(lines) == 1):
             for bar_start, bar_end in _find_bars(text, start, end):
                 is_outer = bar_start == start or bar_end == end
-                markup.drop(bar_start, bar_end, "" if is_outer else "\t")
+                markup.replace(bar_start, bar_end, "" if is_outer else "\t")
 
 
 def _is_row(line: str, *, is_alone: bool) -> bool:
@@ -303,7 +303,7 @@ def _find_page_numbers(markup: FoundMarkup) -> None:
         if cuts_word:
             markup.drop(start - 1, end)
         else:
-            markup.drop(start, end, " ")
+            markup.replace(start, end, " ")
 
 
 def _find_cut_words(markup: FoundMarkup) -> None:

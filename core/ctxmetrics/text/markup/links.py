@@ -119,7 +119,7 @@ def find_templates(markup: FoundMarkup) -> None:
     for match in _NOTE_TEMPLATE.finditer(markup.text):
         markup.drop(*match.span())
     for match in _BLANK_TEMPLATE.finditer(markup.text):
-        markup.drop(*match.span(), " " if match[1].casefold() == "nbsp" else "–")
+        markup.replace(*match.span(), " " if match[1].casefold() == "nbsp" else "–")
 
 
 def find_addresses(markup: FoundMarkup) -> None:

@@ -50,11 +50,11 @@ def find_code(markup: FoundMarkup) -> None:
     runs = _list_ticks(markup)
     # For each run of ticks the index of the next one of the same length; -1 for none.
     next_equal_runs: list[int] = [-1] * len(runs)
-    last_of_length: dict[int, int] = {}
+    next_of_length: dict[int, int] = {}
     for index in range(len(runs) - 1, -1, -1):
         length = len(runs[index][0])
-        next_equal_runs[index] = last_of_length.get(length, -1)
-        last_of_length[length] = index
+        next_equal_runs[index] = next_of_length.get(length, -1)
+        next_of_length[length] = index
     index = 0
     while index < len(runs):
         closing = next_equal_runs[index]
@@ -105,7 +105,7 @@ def _read_role(markup: FoundMarkup, role: re.Match[str], start: int, end: int) -
     if modules is not None:
         markup.drop(*modules.span())
     if role[0].endswith("sup:") and _POWER.fullmatch(text, start, end):
-        markup.drop(start, end, text[start:end].translate(SUPERSCRIPTS))
+        markup.replace(start, end, text[start:end].translate(SUPERSCRIPTS))
 
 
 # Subscripts and superscripts of Pandoc: H~2~O, 5 m^2^, 21^st^
@@ -138,13 +138,13 @@ def find_indexes(markup: FoundMarkup) -> None:
                 markup.hide(*match.span())
                 markup.protect(*match.span())
     for match in _TIE.finditer(markup.text):
-        markup.drop(*match.span(), " ")
+        markup.replace(*match.span(), " ")
     for match in _SUBSCRIPT_OR_SUPERSCRIPT.finditer(markup.text):
         lowered, raised = match.groups()
-        markup.drop(*match.span(), lowered or raised.replace("−", "-").translate(SUPERSCRIPTS))
+        markup.replace(*match.span(), lowered or raised.replace("−", "-").translate(SUPERSCRIPTS))
 
 
-# Each alternative begins with one character: what is before these characters is passed over at once.
+# Each alternative begins with a fixed character, so that the search skips fast to the next of these characters.
 _DELIMITER = compile_on_use(r"\*\**|__*|~~~*|'''*|===*")
 _DELIMITERS = frozenset(("*", "**", "***", "_", "__", "___", "~~", "''", "'''", "'''''", "=="))
 # A part of a word: un**believ**able.

@@ -263,7 +263,7 @@ def _match_day_part(text: str, start: int) -> re.Match[str] | None:
     return _DAY_PART.match(text, start)
 
 
-# Italian "alle 9." is at nine. If a word may follow, it may be German: all nine.
+# Italian "alle 9" is at nine, German "alle 9 Gäste" is all nine guests. So it is a time only before a mark or an Italian word.
 _ITALIAN_LEADS = frozenset(("alle", "dalle"))
 _BEHIND_ITALIAN_HOUR = re.compile(r"[.,;:!?)]|[ ](?:e|di|del|della|in|alle|a|per)\b")
 

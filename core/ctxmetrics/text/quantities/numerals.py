@@ -400,7 +400,7 @@ _KOREAN_CHUNK = compile_on_use(rf"(?:{_KOREAN_WORD.pattern}){{1,12}}")
 
 
 def write_numerals(text: str) -> str:
-    """Write the numbers in words of Chinese, Japanese, Thai and Korean in digits, and numbers above a hundred in one word.
+    """Replace number words by digits: those of Chinese, Japanese, Thai and Korean, and single words such as "dreihundertfünfzig".
 
     >>> write_numerals("晚上八点关门，门票三千二百元，打百分之五折。")
     '晚上8点关门，门票3200元，打5%折。'
@@ -572,7 +572,7 @@ def _goes_on(
     """Whether a word is the next one of a number. Vietnamese năm is 5, and "year" behind a number."""
     if not words:
         return word in numerals.words
-    if word in lists.get("only_first", ()):  # một trăm linh năm, một trăm năm mươi
+    if word in lists.get("only_first", ()):  # 105: một trăm linh năm; 150: một trăm năm mươi
         return words[-1] in numerals.joints or next_word in numerals.scales
     return word in numerals.words or word in numerals.joints
 
@@ -580,7 +580,7 @@ def _goes_on(
 def _read_decimals(
     chunks: Sequence[str], point: int, whole: int, numerals: Numerals, lists: Mapping[str, Any]
 ) -> tuple[int, str] | None:
-    """Read the digits behind a decimal point, before what is counted or a group word: ba phẩy năm giờ, dua koma lima juta."""
+    """Read the digits behind a decimal point, which a noun or a scale follows: ba phẩy năm giờ (hours), dua koma lima juta (million)."""
     end = point + 1
     decimals = ""
     while numerals.is_one(word := _strip_marks_behind(chunks, end)):

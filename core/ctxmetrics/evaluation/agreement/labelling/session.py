@@ -69,7 +69,7 @@ def _describe_verdict(verdict: Verdict) -> str:
 
 
 class Session:
-    """The questions to one person about the samples of a draw, in order. Skipped questions come last.
+    """The questions to one person about the samples that were drawn for labelling, in order. Skipped questions come last.
 
     Its methods may be called from several threads.
 
