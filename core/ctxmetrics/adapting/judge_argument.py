@@ -34,7 +34,8 @@ def as_judge(
     """
     if judge is None or isinstance(judge, Judge):
         return judge
-    if isinstance(judge, str) and foreign is not object:  # the other library reads a text itself
+    takes_any_object = foreign is object  # then the framework also reads the name of a model
+    if isinstance(judge, str) and not takes_any_object:
         return read_judge(judge)
     decisions = coerce_decisions(judge)
     if isinstance(decisions, DecisionModel):

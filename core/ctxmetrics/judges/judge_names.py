@@ -15,12 +15,12 @@ from ctxmetrics.judges.base import Judge
 
 # The entry point group under which adapters offer models.
 MODELS = "ctxmetrics.models"
-# Which option the command line names in messages; Python writes the name of a parameter.
+# How messages of the command line call the judge; those of Python name the parameter.
 OPTION = "--judge"
 # What stands before the name of a preset of `NLIJudge`.
 NLI = "nli"
-# Parameters of a judge and of its model that cannot be given by name: the judge's name and other options say them.
-_NOT_CHANGED = frozenset({"api_key", "base_url", "extra", "model", "warnings"})
+# Parameters that cannot be set as NAME=VALUE: the name of the judge, or another option, sets them.
+_SET_ELSEWHERE = frozenset({"api_key", "base_url", "extra", "model", "warnings"})
 # The provider of a model by the beginning of the model's name.
 _PROVIDERS_BY_BEGINNING = {
     "chatgpt": "openai",
@@ -83,10 +83,10 @@ def _change(judge: Judge, changes: Mapping[str, Any], judge_text: str) -> Judge:
         first_name = next(iter(changes))
         option = f"--{first_name.replace('_', '-')}"
         raise ParameterError(f"{option} is not for {judge_text}: it asks no language model.")
-    judge_parameters = {item.name for item in fields(judge) if item.init} - _NOT_CHANGED
+    judge_parameters = {item.name for item in fields(judge) if item.init} - _SET_ELSEWHERE
     model_parameters = set[str]()
     if isinstance(judge.model, OpenAIModel):
-        model_parameters = {item.name for item in fields(OpenAIModel) if item.init} - _NOT_CHANGED
+        model_parameters = {item.name for item in fields(OpenAIModel) if item.init} - _SET_ELSEWHERE
     for name, value in changes.items():
         if name not in judge_parameters and name not in model_parameters:
             names = sorted(judge_parameters | model_parameters)

@@ -241,7 +241,7 @@ class IDBasedHitRate(IDMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class IDBasedPrecisionAtK(IDMetric):
-    """Reference ids among the first k / k, even if fewer were retrieved.
+    """The number of reference ids among the first k, divided by k, even if fewer were retrieved.
 
     Range 0 to 1; k is ``top_k``. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``. Source:
     ``P_k`` of trec_eval.
@@ -253,7 +253,7 @@ class IDBasedPrecisionAtK(IDMetric):
     top_k: int = field(default=10, metadata=IN_METRIC_NAME)
 
     def to_value(self, hits: Sequence[bool]) -> float | None:
-        """Relevant ids among the first k / k."""
+        """The number of relevant ids among the first k, divided by k."""
         return precision_at_k(hits, self.top_k)
 
 

@@ -88,7 +88,7 @@ def map_options(mappings: Iterable[str]) -> list[str]:
 
 
 def join_options(mappings: Iterable[str]) -> str:
-    """Join options of the command line of which one is to be written; of many, the first."""
+    """Offer the first few options of the command line, joined with "or": the user writes one of them."""
     return " or ".join(map_options(mappings)[:_MAX_OPTIONS_OFFERED])
 
 

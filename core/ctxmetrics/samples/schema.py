@@ -418,7 +418,7 @@ class Schema:
     def _read_value(self, record: Mapping[str, Any], keys: Mapping[str, Any], field: str) -> Any:
         """Read the value of a field from a record; None if the record lacks it."""
         value = self._find(record, keys, field)
-        # A field of ids may be read from the documents in the field of their texts.
+        # If a field of ids is absent, the documents in the matching field of texts may hold the ids.
         are_ids = value is not None
         if not are_ids and field in TEXTS_OF:
             value = self._find(record, keys, TEXTS_OF[field])

@@ -90,10 +90,9 @@ def inspect(source: SampleFile) -> None:
         if fitting_metrics or mapping:
             print_result(f"score it with: {command}")
     elif file.plan.unsure or len(ambiguous_columns[0]) == 1:
-        working_options = [
-            option for option in ambiguous_columns[0] if _can_run(source, [*mapping, option])
-        ]
-        print_result(_suggest_options(source, file, mapping, ambiguous_columns[0], working_options))
+        options = ambiguous_columns[0]  # of the first field that several columns may hold
+        working_options = [option for option in options if _can_run(source, [*mapping, option])]
+        print_result(_suggest_options(source, file, mapping, options, working_options))
     else:  # several columns may hold the retrieved contexts, and none is more likely
         lists = join_options(
             f"{path}=retrieved_contexts" for path in file.plan.candidates.get("retrieved_contexts", ())

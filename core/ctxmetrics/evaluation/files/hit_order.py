@@ -324,15 +324,15 @@ def arrange(items: Any, places: Sequence[int]) -> Any:
 
 
 def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, Any], Any]:
-    """Return the object that holds a list of hits, and the hits.
+    """Return the object that holds a list, and the list if its items are hits.
 
     Args:
         row: The row.
         path: The path of the list; with ``[]`` it goes on into the items of the list.
 
     Returns:
-        The fields beside the list, and the list if the path goes on into its items, else None. If it goes on into lists of the
-        items, the items are groups, and no hits.
+        The object, whose other fields stand beside the list; and the list for a path such as ``hits[].text``, else None. For
+        ``groups[].hits[].text`` it is None, too: the items of ``groups`` are not hits.
     """
     list_path, _, inner_path = path.partition("[]")
     hits = look_up(row, list_path) if inner_path or path.endswith("[]") else None

@@ -149,10 +149,14 @@ def _find_unread_list(
 
 
 def _find_flag(values: Mapping[str, Any], list_contexts: Mapping[str, ListContext]) -> str | None:
-    """Find the key of a truth value that says of each document whether it was used. Return None if there is none."""
+    """Describe the key of a truth value that says of each document whether it was used. Return None if there is none."""
     for name in RETRIEVED:
-        _, hits = list_contexts.get(name, ({}, None))
-        flag = find_flag(unwrap_inner_list(values.get(name) if hits is None else hits))
+        hits = None
+        if name in list_contexts:
+            _, hits = list_contexts[name]
+        if hits is None:
+            hits = values.get(name)
+        flag = find_flag(unwrap_inner_list(hits))
         if flag is not None:
             return f"{flag} (not true of every document)"
     return None

@@ -254,7 +254,7 @@ def join_documents_of_queries(
         for name, values in changing_columns.items():
             if may_hold_setting([name]) and not several:
                 raise InputFileError(f"{file}: {explain_setting(name, values)}")
-        if changing_columns:  # they may hold texts
+        if changing_columns:  # they may hold texts: then this is no table of a ranking
             columns = None
     if columns is not None and columns.number is None:
         for name in columns.others:

@@ -64,7 +64,7 @@ def _list_reply_holders(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _objects(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield a row and the objects in it, each after the beginning of its paths. Outer objects come first. Metadata is left out."""
+    """Yield pairs of a path prefix and an object: first the row itself, then the objects in it, outer ones first, without metadata."""
     yield path, row
     if depth == 0:
         return

@@ -357,17 +357,18 @@ class GoldTexts:
         language = self._language
         unknown_names = find_unknown_names(words, language, self._known_keys)
         content = find_content(text, self._language) - unknown_names
-        if not 0 < len(unknown_names) <= MAX_NAMES or len(content) < _MIN_WORDS_BESIDE_NAMES:
+        has_few_names = 0 < len(unknown_names) <= MAX_NAMES
+        if not has_few_names or len(content) < _MIN_WORDS_BESIDE_NAMES:
             return ""
-        own = spell(words, unknown_names)
+        own_spelling = spell(words, unknown_names)
         known_keys = self._question.reference_content | self._question.word_keys
         for sentence in self._sentences:
             other_names = find_names_in(sentence.words, language) - known_keys
-            rival = spell(sentence.words, other_names)
-            if not other_names or has_initials(own, rival):
+            rival_spelling = spell(sentence.words, other_names)
+            if not other_names or has_initials(own_spelling, rival_spelling):
                 continue
             if len(content & sentence.keys) >= _MIN_SHARED_SHARE_BESIDE_NAME * len(content):
-                return f"{own!r} against {rival!r}"
+                return f"{own_spelling!r} against {rival_spelling!r}"
         return ""
 
     def _find_other_statement(self, text: str) -> str:
@@ -407,7 +408,7 @@ class GoldTexts:
         return ""
 
     def _is_about(self, sentence: _Sentence, content: frozenset[str], nearest: _Sentence) -> bool:
-        """Tell whether a sentence is about the same as a text: not if it has a single word of the text, and is far from the nearest one.
+        """Tell whether a sentence has the subject of a text. It has not if they share one word and it is far from the nearest sentence.
 
         Args:
             sentence: The sentence.

@@ -179,9 +179,9 @@ class AuditedMean(Plain):
     Attributes:
         run: The name of the run, or of two runs whose difference it is.
         mean: The mean by the gold as it is.
-        corrected: The mean with the changes of the random part, for all questions.
+        corrected: The mean for all questions, estimated from the changes that people made in the randomly drawn questions.
         interval: The 95 % interval of ``corrected``. It is wider, since only the random part was audited.
-        survives: Whether a difference by the gold as it is also is a difference by the audit. None if there is no difference.
+        survives: Whether a difference by the unchanged gold is still there after the audit. None if there is no difference.
     """
 
     run: str

@@ -75,9 +75,10 @@ class RunChecks(NamedTuple):
     """The results of comparing the gold with the runs.
 
     Attributes:
-        counts: For each run, how often the gold is its first results.
+        counts: For each run, how often the gold equals its first results.
         findings: The questions whose gold seems to be copied.
-        undecided: By the number of a question: its gold is the first results of a run, or nearly, but has no finding.
+        undecided: The run whose first results the gold equals, or nearly equals, by the number of the question; for questions without a
+            finding.
     """
 
     counts: list[RunGold]

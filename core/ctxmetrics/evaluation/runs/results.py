@@ -274,7 +274,7 @@ class Results(ResultFigures):
         self._need_rows("to_html")
         check_path(path)
         if title is None:
-            title = name_page(path, *filter(None, [self.source]))
+            title = name_page(path, self.source) if self.source else name_page(path)
         page = render_html(self.report(by=by), title=title, gates=gates)
         write_whole(path, (page,))
 

@@ -117,7 +117,8 @@ def corrected(
     if apart:
         trust = 1.0
     elif trust is not None:
-        if not weighted:  # only the others are averaged, which are a part of all
+        # The given trust is for a mean over all samples. Here the judge's mean is that of the unlabelled ones only.
+        if not weighted:
             trust *= len(judge_others) / sample_count
     elif weighted:
         trust = terms.fit_trust()

@@ -124,7 +124,7 @@ def labelled_difference(
 ) -> LabelledDifference:
     """Estimate the mean of paired differences. The judge gives the difference of every sample, people the difference of some.
 
-    There are two strata: the samples with a difference by the judge, and the samples without.
+    There are two strata: the samples whose difference by the judge is not 0, and those where it is 0.
 
     Symbols, for all samples or for the stratum h:
 
@@ -196,7 +196,7 @@ def labelled_difference(
     effective_labels = math.fsum(stratum.size for stratum in strata)
     effective_labels = round(min(effective_labels, float(cluster_count)), 9)
     best_known = np.concatenate([labels, unlabelled_by_judge])
-    mean_square = math.fsum(stratum.square for stratum in strata)
+    mean_square = math.fsum(stratum.mean_square for stratum in strata)
     variance = max(mean_square - difference**2, 0.0) / (len(all_by_judge) - 1)
     design = max(
         _design_effect(all_by_judge, cluster_numbers), _design_effect(best_known, cluster_numbers)
@@ -317,7 +317,7 @@ class _Stratum:
         changed: Whether the samples of the stratum have a difference by the judge.
         mean: The contribution of the stratum to the mean difference.
         correction: By how much labels move this contribution.
-        square: The contribution of the stratum to the mean square.
+        mean_square: The contribution of the stratum to the mean mean_square.
         terms: For each labelled sample, its contribution to the error that comes from samples without labels.
         unseen: The error for changes that no label shows.
         size: The number of independent labels in the stratum.
@@ -326,7 +326,7 @@ class _Stratum:
     changed: bool
     mean: float
     correction: float
-    square: float
+    mean_square: float
     terms: _Numbers
     unseen: float
     size: float
@@ -364,13 +364,13 @@ class _Samples:
         """Compute the figures of one stratum.
 
         Args:
-            changed: Whether its samples have a difference by the judge.
+            changed: Whether the difference of its samples by the judge is not 0.
             members: Whether each sample belongs to the stratum.
         """
         values = self.judge[members]
         share = len(values) / len(self.judge)
         mean = float(values.mean())
-        square = float((values**2).mean())
+        mean_square = float((values**2).mean())
         labelled_rows = np.flatnonzero(members[: len(self.people)])
         terms = np.zeros(len(self.people))
         unseen_error = (
@@ -381,7 +381,7 @@ class _Samples:
                 changed=changed,
                 mean=share * mean,
                 correction=0.0,
-                square=share * square,
+                mean_square=share * mean_square,
                 terms=terms,
                 unseen=unseen_error,
                 size=0.0,
@@ -389,10 +389,10 @@ class _Samples:
         people_differences = self.people[labelled_rows]
         judge_differences = self.judge[labelled_rows]
         weights = self.sizes[labelled_rows] / self.sizes[labelled_rows].sum()
-        trust = _trust(people_differences, judge_differences, weights, spread=square - mean**2)
+        trust = _trust(people_differences, judge_differences, weights, spread=mean_square - mean**2)
         errors = people_differences - trust * judge_differences
         error = float(weights @ errors)
-        square += float(weights @ (people_differences**2 - judge_differences**2))
+        mean_square += float(weights @ (people_differences**2 - judge_differences**2))
         deviations = errors - error
         clusters = len(set(self.cluster_numbers[labelled_rows].tolist()))
         if clusters > 1:
@@ -412,7 +412,7 @@ class _Samples:
             changed=changed,
             mean=share * (error + trust * mean),
             correction=share * (error + (trust - 1) * mean),
-            square=share * square,
+            mean_square=share * mean_square,
             terms=terms,
             unseen=unseen_error,
             size=independent_labels,

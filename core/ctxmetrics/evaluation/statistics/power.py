@@ -334,10 +334,11 @@ def compare_counts(
         is_shown[rows] &= sign_p(better_count, worse_count) <= SIGNIFICANCE_LEVEL
         lowest = -scale * upper_limit_of_share(worse_count, samples, SIGNIFICANCE_LEVEL / 2)
         highest = scale * upper_limit_of_share(better_count, samples, SIGNIFICANCE_LEVEL / 2)
-        needs_low = rows[~is_shown[rows] | (mean[rows] <= 0)]
-        needs_high = rows[~is_shown[rows] | (mean[rows] >= 0)]
-        low[needs_low] = np.minimum(low[needs_low], lowest)
-        high[needs_high] = np.maximum(high[needs_high], highest)
+        # If the sign test shows a difference, the limit between the mean and 0 stays as it is.
+        rows_to_lower = rows[~is_shown[rows] | (mean[rows] <= 0)]
+        rows_to_raise = rows[~is_shown[rows] | (mean[rows] >= 0)]
+        low[rows_to_lower] = np.minimum(low[rows_to_lower], lowest)
+        high[rows_to_raise] = np.maximum(high[rows_to_raise], highest)
     low[changed == 0] = 0.0
     high[changed == 0] = 0.0
     return SimulatedComparisons(mean, low, high, is_shown)

@@ -654,10 +654,9 @@ _NUMERALS = frozenset("二三四五六七八九十百千两")
 
 
 def _measure_pair(pair: str) -> str:
-    """Return what a pair of characters measures.
+    """Return what two characters measure; an empty text if they measure nothing.
 
-    The pair may be a named value. If it is a numeral and a character behind it, the measure names that character, which is
-    what the numeral counts. Else it measures nothing: the text is empty.
+    Named values stand in a list. Behind a numeral, the second character says what is counted: "numeral 年" for 三年 (three years).
     """
     value = _VALUES.get(pair)
     if value is not None:

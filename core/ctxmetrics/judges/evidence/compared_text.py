@@ -76,7 +76,7 @@ _VOWELS = frozenset("aeiouyаеиоуыэюяіїєё")
 # Finnish "maidolla" is a form of "maito".
 _HARD_CONSONANTS = str.maketrans("dgb", "tkp")
 # The words of all languages before which a negation denies nothing.
-_HARMLESS_FOLLOWERS = frozenset(
+_HARMLESS_IN_ANY_LANGUAGE = frozenset(
     fold(word) for words in LISTS["no_negation_before"].values() for word in words
 )
 # Words that deny only the verb behind "to": failed to win.
@@ -116,7 +116,8 @@ class TakenOut(NamedTuple):
     Attributes:
         phrase: The phrase that makes the exception, such as "except".
         words: The words behind the phrase.
-        is_contrast: Whether the phrase holds a negation, as "but not on": it may only set one value against another.
+        is_contrast: Whether the phrase holds a negation, as "but not on". Then it may make no exception, and only set one value
+            against another.
     """
 
     phrase: str
@@ -181,16 +182,16 @@ class ComparedText:
     def _find_negations(self, denying: frozenset[str]) -> list[int]:
         """Find the words that deny. A negation before a word that makes it harmless, such as "not only", does not count."""
         harmless_followers = get_word_list("no_negation_before", self.language)
-        own_negations = get_word_list("negations", self.language)
+        negations_of_language = get_word_list("negations", self.language)
         positions = []
         for position, token in enumerate(self.tokens):
             if token.folded not in denying:
                 continue
             harmless = harmless_followers
-            if token.folded not in own_negations:
+            if token.folded not in negations_of_language:
                 if self._is_capital_among_small(position):
                     continue  # a name, such as the language Hindi: "hindi" denies in Tagalog
-                harmless = _HARMLESS_FOLLOWERS
+                harmless = _HARMLESS_IN_ANY_LANGUAGE
             next_words = self.tokens[position + 1 : position + 2]
             if token.folded in _NEGATIONS_BEFORE_TO and not (
                 next_words and next_words[0].folded == "to"

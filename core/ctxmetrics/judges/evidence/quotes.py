@@ -158,7 +158,7 @@ class QuotedUnit:
         """Return how the sentences that hold the quotes deny the unit, or None.
 
         - They have another year (`find_other_year`).
-        - They have another value of what a quantity of the unit measures, and not the unit's value.
+        - They have another value for a quantity of the unit, and nowhere the unit's own value: 5 km for 3 km.
         - They have another product name, such as X210 for X200.
         - They have another name or number between the same words (`find_replaced_word`).
         - They contradict it in another way that `find_contradiction` knows: a negation, another number before the same word, exchanged

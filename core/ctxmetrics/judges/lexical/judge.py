@@ -34,7 +34,7 @@ _MAX_CHARACTERS_AT_ONCE = 200_000
 class LexicalJudge(Rules):
     """Judges by counting words. English was measured; other languages work, untested against people.
 
-    **Support** of a unit: its best sentences hold enough of its content words::
+    **Support** of a unit: the best sentences of the contexts hold enough of the unit's content words::
 
         score = coverage - search_weight * s * log2(n / 8) / m
                 - number_weight * (any number of the unit is missing)

@@ -326,9 +326,9 @@ def _list_proofs(
     """
     proofs: list[Sequence[str]] = [_join_sentences(quotes_by_context)]
     if len(quotes_by_context) > 1:
-        sentences_by_context = [quotes_by_context[index].sentences for index in sorted(whole_contexts)]
-        if not any(map(unit.has_all_words, sentences_by_context)):
-            proofs += sentences_by_context
+        sentence_lists = [quotes_by_context[index].sentences for index in sorted(whole_contexts)]
+        if not any(unit.has_all_words(sentences) for sentences in sentence_lists):
+            proofs += sentence_lists
     return proofs
 
 

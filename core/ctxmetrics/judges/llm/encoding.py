@@ -145,6 +145,7 @@ def _build_entry(item: Mapping[str, Any], evidence: Sequence[Evidence]) -> Mappi
         context = f"c{span.context + 1}"
         quotes.append({"context": context, "quote": span.quote, "whole": span.whole})
     return {
+        # A question about units reads "supported", and one about contexts reads "useful".
         "supported": item["value"],
         "useful": item["value"],
         "missing": item["missing"],

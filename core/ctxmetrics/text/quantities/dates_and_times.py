@@ -117,7 +117,7 @@ def _read_month_first(text: str, start: int) -> Value | None:
         return None
     month = MONTHS[match[1].lower()]
     if match[2]:
-        return build_date(match.end(), match[2], month, 0)
+        return build_date(match.end(), match[2], month, day=0)  # no day
     if not match[4] and name_at(text, match.end(), UNITS):  # In May 12 degrees
         return None
     return build_date(match.end(), match[4], month, int(match[3]))

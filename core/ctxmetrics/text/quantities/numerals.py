@@ -60,14 +60,14 @@ class Numerals(NamedTuple):
             elif word in self.scales:
                 group += (digit or 1) * self.scales[word]
                 digit = 0
-            elif word in self.teens:
+            elif word in self.teens:  # dua belas: 2 + 10
                 group += digit + 10
                 digit = 0
             elif word in self.groups:
                 multiplier = self.groups[word]
-                if multiplier < largest:  # 一亿二千三百万
+                if multiplier < largest:  # a smaller group behind a larger one: 一亿 | 二千三百万
                     total += (group + digit or 1) * multiplier
-                else:  # 三万亿
+                else:  # one group counts the other: 三万 | 亿
                     total = (total + group + digit or 1) * multiplier
                     largest = multiplier
                 group = 0

@@ -54,8 +54,8 @@ def _verdict_on(question: LabelQuestion, sample: Sample, rows: Mapping[QuestionK
         if label_of(metric) != question.label:
             continue
         for verdict in score.verdicts:
-            has_text = not question.text or question.text == verdict.text
-            if verdict.id == question.item and has_text:
+            is_same_text = not question.text or question.text == verdict.text
+            if verdict.id == question.item and is_same_text:
                 return _describe_verdict(verdict)
     return "The judge gave no verdict on this."
 
@@ -188,7 +188,7 @@ class Session:
         }
 
     def verdict(self, number: int) -> str:
-        """Return the judge's verdict on a question. Its answer will say that it had been shown.
+        """Return the judge's verdict on a question. The person's answer will say that the verdict was shown.
 
         Raises:
             ParameterError: There is no such question.
