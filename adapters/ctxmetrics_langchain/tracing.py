@@ -16,7 +16,7 @@ from langsmith.utils import tracing_is_enabled
 
 
 class UploadedRunnable(Runnable[dict[str, Any], Any]):
-    """A runnable whose runs, with all runs below them, are uploaded only if LangSmith uploads.
+    """A runnable whose runs, with all runs below them, are sent to LangSmith only while its tracing is switched on.
 
     Args:
         runnable: The runnable to run.

@@ -327,13 +327,15 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Supporting
     for position, span in first_spans.items():
         hash_ = hashes[position] if position < len(hashes) else None
         in_both: bool | None = None
-        unknown: str | None = "hashes"  # the missing data
+        unknown: str | None = (
+            "hashes"  # what is not known: the hashes of the other run, or whether its text is another one
+        )
         # If the other run has neither hashes nor ids, it retrieved nothing.
         other_is_known = bool(other_hashes) or not other_ids
         if hash_ is not None and other_is_known:
             in_both = hash_ in other_hashes
             unknown = None
-            has_id_in_other = not other_ids.isdisjoint(ids[position : position + 1])
+            has_id_in_other = position < len(ids) and ids[position] in other_ids
             if not in_both and has_id_in_other:  # perhaps the same passage, cut in another way
                 in_both = None
                 unknown = "text"

@@ -294,8 +294,9 @@ def find_rare_separator(cells: Collection[str]) -> str | None:
                 single_ids.update(parts)
             else:
                 joined_ids.update(parts)
-        has_one_form = len(forms) == 1 and all(map(_LETTERS_AND_NUMBER.fullmatch, forms))
-        if has_one_form and not joined_ids.isdisjoint(single_ids):
+        # All ids must look alike ("doc12"), and an id of a joined cell must be the only one of another cell.
+        have_one_form = len(forms) == 1 and all(map(_LETTERS_AND_NUMBER.fullmatch, forms))
+        if have_one_form and joined_ids & single_ids:
             return separator
     return None
 

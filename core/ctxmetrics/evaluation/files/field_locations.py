@@ -167,9 +167,10 @@ def _list_by_place(value: Any, name: str) -> Any:
 def _may_be_list(path: str, value: Any, name: str) -> bool:
     """Tell whether the value at a path may be read as a list.
 
-    An object may be so only if it is a document, or holds grades by id. The ``context`` of a span may not.
+    An object counts as a list of one only if it is a document, or holds grades by id. The ``context`` of a trace's span does not.
     """
-    if name in {path, "stages"} or not hasattr(value, "items"):
+    is_column_of_field = name == path
+    if is_column_of_field or name == "stages" or not hasattr(value, "items"):
         return True
     return text_of(value) is not None or (name == GRADED_FIELD and holds_numbers_by_id(value))
 

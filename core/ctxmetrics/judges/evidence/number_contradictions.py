@@ -240,6 +240,7 @@ def _find_exchanged_counts(
             positions_by_number = text.numbers_before.get(noun.key, {})
             if number.key not in text.keys:
                 continue
+            # The number stands in the text too, but before another word.
             for other_number, text_position in positions_by_number.items():
                 has_same_measure = text.tokens[text_position].measures == number.measures
                 if has_same_measure and other_number in unit.counting_numbers:

@@ -272,10 +272,11 @@ def _list_denied_ids(
         return [id_ for id_ in named_ids if is_nothing(value[id_])]
     if isinstance(value, Mapping):
         return []
-    spelled_ids = [_find_id(item, ids, "") for item in items if isinstance(item, str)]
-    has_ids_alone = len(spelled_ids) == len(items) and None not in spelled_ids
-    if items and has_ids_alone and name in get_words("yes"):
-        return list_other_ids(ids, [id_ for id_ in spelled_ids if id_ is not None])
+    ids_in_texts = [_find_id(item, ids, "") for item in items if isinstance(item, str)]
+    is_list_of_ids = len(ids_in_texts) == len(items) and None not in ids_in_texts
+    if items and is_list_of_ids and name in get_words("yes"):
+        # A list of the supported ids denies all others.
+        return list_other_ids(ids, [id_ for id_ in ids_in_texts if id_ is not None])
     # Other texts may say which ids are denied: "s4 is not supported".
     statements = [item for item in items if isinstance(item, str) and item not in ids]
     if isinstance(value, str) and not named_ids:

@@ -128,17 +128,19 @@ def find_reservations(
         else:
             negative_remarks.update(remarks_of_entry.items())
     name_counts = Counter(name for name, _ in positive_remarks)
-    # The names under which a positive verdict has a text that no negative verdict has.
+    # The names that have a text which only positive verdicts have.
     distinguishing_names = {
         name for name, value in positive_remarks if (name, value) not in negative_remarks
     }
-    not_read = get_words("not_read")
+    words_for_not_read = get_words("not_read")
     yield from find_low_grades({id_: cells[id_] for id_ in positive_ids})
     for id_ in positive_ids:
         for name, value in remarks[id_].items():
             is_in_some_only = name_counts[name] < len(positive_ids)
             is_negative_text = isinstance(value, str) and (name, value) in negative_remarks
-            is_not_read = isinstance(value, str) and value.strip(_AROUND_VALUE).casefold() in not_read
+            is_not_read = (
+                isinstance(value, str) and value.strip(_AROUND_VALUE).casefold() in words_for_not_read
+            )
             is_other_value = is_not_read and any(
                 other_name == name and other_value != value
                 for other_name, other_value in positive_remarks
