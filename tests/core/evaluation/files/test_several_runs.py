@@ -73,7 +73,16 @@ def values_of(samples: Any) -> list[float | None]:
     return [row["context_precision"].value for row in results]
 
 
-NAMES = ["system", "retriever", "Retrieval Method", "run_id", "query_run", "search_type", "tag"]
+NAMES = [
+    "system",
+    "retriever",
+    "Retrieval Method",
+    "run_id",
+    "query_run",
+    "search_type",
+    "tag",
+    "model",
+]
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
