@@ -100,6 +100,20 @@ def test_lists_of_two_systems_are_refused(column: str, ending: str, tmp_path: Pa
     assert values_of(samples) == [0.5] * 3 + [1] * 3
 
 
+@pytest.mark.parametrize("column", NAMES)
+def test_one_id_a_row_of_two_systems_is_not_joined(column: str, tmp_path: Path) -> None:
+    rows = []
+    for question, expected, other in (("Where?", "a", "b"), ("When?", "c", "d")):
+        for system, retrieved in (("bm25", expected), ("dense", other)):
+            ids = {"retrieved_context_ids": [retrieved], "reference_context_ids": [expected]}
+            rows.append({"question": question, column: system, **ids})
+    path = write(tmp_path / "rows.jsonl", rows)
+    for options in ({}, {"group_by": "question"}):
+        with pytest.raises(CtxMetricsError, match="has several retrievals") as refusal:
+            list(read_samples(path, **options))  # type: ignore[arg-type]  # group_by alone
+        assert f"--by {column}" in str(refusal.value) or f"--by '{column}'" in str(refusal.value)
+
+
 @pytest.mark.parametrize("column", [*NAMES, "k_or_so"])
 def test_passages_of_two_systems_are_not_joined(column: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", rows_of_passages(column))
