@@ -923,9 +923,10 @@ from ctxmetrics import ContextRecall, Sample, evaluate
 samples = [Sample(id=i, reference=f"Number {i} is here.", retrieved_contexts=["Number 1 is here."]) for i in range(6)]
 write = os.write
 def killed(file, data):
-    if b'"sample_id":"3"' not in bytes(data):
+    row, found, _ = bytes(data).partition(b'"sample_id":"3"')
+    if not found:
         return write(file, data)
-    write(file, data[: len(data) // 2])
+    write(file, row + found)  # the rows before, and the beginning of this one
     os.kill(os.getpid(), signal.SIGKILL)
 os.write = killed
 evaluate(samples, [ContextRecall()], out=sys.argv[1], progress=False)
