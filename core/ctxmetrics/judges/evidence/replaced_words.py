@@ -38,7 +38,7 @@ _CAPITAL_NOUNS = frozenset({"de"})
 _MAX_WORDS_BETWEEN = 6
 _MAX_WORDS_OF_NAME = 4
 # The maximum number of words of a phrase that is exchanged with another: carbon dioxide.
-_MAX_WORDS_OF_GROUP = 3
+_MAX_WORDS_OF_RUN = 3
 # Words without content of all languages: the language of a text may be guessed wrong.
 _STOP_WORDS = frozenset(
     word
@@ -419,19 +419,19 @@ def find_swap(
     exchanged = _find_exchanged_runs(keys, other_keys)
     if exchanged is None:
         return None
-    first_words, second_run = (
+    first_run, second_run = (
         range(positions[run.start], positions[run.stop - 1] + 1) for run in exchanged
     )
     # Clauses may stand in any order.
-    has_clauses = any(word.ends_clause for word in words[first_words.start : second_run.start])
+    has_clauses = any(word.ends_clause for word in words[first_run.start : second_run.start])
     if has_clauses or not (
-        _is_phrase(words, first_words, language) and _is_phrase(words, second_run, language)
+        _is_phrase(words, first_run, language) and _is_phrase(words, second_run, language)
     ):
         return None
     articles = _get_words("articles", language)
     words_between = [
         word.spelling.lower()
-        for word in words[first_words.stop : second_run.start]
+        for word in words[first_run.stop : second_run.start]
         if word.spelling.lower() not in articles
     ]
     # Words such as "neighbour" give two names the same role wherever they stand: "Nina is Otto's neighbour". Words such as "and" do
@@ -439,9 +439,9 @@ def find_swap(
     equal_roles = {word.spelling.lower() for word in words} & equal_role_words
     if not equal_roles <= JOINING_WORDS or (equal_roles and _are_joined(words_between)):
         return None
-    if _may_be_exchanged(words, first_words, second_run, words_between, language):
+    if _may_be_exchanged(words, first_run, second_run, words_between, language):
         return None
-    return first_words.start, second_run.stop - 1
+    return first_run.start, second_run.stop - 1
 
 
 def _is_phrase(words: Sequence[Token], run: range, language: str) -> bool:
@@ -465,7 +465,7 @@ def _are_joined(words_between: Sequence[str]) -> bool:
 
 def _may_be_exchanged(
     words: Sequence[Token],
-    first_words: range,
+    first_run: range,
     second_run: range,
     words_between: Sequence[str],
     language: str,
@@ -475,12 +475,12 @@ def _may_be_exchanged(
     These are two adverbs, such as "today" and "here", or the two sides of a linking verb, one of which has a definite article:
     "Paris is the capital". Without it they have different roles: "A dog is an animal".
     """
-    first_words = {words[run.start].spelling.lower() for run in (first_words, second_run)}
+    first_words = {words[run.start].spelling.lower() for run in (first_run, second_run)}
     if first_words <= _get_words("adverbs", language):
         return True
     are_linked = _get_words("linking_verbs", language).issuperset(words_between)
     words_before = {
-        words[run.start - 1].spelling.lower() for run in (first_words, second_run) if run.start > 0
+        words[run.start - 1].spelling.lower() for run in (first_run, second_run) if run.start > 0
     }
     return are_linked and not words_before.isdisjoint(_get_words("definite_articles", language))
 
@@ -501,13 +501,13 @@ def _find_exchanged_runs(keys: Sequence[str], other_keys: Sequence[str]) -> tupl
     start = differing_indexes[0]
     end = differing_indexes[-1] + 1
     differing_keys = keys[start:end]
-    for first_size, last_size in product(range(1, _MAX_WORDS_OF_GROUP + 1), repeat=2):
+    for first_size, last_size in product(range(1, _MAX_WORDS_OF_RUN + 1), repeat=2):
         if first_size + last_size >= len(differing_keys):
             continue  # no word is left between the two groups
-        first_words = differing_keys[:first_size]
-        last_words = differing_keys[-last_size:]
+        first_run = differing_keys[:first_size]
+        last_run = differing_keys[-last_size:]
         between = differing_keys[first_size:-last_size]
-        if [*last_words, *between, *first_words] == other_keys[start:end]:
+        if [*last_run, *between, *first_run] == other_keys[start:end]:
             return range(start, start + first_size), range(end - last_size, end)
     return None
 
