@@ -481,16 +481,16 @@ def _segment_in_blocks(
         sentence_end = start
         for piece_start, piece_end in _find_pieces(block, segment(block), start):
             is_trusted = is_last_block or piece_end <= start + trusted_end
-            is_sentence_too_long = sentence_end == start and size >= _MAX_SENTENCE_CHARACTERS
-            if not is_trusted and not is_sentence_too_long:
+            is_first_too_long = sentence_end == start and size >= _MAX_SENTENCE_CHARACTERS
+            if not is_trusted and not is_first_too_long:
                 break
             yield piece_start, piece_end
             sentence_end = piece_end
         if is_last_block:
             return
-        has_found_no_end = sentence_end == start  # the sentence is longer than the block
+        is_longer = sentence_end == start
         start = sentence_end
-        size = 2 * size if has_found_no_end else usual_size
+        size = 2 * size if is_longer else usual_size
 
 
 def _find_pieces(block: str, pieces: Sequence[str], block_start: int) -> list[tuple[int, int]]:
