@@ -9,7 +9,7 @@ import shutil
 import sys
 import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from examples.test_scripts import EXAMPLES, ROOT, SAMPLES, printed_by, table
+from support.loopback import LoopbackServer
 from support.promptfoo import NotInstalledError, install, run_promptfoo
 from support.trees import parse
 
@@ -119,7 +120,7 @@ def collecting() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def log_message(self, *_: object) -> None:
             """Print nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = LoopbackServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", scores

@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 import unicodedata
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ from ctxmetrics.samples.pictures import find_picture
 from ctxmetrics.text.character_spans import has_content
 from ctxmetrics.text.sentences import split_sentences
 from support import FakeOpenAIServer, answer_from, missing
+from support.loopback import LoopbackServer
 
 PAYLOADS = json.loads((Path(__file__).parent / "payloads.json").read_text(encoding="utf-8"))["payloads"]
 CATEGORIES = list(dict.fromkeys(payload["category"] for payload in PAYLOADS))
@@ -72,7 +73,7 @@ class Canary:
             def log_message(self, *_):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = LoopbackServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         self.listening = True

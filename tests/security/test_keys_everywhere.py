@@ -19,7 +19,7 @@ import threading
 import traceback
 import warnings
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from itertools import count
 from types import SimpleNamespace
 from urllib.parse import quote, unquote
@@ -27,6 +27,7 @@ from urllib.parse import quote, unquote
 import pytest
 
 from support import missing
+from support.loopback import LoopbackServer
 
 if names := missing(
     "opentelemetry", "openai", "ragas", "deepeval", "langchain_openai", "mlflow", "pydantic_evals"
@@ -172,7 +173,7 @@ def telling():
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = LoopbackServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield SimpleNamespace(

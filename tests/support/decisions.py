@@ -6,11 +6,12 @@ import json
 import re
 import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from ctxmetrics import Sample
+from support.loopback import LoopbackServer
 from support.server import _own_address
 from support.wire import Served
 
@@ -103,7 +104,7 @@ class DecisionServer(Served):
     requests: list[Asked] = field(default_factory=list)
 
     def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer((_own_address(), 0), self._handler())
+        self._server = LoopbackServer((_own_address(), 0), self._handler())
         self._server.daemon_threads = True
         host, port = self._server.server_address[:2]
         self.url = f"http://{host!s}:{port}"

@@ -10,10 +10,12 @@ import threading
 import zlib
 from dataclasses import dataclass
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
+
+from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
     import socket
@@ -102,7 +104,7 @@ class Recorder:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(LoopbackServer):
     request_queue_size = 128  # connections that wait while the machine is busy; 5 by default
 
     def finish_request(self, request: Any, client_address: Any) -> None:
@@ -111,9 +113,6 @@ class _Server(ThreadingHTTPServer):
         if connection.recv(1, 2) == _TLS_HANDSHAKE:  # MSG_PEEK: the byte stays to be read
             connection = _tls_context().wrap_socket(connection, server_side=True)
         super().finish_request(connection, client_address)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing when a client is gone."""
 
 
 def _read_body(handler: BaseHTTPRequestHandler) -> bytes:

@@ -9,9 +9,11 @@ import threading
 import time
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Self
 from urllib.parse import urlsplit
+
+from support.loopback import LoopbackServer
 
 _CODE = re.compile(r"^code: ([0-9a-f]{8})\r?$", re.MULTILINE)
 _KEYS = re.compile(r"(?:Keys of|Ключи) (\w+): ([^.\n]*)\.")
@@ -123,7 +125,7 @@ class RecordingProxy:
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
                 """Print nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = LoopbackServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.base_url = f"http://127.0.0.1:{self._server.server_port}{self._target.path}"
 

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from support.answers import HasText, answer_from
@@ -22,6 +22,7 @@ from support.chat import (
     completion_events,
     parse_chat,
 )
+from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -375,7 +376,7 @@ class _Said:
 class Served:
     """A server in a thread of its own; it ends with the ``with`` block."""
 
-    _server: ThreadingHTTPServer
+    _server: LoopbackServer
     _thread: threading.Thread
 
     def __exit__(
@@ -403,7 +404,7 @@ class WireServer(Served):
     def __init__(self, responder: Callable[[HasText], str] | None = None) -> None:
         self.exchanges: list[Exchange] = []
         self._responder = responder or answer_from()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = LoopbackServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self.url: str = f"http://127.0.0.1:{self._server.server_address[1]}"
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from threading import Thread
 
 import pytest
+
+from support.loopback import LoopbackServer
 
 pytest.importorskip("opentelemetry.sdk._logs", reason="the SDK of OpenTelemetry is not installed")
 _export = pytest.importorskip("opentelemetry.sdk._logs.export")
@@ -327,7 +329,7 @@ class Collector:
             def log_message(self, *_):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = LoopbackServer(("127.0.0.1", 0), Handler)
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
     def __enter__(self):

@@ -24,6 +24,7 @@ from ctxmetrics.models.openai.client import MOST_BYTES
 from support import FakeOpenAIServer, HttpResponse, Reply, answer_from
 from support.deadlines import LONGEST_PROCESS
 from support.later import skip_without
+from support.loopback import LoopbackServer
 
 skip_without("openai")
 
@@ -328,8 +329,7 @@ def answering(*answers):
             body = json.dumps(completion(YES.replace("CODE", code[1].decode()))).encode()
             self.wfile.write(answers[min(len(seen), len(answers)) - 1](body))
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Connection) as server:
-        server.daemon_threads = True
+    with LoopbackServer(("127.0.0.1", 0), Connection) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
