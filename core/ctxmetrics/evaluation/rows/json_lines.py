@@ -32,12 +32,13 @@ def json_line(data: Mapping[str, Any]) -> bytes:
     - A lone surrogate (half of a character) becomes a JSON escape.
     - Characters that terminals or readers of lines interpret become JSON escapes, too.
     """
+    encode = _get_encoder()
     try:
-        line = _get_encoder()(data, inf_nan_mode="null", fallback=_to_plain)
+        line = encode(data, inf_nan_mode="null", fallback=_to_plain)
+        if len(line) > _MAX_DIGITS and _MANY_DIGITS.search(line.decode()):
+            line = encode(_write_long_integers(data), inf_nan_mode="null", fallback=_to_plain)
     except ValueError:  # a lone surrogate, which UTF-8 cannot hold
         line = _encode_slowly(_write_long_integers(data))
-    if len(line) > _MAX_DIGITS and _MANY_DIGITS.search(line.decode()):
-        line = _get_encoder()(_write_long_integers(data), inf_nan_mode="null", fallback=_to_plain)
     if not line.isascii() or b"\x7f" in line:
         text = line.decode()
         line = _INVISIBLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode()

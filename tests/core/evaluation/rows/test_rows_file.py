@@ -615,6 +615,8 @@ def test_an_integer_that_python_cannot_read_is_text(text: str, tmp_path: Path) -
     assert row["id_based_context_recall"].value == 1.0
     assert row.sample.metadata == {"n": {"x": [hex(10**4300), -5]}, "text": "7" * 4301}
     assert json.loads(json_line({"x": 10**4300, "text": text}))["x"] == hex(10**4300)
+    # A text of many digits is no long integer, also beside half a character.
+    assert json.loads(json_line({"half": "\ud800", "digits": "7" * 4301}))["digits"] == "7" * 4301
 
 
 def test_a_mock_costs_no_line():
