@@ -130,7 +130,7 @@ def list_distinct_ids(ids: Iterable[str]) -> list[str]:
     return distinct
 
 
-@dataclass(slots=True)  # a frozen one takes twice as long to make, and each score of a run has one
+@dataclass(frozen=True, slots=True)
 class _DeferredVerdicts:
     """What the verdicts of a score are built from when the caller reads them. It takes a tenth of their memory."""
 

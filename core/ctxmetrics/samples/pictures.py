@@ -146,10 +146,8 @@ def find_picture(text: str, *, is_list_item: bool = False) -> str | None:
     # Only DeepEval's form has a space in it, so most texts need no other check. One character is found faster than several.
     made_by_deepeval = "[" in text and "[DEEPEVAL:" in text
     if " " in text.strip() and not made_by_deepeval:
-        may_be_markup = is_list_item and text.lstrip()[:1] in (
-            "!",
-            "<",
-        )  # ![a chart](chart.png), <img src="chart.png">
+        # ![a chart](chart.png), <img src="chart.png">
+        may_be_markup = is_list_item and text.lstrip()[:1] in ("!", "<")
         if not may_be_markup:
             return None
     if is_list_item and len(text) <= _MAX_ADDRESS_CHARACTERS:

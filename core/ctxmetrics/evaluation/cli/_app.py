@@ -19,7 +19,7 @@ from ctxmetrics import __version__
 from ctxmetrics.errors import CtxMetricsError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.cli._commands import COMMANDS, load_function
 from ctxmetrics.evaluation.cli._meant import explain_command, explain_option
-from ctxmetrics.evaluation.cli._options import GroupedCommand, PlainConversions
+from ctxmetrics.evaluation.cli._options import GroupedCommand, convert_plainly
 from ctxmetrics.evaluation.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
@@ -80,7 +80,7 @@ class _BuiltCommands(MutableMapping[str, Any]):
         return len(self._names)
 
 
-class _Program(PlainConversions, TyperGroup):
+class _Program(TyperGroup):
     """The program. For a word that is no command, it suggests one."""
 
     def __init__(self, *, commands: Any = None, **settings: Any) -> None:
@@ -90,6 +90,10 @@ class _Program(PlainConversions, TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click calls it with the context
         """List the names of the commands."""
         return list(self.commands)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the program itself, ``--help`` among them."""
+        return convert_plainly(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the table of commands: it needs their names and docstrings, and no option."""

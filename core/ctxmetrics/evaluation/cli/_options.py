@@ -465,9 +465,8 @@ class _Conversion:
         """Return a value of the command line, or a default, as a value of the parameter's type; typer calls this method."""
         source = ctx.get_parameter_source(param.name)
         is_default = source is None or source.name == "DEFAULT"
-        takes_several = (
-            param.multiple or param.nargs == -1
-        )  # an option of two values that is left out is None
+        # An option of two values that is left out is None.
+        takes_several = param.multiple or param.nargs == -1
         if is_default and type(value) in _TYPES_OF_DEFAULTS:
             return () if takes_several and value is None else value
         annotation = param.type_descriptor.annotation
@@ -480,22 +479,22 @@ class _Conversion:
         return self.load_typers().coerce(value, param=param, ctx=ctx)
 
 
-class PlainConversions:
-    """A part of a command or of a group of commands: its values are converted as `_Conversion` says."""
+def convert_plainly(parameters: list[Any]) -> list[Any]:
+    """Let the parameters of a command convert their values as `_Conversion` says, and return the parameters."""
+    for parameter in parameters:
+        load_typers = getattr(parameter, "get_runtime_param", None)
+        # An old typer, which does not use pydantic, has no such method.
+        if load_typers is not None and "get_runtime_param" not in vars(parameter):
+            parameter.get_runtime_param = partial(_Conversion, load_typers)
+    return parameters
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help begins with what it does and an example, and lists the options in their groups."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, ``--help`` among them. typer calls this method before it reads the command line."""
-        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # the command's class, which stands beside this one
-        for parameter in parameters:
-            load_typers = getattr(parameter, "get_runtime_param", None)
-            # An old typer, which does not use pydantic, has no such method.
-            if load_typers is not None and "get_runtime_param" not in vars(parameter):
-                parameter.get_runtime_param = partial(_Conversion, load_typers)
-        return parameters
-
-
-class GroupedCommand(PlainConversions, TyperCommand):
-    """A command whose help begins with what it does and an example, and lists the options in their groups."""
+        return convert_plainly(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words after the command.

@@ -327,9 +327,8 @@ def _find_supporting(unit: Verdict, row: Row, other: Row) -> Iterator[Supporting
     for position, span in first_spans.items():
         hash_ = hashes[position] if position < len(hashes) else None
         in_both: bool | None = None
-        unknown: str | None = (
-            "hashes"  # what is not known: the hashes of the other run, or whether its text is another one
-        )
+        # What is not known: the hashes of the other run, or whether its text is another one.
+        unknown: str | None = "hashes"
         # If the other run has neither hashes nor ids, it retrieved nothing.
         other_is_known = bool(other_hashes) or not other_ids
         if hash_ is not None and other_is_known:

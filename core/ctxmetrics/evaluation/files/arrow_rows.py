@@ -106,7 +106,7 @@ def explain_unreadable(
     for name, read_cells in columns:
         try:
             read_cells()
-        except BaseException as column_error:
+        except BaseException as column_error:  # the error of Polars is no Exception
             if not is_unreadable(column_error):
                 raise
             return f"column {name!r} cannot be read: {error}. Leave it out, or write it as text."

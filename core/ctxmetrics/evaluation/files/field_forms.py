@@ -161,7 +161,8 @@ def _find_graded_ids(
             retrieved_ids.update(str(id_).strip() for id_ in ids)
     # Pandas writes the same number in both ways: 3 in one column, 3.0 in another.
     numbers = [id_ for id_ in map(without_point, retrieved_ids) if id_.isdecimal()]
-    retrieved_ids.update(*([id_, f"{id_}.0"] for id_ in numbers))
+    for number in numbers:
+        retrieved_ids |= {number, f"{number}.0"}
     return graded_ids if are_graded(values, retrieved_ids) else []
 
 

@@ -312,9 +312,8 @@ def _guess_kind(name: str) -> str | None:
     """Guess the kind of numbers with an unknown name, by its words: they may say an order, or count the hits."""
     words = {word.lower() for word in _NAME_WORD.findall(name)}
     if words <= _PLACE_WORDS:
-        return (
-            "count" if words else None
-        )  # only words of a place, which may be that of the text in its source
+        # Only words of a place, which may be that of the text in its source.
+        return "count" if words else None
     order_words = {_to_singular(word) for word in words} & _ORDER_WORDS
     if words & _SOURCE_WORDS:
         says_rank = bool(order_words - _WORDS_OF_SOURCE_ORDER)

@@ -189,11 +189,12 @@ class _DocumentTable:
         block_counts = {query.block_count for query in queries}
         row_count = sum(len(query.numbers) for query in queries)
         block_count = sum(query.block_count for query in queries)
+        # In a table by rank, each block is one row: the best document of every query, then every second one.
+        has_longer_blocks = row_count > block_count
         return (
             len(block_counts) == 1
             and block_count > len(queries)
-            and row_count
-            > block_count  # excludes a table by rank: the best document of every query, then every second one
+            and has_longer_blocks
             and all(query.blocks_are_sorted for query in queries)
             and any(query.begins_again for query in queries)
         )

@@ -522,9 +522,8 @@ class PoolFindings:
         share = self._weigh(shared_words, content)
         if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
-        if shared_words.issubset(
-            self._question.word_keys
-        ):  # the passage may repeat the question, and not answer it
+        # The passage may repeat the question, and not answer it.
+        if shared_words.issubset(self._question.word_keys):
             return False
         new_share = self._weigh(shared_words - self._unite_gold(), content)
         if share >= _MIN_SHARE_IN_HOLE and new_share >= _MIN_NEW_SHARE_IN_HOLE:

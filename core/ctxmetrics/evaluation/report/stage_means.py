@@ -327,9 +327,8 @@ def measure_stages(
         if value_key == "value":  # precision is of one stage alone
             used_contexts = set(chain.from_iterable(attribution.rests_on()))
             precision = len(used_contexts) / max(context_count, 1)
-        is_size_known = (
-            characters > 0 or context_count == 0
-        )  # contexts without texts have no known size
+        # Contexts without texts have no known size.
+        is_size_known = characters > 0 or context_count == 0
         tokens = characters / CHARACTERS_A_TOKEN if is_size_known else None
         yield StageMeans(name, 1, recall, precision, context_count, tokens)
 

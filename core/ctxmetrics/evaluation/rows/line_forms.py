@@ -104,7 +104,7 @@ class StageDetails(TypedDict):
 
 
 class Details(TypedDict, total=False):
-    """Those details of a verdict that the library itself uses. A verdict may have any other details too."""
+    """The details of a verdict that the library itself uses. A verdict may have any other details too."""
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 
@@ -151,7 +151,7 @@ class LightRecord(TypedDict, total=False):
 
 
 class Metadata(TypedDict, total=False):
-    """Those metadata of a score that the library itself uses. A score may have any other metadata too."""
+    """The metadata of a score that the library itself uses. A score may have any other metadata too."""
 
     __pydantic_config__ = _STRICT_CONFIG_WITH_EXTRAS  # type: ignore[misc]  # a setting of pydantic
 

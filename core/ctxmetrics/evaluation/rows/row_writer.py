@@ -93,6 +93,8 @@ class OutFile:
         self.part_path: Path | None = None if self._target is None else add_part(self._target)
         # Whether rows of an earlier run were taken over, so that the first line of the file is about that run.
         self._has_earlier_start = False
+        # Whether the judges of the file that is resumed had the options of the judges of this run.
+        self._has_same_judge_options = False
         # The lines of an earlier run, up to the first sample that is computed anew.
         self._earlier_lines: IO[bytes] | None = None
         self._reader: LineReader[Score]
@@ -112,6 +114,10 @@ class OutFile:
             self._descriptor = open_locked(self.part_path)
             copy_mode(self._target, self._descriptor)
             if resume:
+                earlier_facts = read_start(self.part_path)
+                self._has_same_judge_options = earlier_facts.get(JUDGE_OPTIONS) == run_facts.get(
+                    JUDGE_OPTIONS
+                )
                 self._earlier_lines = self.part_path.open("rb")
                 self._reader = make_score_reader()
             else:
@@ -146,8 +152,7 @@ class OutFile:
             return None
         begin = self._earlier_lines.tell()
         scores = None
-        has_same_options = begin > 0 or self._has_judge_options_of_file()
-        if sample is not None and has_same_options:
+        if sample is not None and self._has_same_judge_options:
             scores = self._read_scores(self._earlier_lines, sample, metrics, find_unsplit_field)
         if scores is None:
             self._earlier_lines.close()
@@ -160,11 +165,6 @@ class OutFile:
                 )
             os.ftruncate(self._descriptor, begin)
         return scores
-
-    def _has_judge_options_of_file(self) -> bool:
-        """Tell whether the judges of the file that is resumed had the options of the judges of this run."""
-        assert self.part_path is not None  # noqa: S101 - a file is resumed
-        return read_start(self.part_path).get(JUDGE_OPTIONS) == self._run_facts.get(JUDGE_OPTIONS)
 
     def _read_scores(
         self,

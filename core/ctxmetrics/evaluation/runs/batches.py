@@ -563,7 +563,7 @@ def plain_rows(frame: nw.DataFrame[Any]) -> Iterator[dict[str, Any]]:
     try:
         for row in frame.iter_rows(named=True):
             yield {key: as_list(value) for key, value in row.items() if not is_missing(value)}
-    except BaseException as error:
+    except BaseException as error:  # the error of Polars is no Exception
         if not is_unreadable(error):
             raise
         columns = ((str(name), frame.get_column(name).to_list) for name in frame.columns)

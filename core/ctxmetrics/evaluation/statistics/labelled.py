@@ -317,7 +317,7 @@ class _Stratum:
         changed: Whether the samples of the stratum have a difference by the judge.
         mean: The contribution of the stratum to the mean difference.
         correction: By how much labels move this contribution.
-        mean_square: The contribution of the stratum to the mean mean_square.
+        mean_square: The contribution of the stratum to the mean square.
         terms: For each labelled sample, its contribution to the error that comes from samples without labels.
         unseen: The error for changes that no label shows.
         size: The number of independent labels in the stratum.

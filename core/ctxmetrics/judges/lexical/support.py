@@ -161,26 +161,23 @@ class _Contradictions:
         """Find how some sentences, read together, contradict the unit; None if they do not."""
         if sentences in self._by_sentences:
             return self._by_sentences[sentences]
-        texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
-        contradiction = None
         # Only texts with one of these keys can contradict the unit; None: any text can.
         keys = list_contradicting_keys(self._unit_text, self._language)
-        is_unit_itself = texts == (self._unit_text,)
-        if not is_unit_itself and (keys is None or self._index.hold_any(sentences, keys)):
-            contradiction = find_remembered_contradiction(self._unit_text, texts, self._language)
-        if contradiction is None and not is_unit_itself:
-            contradiction = self._find_reservation(sentences, texts)
+        may_contradict = keys is None or self._index.hold_any(sentences, keys)
+        may_take_back = self._index.hold_any(
+            sentences, list_reservation_keys(self._unit_text, self._language)
+        )
+        contradiction = None
+        if may_contradict or may_take_back:
+            texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
+            is_unit_itself = texts == (self._unit_text,)
+            if may_contradict and not is_unit_itself:
+                contradiction = find_remembered_contradiction(self._unit_text, texts, self._language)
+            # Words such as "allegedly" take back what the unit states.
+            if may_take_back and contradiction is None and not is_unit_itself:
+                contradiction = find_reservation(self._unit_text, texts, self._language, self._question)
         self._by_sentences[sentences] = contradiction
         return contradiction
-
-    def _find_reservation(
-        self, sentences: tuple[int, ...], texts: tuple[str, ...]
-    ) -> Contradiction | None:
-        """Find words by which the sentences take back what the unit states, such as "allegedly"; None if there are none."""
-        keys = list_reservation_keys(self._unit_text, self._language)
-        if not self._index.hold_any(sentences, keys):
-            return None  # the usual case
-        return find_reservation(self._unit_text, texts, self._language, self._question)
 
 
 def _get_sentences(

@@ -357,9 +357,8 @@ def _doubt_evidence(
     if not whole_contexts and some_prove_something:
         doubts.clear()
         for quotes in quotes_by_context.values():
-            if (
-                quotes.doubt == "unrelated"
-            ):  # one of several parts need not name what the sentence is about
+            # One of several parts need not name what the sentence is about.
+            if quotes.doubt == "unrelated":
                 quotes.doubt = None
     # Each proof is a list of quotes that must prove the unit together.
     proofs = [[quotes_by_context[index]] for index in sorted(whole_contexts)]

@@ -73,6 +73,7 @@ def values_of(samples: Any) -> list[float | None]:
     return [row["context_precision"].value for row in results]
 
 
+WITH_AND_WITHOUT_GROUPS: tuple[dict[str, Any], ...] = ({}, {"group_by": "question"})
 NAMES = [
     "system",
     "retriever",
@@ -108,18 +109,18 @@ def test_one_id_a_row_of_two_systems_is_not_joined(column: str, tmp_path: Path) 
             ids = {"retrieved_context_ids": [retrieved], "reference_context_ids": [expected]}
             rows.append({"question": question, column: system, **ids})
     path = write(tmp_path / "rows.jsonl", rows)
-    for options in ({}, {"group_by": "question"}):
+    for options in WITH_AND_WITHOUT_GROUPS:
         with pytest.raises(CtxMetricsError, match="has several retrievals") as refusal:
-            list(read_samples(path, **options))  # type: ignore[arg-type]  # group_by alone
+            list(read_samples(path, **options))
         assert f"--by {column}" in str(refusal.value) or f"--by '{column}'" in str(refusal.value)
 
 
 @pytest.mark.parametrize("column", [*NAMES, "k_or_so"])
 def test_passages_of_two_systems_are_not_joined(column: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", rows_of_passages(column))
-    for options in ({}, {"group_by": "question"}):
+    for options in WITH_AND_WITHOUT_GROUPS:
         with pytest.raises(CtxMetricsError, match=r"line 2: .* has several retrievals"):
-            list(read_samples(path, **options))  # type: ignore[arg-type]  # group_by alone
+            list(read_samples(path, **options))
     group: dict[str, Any] = {"group_by": "question"}
     assert values_of(read_samples(path, only={column: "bm25"}, **group)) == [0.5] * 3
     assert values_of(read_samples(path, by=column, **group)) == [0.5] * 3 + [1] * 3
