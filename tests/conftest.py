@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 # MLflow, once a test has used it, records the OpenTelemetry spans of all tests after it.
 _recorded_spans = tempfile.TemporaryDirectory()
 
+# What a program that fetches packages needs; in a worker of pytest-xdist, SSL_CERT_FILE is already that of the tests.
+os.environ.setdefault("CTXMETRICS_TEST_CERTIFICATES", os.environ.get("SSL_CERT_FILE", ""))
 os.environ.update(
     {
         "ANONYMIZED_TELEMETRY": "false",
@@ -37,6 +39,8 @@ os.environ.update(
         "RAGAS_DO_NOT_TRACK": "true",
         # Two runs write the same bytes.
         "SOURCE_DATE_EPOCH": "1790000000",
+        # Each client reads all certificates: those of a machine take it 50 ms, and no test needs one.
+        "SSL_CERT_FILE": str(Path(__file__).parent / "support" / "guard" / "authority.pem"),
     }
 )
 for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY"):

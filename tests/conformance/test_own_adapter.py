@@ -13,7 +13,7 @@ import pytest
 
 from ctxmetrics.evaluation.frameworks.parity import find_installed_runners
 from support.deadlines import LONGEST_PROCESS
-from support.machine import need_index, need_program
+from support.machine import environment_for_downloads, need_index, need_program
 from support.trees import parse
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,9 @@ def test_page_followed_in_a_bare_environment_gives_its_output(tmp_path: Path) ->
     python = tmp_path / "bare" / "bin" / "python"
     subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(tmp_path / "bare")], check=True)
     command = [uv, "pip", "install", "-q", "--python", str(python), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment_for_downloads(), capture_output=True, text=True, check=False
+    )
     need_index(done)
     assert done.returncode == 0, done.stderr
     done = proved(CODE, tmp_path / "own", str(python))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.machine import need_index, need_program
+from support.machine import environment_for_downloads, need_index, need_program
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "retrievers.md").read_text(encoding="utf-8")
@@ -43,6 +43,7 @@ def test_the_five_commands_run_in_an_empty_folder(tmp_path: Path) -> None:
     done = subprocess.run(
         [bash, "-ec", text],
         cwd=tmp_path,
+        env=environment_for_downloads(),
         capture_output=True,
         text=True,
         encoding="utf-8",

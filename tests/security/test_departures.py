@@ -61,7 +61,11 @@ REPLIES = {
     "/mlflow/runs/": {"run": {"info": INFO, "data": {}}},
 }
 # What a process needs of the machine: no variable that another test or a framework has set reaches a run.
-_NEEDED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT")
+_NEEDED_VARIABLES = (
+    *("PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SYSTEMROOT"),
+    # Of the tests: else each framework is compiled again, and each client reads all certificates.
+    *("PYTHONPYCACHEPREFIX", "SSL_CERT_FILE"),
+)
 
 
 def run(folder: Path, recorder: Recorder, *command: str, **environment: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,14 @@ def need_program(name: str, advice: str = "") -> str:
     if found is None:
         pytest.skip(f"{name} is not installed{advice and f'; {advice}'}")
     return found
+
+
+def environment_for_downloads() -> dict[str, str]:
+    """Return the variables of this process, with the machine's certificates in place of the one that the tests read."""
+    variables = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
+    if certificates := os.environ["CTXMETRICS_TEST_CERTIFICATES"]:
+        variables["SSL_CERT_FILE"] = certificates
+    return variables
 
 
 def need_index(done: subprocess.CompletedProcess[str]) -> None:
