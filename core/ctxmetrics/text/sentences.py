@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics._internal.patterns import compile_on_use
@@ -212,13 +213,13 @@ def _join_pieces(
         if piece_start == piece_end:
             continue
         first_character = text[piece_start]
-        begins_with_capital = first_character.isalpha() and first_character.isupper()
+        begins_with_capital = first_character.isupper() and first_character.isalpha()
         if begins_with_capital and (not sentences or _ends_plainly(text, *sentences[-1])):
             # The usual case: a capital letter behind a sentence that certainly ends.
-            length = piece_end - piece_start
-            if text[piece_end - 1].isspace():
-                length = len(text[piece_start:piece_end].rstrip())
-            sentences.append((piece_start, piece_start + length))
+            sentence_end = piece_end
+            while text[sentence_end - 1].isspace():
+                sentence_end -= 1
+            sentences.append((piece_start, sentence_end))
             pieces_of_last = 1
             continue
 
@@ -501,18 +502,19 @@ def _find_pieces(block: str, pieces: Sequence[str], block_start: int) -> list[tu
         pieces: The pieces, in order.
         block_start: The position of the block in the text. The positions of the pieces are those in the text, too.
     """
-    # Nearly always true. Then each piece begins where the piece before it ends.
-    are_contiguous = "".join(pieces) == block
+    if "".join(pieces) == block:
+        # Nearly always true: each piece begins where the piece before it ends.
+        ends = [*accumulate(map(len, pieces), initial=block_start)]
+        all_spans = [*pairwise(ends)]
+        if not any(map(str.isspace, pieces)):
+            return all_spans
+        return [span for span, piece in zip(all_spans, pieces, strict=True) if not piece.isspace()]
     spans: list[tuple[int, int]] = []
-    next_start = block_start
     last_end = block_start
     for piece in pieces:
-        start = next_start
-        next_start += len(piece)
         if piece.isspace():  # sentencex 1.0.22 writes other line breaks than the text has
             continue
-        if not are_contiguous:
-            start = block_start + block.index(piece, last_end - block_start)
+        start = block_start + block.index(piece, last_end - block_start)
         last_end = start + len(piece)
         spans.append((start, last_end))
     return spans

@@ -35,6 +35,7 @@ from ctxmetrics.judges.evidence.chunks import (
     MOST_KEPT,
     ClockWords,
     Decades,
+    Digits,
     NumberWords,
     Numerals,
     PlainDigits,
@@ -138,13 +139,60 @@ def _remember(text: str, words: Sequence[Token], memory: dict[str, Sequence[Toke
         memory[text] = words
 
 
-def read_plain_keys(text: str) -> Sequence[str] | None:
-    """Return the keys of the words of a text, one for each word; None if a chunk may hold a number or was never read.
+def read_keys(text: str) -> tuple[Sequence[str], int]:
+    """Return the keys that a text holds, in no certain order, and the number of its words.
 
-    It takes half the time of `tokenize`.
+    The keys are those of `list_keys`. It takes half the time of `tokenize`: only the words with numbers are read.
+
+    >>> read_keys("It weighs 40 kg.")
+    (['it', 'weigh', '40000 g', '40~', 'kg'], 3)
     """
-    keys_by_chunk = [*map(find_plain_keys, text.split())]
-    return None if None in keys_by_chunk else [*chain.from_iterable(keys_by_chunk)]
+    chunks = text.split()
+    keys_by_chunk = [*map(find_plain_keys, chunks)]
+    if None not in keys_by_chunk:
+        keys = [*chain.from_iterable(keys_by_chunk)]
+        return keys, len(keys)
+    numbers = None
+    if "\n" not in text and "\t" not in text:
+        numbers = _read_digits(chunks, keys_by_chunk)
+    if numbers is None:
+        words = tokenize(text)
+        return list_keys(words), len(words)
+    extra_keys = 0
+    for index, words in numbers.items():
+        keys_of_number = list_keys(words)
+        extra_keys += len(keys_of_number) - len(words)
+        keys_by_chunk[index] = keys_of_number
+    keys = [*chain.from_iterable(keys_by_chunk)]
+    return keys, len(keys) - extra_keys
+
+
+# The kinds of chunks whose numbers have digits. Such a chunk is read without the words of the other chunks.
+_KINDS_IN_DIGITS = frozenset((PlainDigits, Digits))
+
+
+def _read_digits(
+    chunks: Sequence[str], keys_by_chunk: Sequence[Any]
+) -> Mapping[int, tuple[Token, ...]] | None:
+    """Read the words of the chunks of a line that have no entry in ``keys_by_chunk``, and of the chunks that a quantity takes in.
+
+    Returns:
+        The words by the index of the chunk. None if a chunk has a number that is not written in digits.
+    """
+    words_by_chunk: dict[int, tuple[Token, ...]] = {}
+    number_kinds: dict[int, type] = {}
+    index = -1
+    for _ in range(keys_by_chunk.count(None)):  # faster than to look at each
+        index = keys_by_chunk.index(None, index + 1)
+        words = read_chunk(chunks[index])
+        words_by_chunk[index] = words
+        kind = type(words)
+        if kind is not tuple:
+            number_kinds[index] = kind
+    if not _KINDS_IN_DIGITS.issuperset(number_kinds.values()):
+        return None
+    _replace_stretches(chunks, words_by_chunk, number_kinds)
+    return words_by_chunk
 
 
 def _split_lines(text: str) -> Sequence[str]:
@@ -179,7 +227,9 @@ _stretches: dict[str, tuple[Token, ...]] = {}
 
 
 def _replace_stretches(
-    chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], number_kinds: Mapping[int, type]
+    chunks: Sequence[str],
+    words_by_chunk: list[tuple[Token, ...]] | dict[int, tuple[Token, ...]],
+    number_kinds: Mapping[int, type],
 ) -> None:
     """Read each stretch of chunks around a number as a whole, so that a quantity becomes one word.
 
@@ -219,7 +269,11 @@ _NO_CODES = frozenset(
 ).union(*LISTS["stop"].values())
 
 
-def _join_code(chunks: Sequence[str], words_by_chunk: list[tuple[Token, ...]], index: int) -> None:
+def _join_code(
+    chunks: Sequence[str],
+    words_by_chunk: list[tuple[Token, ...]] | dict[int, tuple[Token, ...]],
+    index: int,
+) -> None:
     """Make a number a part of a code, if the letters before the number are those of a code. Letters that are a word are no code."""
     letters = chunks[index - 1]
     if not letters.isupper() or letters.lower() in _NO_CODES:

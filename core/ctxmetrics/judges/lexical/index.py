@@ -6,16 +6,15 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import repeat
 
 from ctxmetrics._internal.forks import make_lock
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.words import (
     DECIMALS,
     find_equal_key,
-    list_keys,
-    read_plain_keys,
+    read_keys,
     split_date,
-    tokenize,
 )
 from ctxmetrics.models.runtime.memo import digest_key
 from ctxmetrics.text.character_spans import Span
@@ -88,22 +87,18 @@ class WordIndex:
             word_count = 0
             view = see(context)
             is_plain = view.is_plain
-            for start, end in sentences(context):
+            spans = sentences(context)
+            for start, end in spans:
                 sentence = context[start:end] if is_plain else view.cut(Span(start, end))
-                keys = read_plain_keys(sentence)
-                if keys is None:
-                    words = tokenize(sentence)
-                    word_count += len(words)
-                    keys = list_keys(words)
-                else:
-                    word_count += len(keys)
+                keys, sentence_word_count = read_keys(sentence)
+                word_count += sentence_word_count
                 if wanted is not None:
                     keys = [key for key in keys if key in wanted]
                 # The garbage collector passes over a tuple of texts, but not over a list.
                 self._keys.append(tuple(keys))
-                self.starts.append(start)
-                self.ends.append(end)
-                self.owners.append(number)
+            self.starts.extend(start for start, _ in spans)
+            self.ends.extend(end for _, end in spans)
+            self.owners.extend(repeat(number, len(spans)))
             self.lengths.append(word_count)
             self.first.append(len(self.starts))
         self.weight: int = 100 * len(self.starts) + 120 * sum(map(len, self._keys))

@@ -6,7 +6,7 @@ that all words of the unit in a sentence are one number.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import inf, log2
@@ -343,55 +343,66 @@ class _UnitWords:
             all_bits: The bits of the unit's words in all these sentences together.
             sentence_cost: The deduction for each chosen sentence.
         """
-        best = Candidate(-inf)
-        chosen: tuple[int, ...] = ()
-        word_count = context_bits = 0
-        for sentence, word_bits in _choose_greedily(sentences, bits_by_place, self._most_sentences):
-            added_count = word_bits.bit_count() - word_count
-            word_count += added_count
-            chosen = (*chosen, sentence)
-            context_bits |= self.context_bits[self._owners[sentence]]
-            score = self.score(word_count, context_bits, sentence_cost, len(chosen))
-            if score > best.score:
-                best = Candidate(score, chosen, word_bits, context_bits)
-            # No later sentence adds more words than this one did. Stop if even as many would not give a higher score.
-            sentences_left = self._most_sentences - len(chosen)
-            highest_count = min(all_bits.bit_count(), word_count + sentences_left * added_count)
-            highest_possible = self.score(highest_count, all_bits, sentence_cost, len(chosen) + 1)
-            if highest_possible <= best.score:
+        best_score = -inf
+        best_count = best_bits = best_context_bits = 0
+        chosen: list[int] = []
+        chosen_bits = word_count = context_bits = 0
+        most_words = all_bits.bit_count()
+        for choice_count in range(1, self._most_sentences + 1):
+            place, added_count = _find_most_added(bits_by_place, chosen_bits)
+            if not added_count:
                 break
-        return best
+            sentence = sentences[place]
+            chosen.append(sentence)
+            chosen_bits |= bits_by_place[place]
+            word_count += added_count
+            context_bits |= self.context_bits[self._owners[sentence]]
+            score = self.score(word_count, context_bits, sentence_cost, choice_count)
+            if score > best_score:
+                best_score = score
+                best_count = choice_count
+                best_bits = chosen_bits
+                best_context_bits = context_bits
+            sentences_left = self._most_sentences - choice_count
+            if not sentences_left or word_count == most_words:
+                break
+            # No later sentence adds more words than this one did. Stop if even as many would not give a higher score.
+            highest_count = min(most_words, word_count + sentences_left * added_count)
+            highest_possible = self.score(highest_count, all_bits, sentence_cost, choice_count + 1)
+            if highest_possible <= best_score:
+                break
+        return Candidate(best_score, tuple(chosen[:best_count]), best_bits, best_context_bits)
 
 
 def choose_fullest(bits_by_sentence: Mapping[int, int], limit: int) -> tuple[int, ...]:
     """Return the sentences that together hold most words, chosen one by one. The bits are those of `WordIndex.masks`."""
-    choices = _choose_greedily([*bits_by_sentence], [*bits_by_sentence.values()], limit)
-    return tuple(sentence for sentence, _ in choices)
+    sentences = [*bits_by_sentence]
+    bits_by_place = [*bits_by_sentence.values()]
+    chosen: list[int] = []
+    chosen_bits = 0
+    while len(chosen) < limit:
+        place, added_count = _find_most_added(bits_by_place, chosen_bits)
+        if not added_count:
+            break
+        chosen.append(sentences[place])
+        chosen_bits |= bits_by_place[place]
+    return tuple(chosen)
 
 
-def _choose_greedily(
-    sentences: Sequence[int], bits_by_place: Sequence[int], limit: int
-) -> Iterator[tuple[int, int]]:
-    """Choose sentences one by one: each time the sentence that adds most words, the first of equals.
+def _find_most_added(bits_by_place: Sequence[int], chosen_bits: int) -> tuple[int, int]:
+    """Find the sentence that adds most words to those of the chosen sentences; the first of equals.
 
     Args:
-        sentences: The sentences.
-        bits_by_place: For each sentence, in the same order, the bits of its words.
-        limit: The maximum number of sentences to choose.
+        bits_by_place: For each sentence the bits of its words.
+        chosen_bits: The bits of the words that the chosen sentences have.
 
-    Yields:
-        Each chosen sentence, with the bits of the words that it and those before it have.
+    Returns:
+        The index of the sentence, and the number of words that it adds.
     """
-    if not sentences:
-        return
-    chosen_bits = 0
-    for _ in range(limit):
-        other_bits = ~chosen_bits  # the bits that no chosen sentence has
-        # Faster than a loop.
-        added_counts = [*map(int.bit_count, map(other_bits.__and__, bits_by_place))]
-        most_added = max(added_counts)
-        if not most_added:
-            return
-        place = added_counts.index(most_added)
-        chosen_bits |= bits_by_place[place]
-        yield sentences[place], chosen_bits
+    other_bits = ~chosen_bits  # the bits that no chosen sentence has
+    # Faster than a loop.
+    added_counts = [*map(int.bit_count, map(other_bits.__and__, bits_by_place))]
+    most_added = max(added_counts, default=0)
+    if not most_added:
+        return 0, 0
+    return added_counts.index(most_added), most_added
