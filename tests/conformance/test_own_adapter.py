@@ -1,9 +1,10 @@
-"""docs/own-adapter.md, followed to the letter where only the library is installed; and an adapter made by it."""
+"""docs/own-adapter.md: an adapter made by it, and what is wrong with one. Its own is run by tests/core/test_distribution.py."""
 
 from __future__ import annotations
 
 import ast
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,6 @@ import pytest
 
 from ctxmetrics.evaluation.frameworks.parity import find_installed_runners
 from support.deadlines import LONGEST_PROCESS
-from support.machine import environment_for_downloads, need_index, need_program
 from support.trees import parse
 
 ROOT = Path(__file__).parents[2]
@@ -42,21 +42,6 @@ def test_it_is_short(code: str) -> None:
 
 
 @pytest.mark.slow
-def test_page_followed_in_a_bare_environment_gives_its_output(tmp_path: Path) -> None:
-    uv = need_program("uv")
-    python = tmp_path / "bare" / "bin" / "python"
-    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(tmp_path / "bare")], check=True)
-    command = [uv, "pip", "install", "-q", "--python", str(python), str(ROOT)]
-    done = subprocess.run(
-        command, env=environment_for_downloads(), capture_output=True, text=True, check=False
-    )
-    need_index(done)
-    assert done.returncode == 0, done.stderr
-    done = proved(CODE, tmp_path / "own", str(python))
-    assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
-
-
-@pytest.mark.slow
 def test_an_adapter_for_a_framework_that_has_none_here(tmp_path: Path) -> None:
     pytest.importorskip("haystack")
     shutil.copy(HAYSTACK, tmp_path / "own.py")
@@ -76,11 +61,25 @@ def test_an_adapter_for_a_framework_that_has_none_here(tmp_path: Path) -> None:
         ("scorer(**row)", 'scorer(inputs=row["inputs"], outputs=row["outputs"])'),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_it_is_found(old: str, new: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_it_is_found(
+    old: str,
+    new: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The page's command, in this process: in one of its own it is run by the test above."""
     assert CODE.count(old) == 1, "the page has changed"
-    done = proved(CODE.replace(old, new), tmp_path)
-    assert done.returncode == 1
-    *lines, last = done.stdout.splitlines()
+    (tmp_path / "own.py").write_text(CODE.replace(old, new), encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "own", raising=False)
+    _, module, *arguments = COMMAND.split()
+    monkeypatch.setattr(sys, "argv", [module, *arguments])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module(module, run_name="__main__")
+    monkeypatch.delitem(sys.modules, "own")
+    assert end.value.code == 1
+    *lines, last = capsys.readouterr().out.splitlines()
     assert lines
     assert last == PRINTED.strip().replace(" 0 ", f" {len(lines)} ")
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conformance.test_own_adapter import CODE, PRINTED, proved
+from support import missing
 from support.deadlines import LONGEST_PROCESS
 from support.trees import parse
 
@@ -144,6 +146,12 @@ def test_the_wheel_scores_where_no_framework_is_installed(alone, source, tmp_pat
     assert re.sub(source_of_data, "", demo) == re.sub(source_of_data, "", out)
 
 
+def test_the_page_of_an_own_adapter_needs_the_library_alone(alone, tmp_path):
+    """docs/own-adapter.md, followed to the letter where no framework is installed."""
+    done = proved(CODE, tmp_path / "own", str(alone))
+    assert (done.returncode, done.stdout) == (0, PRINTED), done.stderr
+
+
 def test_wheel_is_pure_python_and_needs_no_compiler_or_git(built, tmp_path):
     (wheel,) = built.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")
@@ -190,8 +198,8 @@ def test_every_public_type_is_known(built, tmp_path):
 def test_every_public_type_of_the_adapters_is_known(tmp_path):
     """In one package: pyright reads what the frameworks have in common once, and not for each adapter."""
     pytest.importorskip("pyright")
-    for framework in ("ragas", "deepeval", "langsmith", "mlflow", "pydantic_evals", "inspect_ai"):
-        pytest.importorskip(framework)
+    if absent := missing("ragas", "deepeval", "langsmith", "mlflow", "pydantic_evals", "inspect_ai"):
+        pytest.skip(f"not installed: {absent}")
     adapters = sorted((ROOT / "adapters").glob("ctxmetrics_*"))
     own = re.compile(rf"\b(?:{'|'.join(adapter.name for adapter in adapters)})\b(?=[ .])")
     together = tmp_path / "together"

@@ -72,7 +72,7 @@ CHECKED_ELSEWHERE = {
         "sh no-run",
     ): "needs a folder of sources; parsed below, run in tests/core/evaluation/agreement/test_span_labels.py",
     ("retrievers", "sh new-user"): "from an empty folder: tests/docs/test_new_user.py",
-    ("own-adapter", "sh no-run"): "in a bare environment: tests/conformance/test_own_adapter.py",
+    ("own-adapter", "sh no-run"): "in a bare environment: tests/core/test_distribution.py",
     ("start", "sh no-run"): "installs, sets a key, or is run by tests/docs/test_start.py; parsed below",
 }
 """Blocks that are not run by this file, by page and fence, and who runs them or why none does."""
