@@ -75,6 +75,7 @@ subprocess.Popen.__init__ = _start_guarded_process  # type: ignore[method-assign
 import asyncio
 import logging
 import signal
+import threading
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -276,12 +277,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"In this order again: pytest --randomly-seed={seed}")
 
 
+_SENDS_LATER = {"backoff", "langsmith", "mlflow", "opentelemetry", "posthog", "urllib3"}
+"""Libraries whose threads outlive a test, and log in later ones that its server is gone."""
+
+
 @pytest.fixture
 def caplog(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """Logs, without asyncio's about tasks of tests before: other libraries leave them, and Python collects them at any time."""
+    """Logs of this test: without those of threads of tests before, and asyncio's about their tasks, which Python collects at any time."""
+    others = {thread.ident for thread in threading.enumerate()} - {threading.get_ident()}
 
     def is_of_this_test(record: logging.LogRecord) -> bool:
-        return record.name != "asyncio" or "core/ctxmetrics" in record.getMessage()
+        if record.name == "asyncio":
+            return "core/ctxmetrics" in record.getMessage()
+        return record.thread not in others or record.name.partition(".")[0] not in _SENDS_LATER
 
     caplog.handler.addFilter(is_of_this_test)
     yield caplog

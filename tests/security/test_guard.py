@@ -1,12 +1,14 @@
-"""The guard of the tests: no process of theirs reaches another machine."""
+"""The guards of the tests: no process of theirs reaches another machine, and none reads what another test logs."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,3 +74,21 @@ def test_loopback_is_open(take_departures) -> None:
         socket.create_connection(address).close()
         socket.create_connection(("localhost", address[1])).close()
     assert take_departures() == []
+
+
+def test_logs_of_a_thread_of_a_test_before_are_left_out(request) -> None:
+    wanted = threading.Event()
+
+    def send_later() -> None:
+        wanted.wait(60)
+        for name in ("langsmith.client", "ctxmetrics"):
+            logging.getLogger(name).warning("The server is gone.")
+
+    older = threading.Thread(target=send_later, daemon=True)
+    older.start()
+    caplog = request.getfixturevalue("caplog")
+    wanted.set()
+    older.join(60)
+    logging.getLogger("langsmith.client").warning("of this test")
+    told = [(record.name, record.getMessage()) for record in caplog.records]
+    assert told == [("ctxmetrics", "The server is gone."), ("langsmith.client", "of this test")]
