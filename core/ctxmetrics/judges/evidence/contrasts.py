@@ -73,7 +73,7 @@ _RESULT_JOINTS = frozenset(
 _NUMERAL_GROUP = "numeral behind a name"
 # The group of the lists that says what must be and what may be.
 _MODAL_GROUP = "must or may"
-_NUMERALS: Mapping[str, str] = {"I": "1", **ROMAN_NUMERALS}
+_NUMERALS: Mapping[str, str] = {"I": "1", "V": "5", "X": "10", **ROMAN_NUMERALS}
 _LATIN_NUMERALS = frozenset(("bis", "ter", "quater"))
 # Kinds of quantities that are no amounts, so that "until 20:00" is no bound.
 _KINDS_WITHOUT_AMOUNT = frozenset(("time", "date", "code", "zone"))

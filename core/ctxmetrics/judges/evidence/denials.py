@@ -357,8 +357,8 @@ class _Marker(NamedTuple):
 
     Attributes:
         kind: ``before``: the words take back the word behind them. ``until``: the words take back the sentence if a year follows.
-            ``anywhere`` (reportedly) and ``condition`` (if): the words take back the sentence. ``harmless``: the words take back
-            nothing.
+            ``anywhere`` (reportedly) and ``condition`` (if): the words take back the sentence. ``limit`` (only in): the words take
+            back the sentence if the unit lacks the word behind them. ``harmless``: the words take back nothing.
         phrase: The words, folded.
     """
 
@@ -626,7 +626,7 @@ def _find_in_sentence(
         if marker.kind == "before":
             reservation = _find_word_taken_back(words, marker, unit, language)
         else:
-            reservation = _find_statement_taken_back(words, marker, unit)
+            reservation = _find_statement_taken_back(words, marker, unit, language)
         if reservation is not None:
             return reservation
     return None
@@ -651,7 +651,7 @@ def _find_word_taken_back(
 
 
 def _find_statement_taken_back(
-    words: Sequence[Token], place: _MarkerPlace, unit: _Unit
+    words: Sequence[Token], place: _MarkerPlace, unit: _Unit, language: str
 ) -> Contradiction | None:
     """Return a marker that takes back a whole sentence; None if it is about something else."""
     marker_text = _spell(words[place.start : place.end])
@@ -660,7 +660,13 @@ def _find_statement_taken_back(
         if date is None or date.key in unit.keys or unit.is_past:
             return None
         marker_text += f" {date.spelling}"
-    if place.kind == "condition" and _is_asked_about(words, place, unit):
+    if place.kind == "limit":
+        position = _find_content_word(words, place.end, language)
+        # "Built only in 1990" says when, and limits nothing.
+        if position is None or _YEAR.search(words[position].key) or unit.find_key(words[position]):
+            return None
+        marker_text += f" {words[position].spelling}"
+    if place.kind in {"condition", "limit"} and _is_asked_about(words, place, unit):
         return None
     if place.kind == "condition" and _leads_to_instruction(words, place, unit):
         return None

@@ -299,14 +299,18 @@ def find_pairs(words: Sequence[Token], is_content: Sequence[bool], language: str
     if len(words) > _MAX_WORDS_OF_STATEMENT or not _get_words("equal_roles", language):
         return pairs
     than_words = _get_words("comparatives", language)
+    than_words_behind = _get_words("comparatives_behind", language)
     spellings = [*map(_get_spelling, words)]
     may_be_names = [spelling for spelling in spellings if spelling[:1].isupper() or "'" in spelling]
-    if len(may_be_names) <= 1 and than_words.isdisjoint(map(str.lower, spellings)):
+    compares = not (than_words | than_words_behind).isdisjoint(map(str.lower, spellings))
+    if len(may_be_names) <= 1 and not compares:
         return pairs  # the usual case: no word but the first has a capital
     for name, next_name in pairwise(_find_names(words, is_content)):
         if _have_roles(words, is_content, name, next_name, language):
             pairs.update(_build_pairs(words, name, next_name, language))
     for position, word in enumerate(words):
+        if word.spelling in than_words_behind:
+            pairs.update(_build_pair_before(words, position))
         if word.spelling.lower() not in than_words:
             continue
         compared = _find_compared(words, is_content, position)
@@ -348,6 +352,16 @@ def _find_compared(
     first = content_before[0]
     second = content_behind[0]
     return range(first, first + 1), range(second, second + 1)
+
+
+def _build_pair_before(words: Sequence[Token], than: int) -> Mapping[Pair, str]:
+    """Build a pair of the two words before a word for "than" that stands behind what it compares with: Hindi "A B से" (than B)."""
+    has_neighbours = than > 1 and than + 1 < len(words)
+    if not has_neighbours or words[than - 2].ends_clause:
+        return {}
+    first, second, than_word, adjective = words[than - 2 : than + 2]
+    pair = Pair(first.key, (than_word.key, adjective.key), second.key)
+    return {pair: f"{first.spelling} {second.spelling}"}
 
 
 def _have_roles(

@@ -208,3 +208,59 @@ def test_condition_that_the_question_names_is_no_reservation() -> None:
     assert find_reservation(unit, [sentence], "en", "How much do I pay?") is not None
     claim = QuotedUnit(unit, unit, [sentence], "en", "What happens when a key is lost?")
     assert claim.find_denial([sentence], [sentence]) is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "language"),
+    [
+        ("The vase is from the Ming era.", "The vase is presumably from the Ming era.", "en"),
+        ("The vase is from the Ming era.", "The vase is probably from the Ming era.", "en"),
+        ("The vase is from the Ming era.", "The vase is most likely from the Ming era.", "en"),
+        (
+            "The vase is from the Ming era.",
+            "It is doubtful whether the vase is from the Ming era.",
+            "en",
+        ),
+        ("The bridge can carry trucks.", "Engineers doubt that the bridge can carry trucks.", "en"),
+        ("The pool is heated.", "The pool is heated only in winter.", "en"),
+        ("The pool is heated.", "The pool is heated, but only on Sundays.", "en"),
+        ("Die Vase stammt aus der Ming-Zeit.", "Die Vase stammt vermutlich aus der Ming-Zeit.", "de"),
+        ("Das Bad ist beheizt.", "Das Bad ist nur im Winter beheizt.", "de"),
+        ("Le vase date de la dynastie Ming.", "Le vase date probablement de la dynastie Ming.", "fr"),
+        ("La piscine est chauffée.", "La piscine est chauffée seulement en hiver.", "fr"),
+        ("La piscina está climatizada.", "La piscina está climatizada solo en invierno.", "es"),
+        ("Il vaso è di epoca Ming.", "Il vaso è probabilmente di epoca Ming.", "it"),
+        ("Wazon pochodzi z epoki Ming.", "Wazon prawdopodobnie pochodzi z epoki Ming.", "pl"),
+        ("Бассейн подогревается.", "Бассейн подогревается только в мороз.", "ru"),
+    ],
+)
+def test_a_guess_or_a_limit_takes_back(unit: str, sentence: str, language: str) -> None:
+    assert find_reservation(unit, [sentence], language) is not None
+
+
+@pytest.mark.parametrize(
+    ("unit", "sentence", "question"),
+    [
+        # The unit has the limit's word, or the question asks about it.
+        ("The pool is heated in winter.", "The pool is heated only in winter.", ""),
+        ("The pool is heated.", "The pool is heated only in winter.", "Is it heated in winter?"),
+        # A year says when.
+        ("The bridge was built of stone.", "The bridge was built of stone only in 1990.", ""),
+        ("The pool is heated in winter.", "The pool is heated not only in winter.", ""),
+        # A denied doubt is none.
+        (
+            "The bridge can carry trucks.",
+            "There is no doubt that the bridge can carry trucks.",
+            "",
+        ),
+        ("The bridge can carry trucks.", "No one doubts that the bridge can carry trucks.", ""),
+        # It is about something else.
+        (
+            "The pool is heated.",
+            "The pool is heated; guests may bring dogs only in winter.",
+            "",
+        ),
+    ],
+)
+def test_limit_or_doubt_that_takes_nothing_back(unit: str, sentence: str, question: str) -> None:
+    assert find_reservation(unit, [sentence], "en", question) is None

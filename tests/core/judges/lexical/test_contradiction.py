@@ -107,6 +107,13 @@ def test_what_says_the_same_is_kept(unit, context):
         ("fr", "Les ventes ont augmenté en mars.", "Les ventes n'ont pas augmenté en mars."),
         ("es", "La visita es gratis los lunes.", "La visita no es gratis los lunes."),
         ("hi", "द्वीप पर घर बनाया गया।", "द्वीप पर घर नहीं बनाया गया।"),
+        # names in exchanged places
+        ("hi", "राम श्याम से बड़ा है।", "श्याम राम से बड़ा है।"),
+        ("hi", "राम ने श्याम को हराया।", "श्याम ने राम को हराया।"),
+        # Roman numerals of one letter
+        ("de", "Kaiser Karl V. dankte 1556 ab.", "Kaiser Karl VI. dankte 1556 ab."),
+        ("en", "Charles V abdicated in 1556.", "Charles IV abdicated in 1556."),
+        ("fr", "Charles X régna en France.", "Charles IX régna en France."),
         ("de", "Seit 1990 wird dunkles Bier gebraut.", "Seit 1990 wird kein dunkles Bier gebraut."),
     ],
 )
