@@ -210,9 +210,9 @@ def _find_longest_name(
     end = first_word_end
     word_ends = [end]
     while len(word_ends) < _MAX_NAME_WORDS:
-        blank_position = skip_mark(text, end, ".")
-        has_blank = text.startswith(" ", blank_position)
-        match = _NAME_WORD.match(text, blank_position + 1) if has_blank else None
+        joint_position = skip_mark(text, end, ".")
+        has_joint = text.startswith((" ", "-"), joint_position)
+        match = _NAME_WORD.match(text, joint_position + 1) if has_joint else None
         if match is None:
             break
         end = match.end()
