@@ -19,7 +19,8 @@ def any_of(purpose: str) -> str:
     return "|".join(re.escape(word) for word in sorted(LISTS[purpose], key=len, reverse=True))
 
 
-MONTH = re.compile(rf"(?:{any_of('months')})\b")
+_MONTHS = frozenset(LISTS["months"])
+_LETTERS_AND_DIGITS = re.compile(r"\w+")
 # The letter is looked for first: trying all words takes long.
 ITEM_WORD = rf"(?=[^\W\d_])(?i:{any_of('item_words')})"
 # A number in words behind the word for an item: "Step one."
@@ -30,13 +31,18 @@ _NUMBER = r"\d{1,3}(?:\.\d{1,3})*"
 _HAN_NUMBER = "[0-9０-９一二三四五六七八九十百]{1,4}"
 # A bullet, the sign of a heading, bold type.
 _BEFORE_MARK = r"\s*(?:[-*•‣–#>]+\s+)?[*_]{0,3}"
+# Behind most marks stands white space.
+_BEHIND_MARK = r"[*_]{0,3}(?:\s+|$)"
 _MARK = re.compile(
     rf"""
     {_BEFORE_MARK}
     (?:
-      (?:                                          # behind these stands white space
-        \(?{ITEM_WORD}\.?\s*(?:(?:N[or]\.\s*)?{_NUMBER}(?:[a-z]|\([a-z]\))?|[IVXL]{{1,5}}|[A-Z]|{ITEM_NUMBER})\s?[.:)–—-]
-        |(?i:no|nr)\.\s*{_NUMBER}[.:)]              # No. 3:
+      (?P<bracket>\()?{ITEM_WORD}(?:
+        \.?\s*(?:(?:N[or]\.\s*)?{_NUMBER}(?:[a-z]|\([a-z]\))?|[IVXL]{{1,5}}|[A-Z]|{ITEM_NUMBER})\s?[.:)–—-]{_BEHIND_MARK}
+        |(?(bracket)(?!))\s*{_HAN_NUMBER}[：、．]      # 步骤1：
+      )
+      |(?:
+        (?i:no|nr)\.\s*{_NUMBER}[.:)]              # No. 3:
         |\(?{_NUMBER}[.)．）]\)?                    # 1. 1) (1) 1.1.
         |\(?\d{{1,3}}\.?[a-f][.)]                  # 1a. 1.a) (1a); "40m." has a unit
         |[A-Z]\.\d{{1,3}}(?:\.\d{{1,3}})*\.?(?=\s+[^\W\d_]{{2}})   # A.1
@@ -50,8 +56,7 @@ _MARK = re.compile(
         |\[\d{{1,3}}\]|\{{\d{{1,3}}\}}|<\d{{1,3}}>      # [1] {{1}} <1>
         |[{KOREAN_LETTERS}][.)]                      # 가.
         |제\s*\d{{1,4}}\s*[조장절항][.:]?|\d{{1,3}}\s*단계[.:]
-      )[*_]{{0,3}}(?:\s+|$)
-      |{ITEM_WORD}\s*{_HAN_NUMBER}[：、．]          # 步骤1：
+      ){_BEHIND_MARK}
       |[①-⑳]\s*
       |\d{{1,2}}\ufe0f?\u20e3\s*                   # a digit on a key
       |第\s*{_HAN_NUMBER}\s*[步歩条條章节節项項款](?:[：:、，,.．。]|\s)\s*
@@ -115,11 +120,17 @@ def skip_list_marks(text: str, language: str = "en") -> int:
     return start if has_content(text[start:]) else 0
 
 
+def begins_with_month(text: str, start: int = 0) -> bool:
+    """Whether the name of a month begins at a position of a text."""
+    word = _LETTERS_AND_DIGITS.match(text, start)
+    return word is not None and word.group() in _MONTHS
+
+
 def _is_day(text: str, mark: re.Match[str], language: str) -> bool:
     """Whether a number with a stop is a day before its month, or an ordinal before a word in small letters."""
     if _DAY.fullmatch(mark.group()) is None:
         return False
-    if MONTH.match(text, mark.end()):
+    if begins_with_month(text, mark.end()):
         return True
     next_character = text[mark.end() : mark.end() + 1]
     return next_character.islower() and language[:2] != "en"

@@ -18,12 +18,19 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics.text.character_spans import Span, has_content
 from ctxmetrics.text.languages import detect_language
-from ctxmetrics.text.list_marks import ITEM_NUMBER, ITEM_WORD, KOREAN_LETTERS, LISTS, MONTH, any_of
+from ctxmetrics.text.list_marks import (
+    ITEM_NUMBER,
+    ITEM_WORD,
+    KOREAN_LETTERS,
+    LISTS,
+    any_of,
+    begins_with_month,
+)
 from ctxmetrics.text.visible import see
 
 # A line that begins with a mark of a list; "3. Mai" has none.
 _LIST_ITEM = compile_on_use(
-    rf"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{{1,3}}[.)])[ \t])(?![ \t]*\d{{1,2}}\.[ \t]+{MONTH.pattern})"
+    rf"\n(?=[ \t]*(?:[-*•‣–]|\(?\d{{1,3}}[.)])[ \t])(?![ \t]*\d{{1,2}}\.[ \t]+(?:{any_of('months')})\b)"
 )
 _LIST_MARK = compile_on_use(r"(?:[-*•‣–]|\(?\d{1,3}[.)．）])[ \t]+")
 # The patterns below find full stops that end no sentence. They stand behind a list mark, an abbreviation, an ordinal, a part of
@@ -333,7 +340,7 @@ def _ends_plainly(text: str, start: int, end: int) -> bool:
 def _skip_mark(text: str, start: int, last: int) -> int:
     """Return the start of a piece behind the list mark that begins its line. "3. Mai" begins with a date, not with a mark."""
     mark = _LIST_MARK.match(text, start, last)
-    if mark is None or MONTH.match(text, mark.end()) or not _begins_line(text, start):
+    if mark is None or begins_with_month(text, mark.end()) or not _begins_line(text, start):
         return start
     return mark.end()
 
@@ -348,7 +355,7 @@ def _begins_line(text: str, place: int) -> bool:
 def _join(text: str, before: Span, span: Span) -> Span:
     """Join a piece to the piece before it. A list mark before it is dropped instead."""
     is_mark = _LIST_MARK.fullmatch(f"{_get_tail(text, before)} ")
-    if is_mark and not MONTH.match(text, span.start):
+    if is_mark and not begins_with_month(text, span.start):
         return span
     return Span(before.start, span.end)
 
@@ -420,12 +427,12 @@ def _needs_more(before: str, after: str, *, begins_small: bool) -> bool:
     if not ends_with_digit and _TITLE.search(last_word):
         return True
     if after[0].islower():  # "3. maja", "2024. május", "o.a. in"
-        is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and MONTH.match(after))
+        is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and begins_with_month(after))
         is_shortened = not begins_small and _SHORTENED.search(before)
         return bool(is_date or is_shortened)
     if not after[0].isupper():  # "5. 3. 시작"
         return _MONTH_AND_DAY.search(before) is not None
-    is_day = _DAY.search(last_word) and MONTH.match(after)
+    is_day = _DAY.search(last_word) and begins_with_month(after)
     return ends_with_digit and bool(is_day or _ORDINAL.search(before))
 
 

@@ -360,12 +360,13 @@ def _check_choice(samples: Sequence[Sample], metrics: Iterable[Metric], output: 
             their contexts or ids.
     """
     from ctxmetrics.evaluation.report.stage_means import ID_RECALL_METRIC
-    from ctxmetrics.evaluation.rows.gold_answers import counts_gold, read_gold_answers
     from ctxmetrics.evaluation.rows.sample_groups import read_groups
 
     if output.by:
         read_groups(samples, output.by, "score")
     if output.audit:
+        from ctxmetrics.evaluation.rows.gold_answers import counts_gold, read_gold_answers
+
         if not any(counts_gold(metric) for metric in metrics):
             raise ParameterError(
                 "--audit: no metric counts gold passages or ids. Write --metric id_based_context_recall."
