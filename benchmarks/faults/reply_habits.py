@@ -91,6 +91,11 @@ LABELS: dict[str, Any] = {
     "logprob_yes": -4.6,
     "p_true": 0.04,
     "confidence_no": 0.91,
+    "confidence": "I am not sure at all",
+    "sureness_level": "very unsure",
+    "disputed": True,
+    "failed": True,
+    "missing_count": 2,
 }
 """Keys that say no, each with its value."""
 
@@ -107,6 +112,12 @@ COUNTS: dict[str, Callable[[list[str], list[str]], Entry]] = {
         "totals": f"{len(right)} supported, {len(wrong)} unsupported"
     },
     "a coverage": lambda *_: {"coverage": 0.43},
+    "signs in order": lambda right, wrong: {"verdicts": "Y" * len(right) + "N" * len(wrong)},
+    "grades in order": lambda right, wrong: {
+        "score_per_sentence": [0.9] * len(right) + [0.1] * len(wrong)
+    },
+    "a range of ids": lambda _, wrong: {"unsupported_ids": f"{wrong[0]}-{wrong[-1]}"},
+    "numbers of the failed": lambda _, wrong: {"failed": [int(id_[1:]) for id_ in wrong]},
     "metrics": lambda *_: {"metrics": {"context_recall": 0.43}},
     "out of": lambda right, _: {"supported_ratio": f"{len(right)} out of 7"},
     "a number of noes": lambda _, wrong: {"num_unsupported": len(wrong)},

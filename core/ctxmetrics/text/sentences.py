@@ -427,9 +427,11 @@ def _needs_more(before: str, after: str, *, begins_small: bool) -> bool:
     if not ends_with_digit and _TITLE.search(last_word):
         return True
     if after[0].islower():  # "3. maja", "2024. május", "o.a. in"
-        is_date = _DAY.search(last_word) or (_YEAR.search(last_word) and begins_with_month(after))
+        is_day_or_year = _DAY.search(last_word) or (
+            _YEAR.search(last_word) and begins_with_month(after)
+        )
         is_shortened = not begins_small and _SHORTENED.search(before)
-        return bool(is_date or is_shortened)
+        return bool(is_day_or_year or is_shortened)
     if not after[0].isupper():  # "5. 3. 시작"
         return _MONTH_AND_DAY.search(before) is not None
     is_day = _DAY.search(last_word) and begins_with_month(after)

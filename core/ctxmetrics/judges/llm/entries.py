@@ -22,6 +22,7 @@ from ctxmetrics.judges.llm.own_keys import (
     KEYS_OF_EVIDENCE,
     LONGEST_SHOWN,
     find_objection,
+    find_other_text,
     find_reservations,
 )
 from ctxmetrics.judges.llm.parsing import read_json
@@ -339,7 +340,10 @@ def _read_entries(
         else:
             entry.value = value if entry.value in ("missing_id", value) else "conflicting_verdicts"
             if entry.objection is None:
-                objection = find_objection(cell, key, value, pack, units.get(id_, ""))
+                unit = units.get(id_, "")
+                objection = find_objection(cell, key, value, pack, unit)
+                if objection is None and unit:
+                    objection = find_other_text(cell, key, unit, units.values())
                 entry.objection = None if objection is None else mask_secrets(objection)
         missing = _read_missing_words(
             next((cell[name] for name in _MISSING_KEYS if name in cell), None)

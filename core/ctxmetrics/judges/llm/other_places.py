@@ -35,6 +35,7 @@ from ctxmetrics.judges.llm.remarks import (
     NO_LETTER,
     get_words,
     is_nothing,
+    is_number,
     read_opinion,
     read_value,
     says_something,
@@ -48,6 +49,10 @@ _KEYS_OF_IDS = frozenset({"id", "sentence", "context", "unit"})
 _BETWEEN_IDS = re.compile(r"[\s,;&+]|\band\b")
 # Characters that may stand around a remark.
 _AROUND_REMARK = " \t,;:&*|>-–—→=[](){}\"'"
+# Signs for yes and no.
+_SIGNS = frozenset("YNTFyntf✓✔✗✘✅❌")
+# A grade below this share of the best one says no.
+_MIN_SHARE_OF_BEST = 0.5
 # Endings that are dropped from the name of a list.
 _LIST_ENDINGS = ("sentences", "contexts", "units", "claims", "items", "ids", "list")
 
@@ -220,7 +225,9 @@ def _read_listed_ids(key: str, value: Any, ids: Collection[str], pack: Pack) -> 
         name = name.removesuffix(ending)
     items = _list_items(value)
     if name.removesuffix("s") in get_words("verdicts") or "verdict" in split_name(key):
-        yield from _read_in_order(key, items, ids, pack)
+        yield from _read_in_order(key, items or _list_signs(value), ids, pack)
+    elif _names_grades(key):
+        yield from _read_grades_in_order(key, items, ids)
     for id_ in _list_denied_ids(name, key, value, items, ids):
         if id_ in ids:
             yield OtherVerdict(id_, False, key)
@@ -328,9 +335,9 @@ def _list_ids_of_denials(value: Any, items: Sequence[Any], ids: Collection[str])
 def _list_items(value: Any) -> Sequence[Any]:
     """List the items of a list, the keys of an object, or the ids of a text that holds only ids; empty for other values."""
     if isinstance(value, str):
-        ids = ID.findall(value.casefold())
-        rest = _BETWEEN_IDS.sub("", ID.sub("", value.casefold()))
-        return [] if rest else ids
+        text = name_by_ids(value, ())
+        rest = _BETWEEN_IDS.sub("", ID.sub("", text))
+        return [] if rest else ID.findall(text)
     return [*value] if isinstance(value, (list, tuple, Mapping)) else []
 
 
@@ -346,6 +353,36 @@ def _read_in_order(
         for id_, verdict in zip(units, verdicts, strict=True):
             if verdict is not None:
                 yield OtherVerdict(id_, verdict, key)
+
+
+def _list_signs(value: Any) -> Sequence[Any]:
+    """List the verdicts of a text with one sign for each: "YYN", "1, 0"; empty for other values."""
+    if not isinstance(value, str):
+        return []
+    signs = _BETWEEN_IDS.sub("", value)
+    if set(signs) <= {"0", "1"}:
+        return [int(sign) for sign in signs]
+    return [*signs] if set(signs) <= _SIGNS else []
+
+
+def _names_grades(key: str) -> bool:
+    """Whether a key names several grades: "scores", "score_per_sentence"."""
+    is_list = _BY_ID.search(key) is not None or key.endswith("s")
+    words = {word.removesuffix("s") for word in split_name(key)}
+    return is_list and not words.isdisjoint(get_words("grade_words"))
+
+
+def _read_grades_in_order(
+    key: str, values: Sequence[Any], ids: Collection[str]
+) -> Iterator[OtherVerdict]:
+    """Read a list with one grade for each unit: a grade below half of the best one says no."""
+    units = [id_ for id_ in ids if id_.startswith("s")]
+    if len(units) != len(values) or not all(map(is_number, values)):
+        return
+    best = max(values, default=0)
+    for id_, value in zip(units, values, strict=True):
+        if 0 <= value < _MIN_SHARE_OF_BEST * best:
+            yield OtherVerdict(id_, False, key)
 
 
 def _read_list(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -49,6 +49,8 @@ _RESERVES = re.compile(
     r"|other(?!\s+words)|wrong\w*|mistak\w*|erroneous\w*"
     r"|contradict\w*|den(?:y|ies|ied)|against|opposes?|doubt\w*)\b"
 )
+# Characters around the text of a unit.
+_AROUND_TEXT = " \n.\"'"
 # Characters around a value that is a text, or a list of one text.
 _AROUND_VALUE = " []'\""
 # Items of a list in an entry that are read, and how deep.
@@ -90,6 +92,32 @@ def find_objection(
             is_quote = ID.fullmatch(opinion.key) is not None  # {"c2": "a quote"}
             if opinion.verdict is False and not is_quote:
                 return f"{opinion.key}: {opinion.value}"[:LONGEST_SHOWN]
+    return None
+
+
+def find_other_text(cell: Mapping[str, Any], key: str, unit: str, texts: Iterable[str]) -> str | None:
+    """Return the first key whose value is the text of another unit, if no key has the text of the entry's own unit.
+
+    Args:
+        cell: The entry.
+        key: The key of its verdict.
+        unit: The text of the unit that the entry is about.
+        texts: The texts of all units.
+
+    >>> find_other_text({"claim": "It is red."}, "supported", "It is old.", ["It is old.", "It is red."])
+    'claim: It is red.'
+    """
+    added_texts = {
+        name: value.strip(_AROUND_TEXT)
+        for name, value in _list_texts(cell, KEYS_OF_ENTRY | {key}).items()
+        if isinstance(value, str)
+    }
+    if not added_texts or unit.strip(_AROUND_TEXT) in added_texts.values():
+        return None
+    unit_texts = {text.strip(_AROUND_TEXT) for text in texts}
+    for name, text in added_texts.items():
+        if text in unit_texts:
+            return f"{name}: {cell[name]}"[:LONGEST_SHOWN]
     return None
 
 

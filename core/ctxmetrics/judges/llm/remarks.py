@@ -29,6 +29,17 @@ _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # A grade: 2/10, 20 %.
 FRACTION = re.compile(r"(\d+(?:\.\d+)?)\s*(?:/|:|of|out of)\s*(\d+)")
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent)")
+# Words before a number that is not exact: "~5 %", "about 5 %".
+_ABOUT = re.compile(r"\A(?:[~≈<]|(?:about|around|roughly|approximately|circa|ca\.?|under|below)\s)\s*")
+# Words of a low grade: "very unsure", "not sure at all", "no idea".
+_UNSURE = re.compile(
+    r"""
+    \b(?: unsure | uncertain | doubtful | dubious | shaky | tentative | coin | guess\w*
+        | (?:barely|hardly|scarcely)(?!\s+(?:any\s+)?doubt) | no\s+(?:idea|clue)
+        | not\s+(?:\w+\s+)?(?:sure|certain|confident) )\b
+    """,
+    re.VERBOSE,
+)
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 # A probability, or a grade as a share of the best grade, below this number means no.
 _MIN_YES_PROBABILITY = 0.5
@@ -71,7 +82,7 @@ _DENYING_CLAUSE = re.compile(
         (?:state|mention|support|f[io]+u?nd|confirm|sa(?:y|id)|verif|includ|contain|appear|present|given|nam|specif|provid|
            cover|back|pro[vo]|establish|match|true|correct|there|useful|relevant|help|answer|about|related|address|discuss)
     | ^(?:this\s+is\s+|it\s+is\s+|only\s+)?(?:doubtful|unclear|unsure|uncertain|not\s+sure|hard\s+to\s+(?:say|tell)|perhaps|maybe|possibly|at\s+(?:most|best)|
-        barely|hardly|implied|inferred|assumed|an?\s+(?:guess|assumption)|guess\w*|speculat\w+|hallucinat\w+|partial\w*|partly)\b
+        barely|hardly(?!\s+(?:any\s+)?doubt)|implied|inferred|assumed|an?\s+(?:guess|assumption)|guess\w*|speculat\w+|hallucinat\w+|partial\w*|partly)\b
     | ^i\s+(?:assume|guess|suppose|know\s+this\s+from)\b | \b(?:general|world|prior)\s+knowledge\b
     | \b(?:in\s+place|instead)\s+of\b | \bgoes\s+beyond\b | ^contradicted\b | \bsilent\s+(?:on|about)\b
     | ^(?:no|none|nothing|neither|nowhere)\b
@@ -268,13 +279,15 @@ def _is_low_grade(name: str, words: Collection[str], value: Any, *, is_verdict: 
         return is_low_percentage or is_zero or (is_probability and 0 <= number < _MIN_YES_PROBABILITY)
     # "evidence_strength"
     grades_support = not get_words("grade_words").isdisjoint(words) and "evidence" in words
-    is_grade = is_verdict or is_probability or grades_support or name in get_words("grades")
-    return is_grade and isinstance(value, str) and _is_low(value)
+    is_grade = is_probability or grades_support or name in get_words("grades")
+    if not isinstance(value, str) or not (is_grade or is_verdict):
+        return False
+    return _is_low(value) or (is_grade and _UNSURE.search(value[:LONGEST_READ].casefold()) is not None)
 
 
 def _is_low(grade: str) -> bool:
     """Whether a grade is low: a fraction or a percentage below a half, or a word that says so."""
-    text = grade.strip().casefold()
+    text = _ABOUT.sub("", grade.strip().casefold(), count=1)
     if text in get_words("low"):
         return True
     if text.count("★") < text.count("☆"):

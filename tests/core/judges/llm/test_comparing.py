@@ -92,6 +92,12 @@ DENIED_YES = {
     "all of it missing": reply(yes(NEAR, missing="all of it"), useful="c1 c2 c3"),
     "another verdict beside it": reply({**yes(NEAR), "label": "unsupported"}, useful="c1 c2 c3"),
     "a reason against it": reply({**yes(NEAR), "reason": "No context states this."}, useful="c1 c2 c3"),
+    "the text of another sentence": reply(
+        {**yes(NEAR), "claim": "It hums at night"},
+        {**yes(HUMS), "claim": "It hums at night."},
+        {**yes(FILTER), "claim": "Its filter is washed monthly."},
+        useful="c1 c2 c3",
+    ),
     "one part": reply(yes({**NEAR, "whole": False}), useful="c1 c2 c3"),
     "one part twice": reply(yes(*[{**NEAR, "whole": False}] * 2), useful="c1 c2 c3"),
     "a part and a piece of it": reply(
@@ -112,6 +118,14 @@ def test_a_yes_that_its_reply_denies_is_contradicted(told: Reply) -> None:
     assert verdicts["s1"][0] is False
     assert verdicts["c1"][0] is False
     assert verdicts["s2"][0] is True
+
+
+def test_entries_may_repeat_the_texts_of_their_sentences() -> None:
+    told = reply({**no("X200"), "sentence": "The X200 pump weighs 12 kg."})
+    told["sentences"]["s2"]["sentence"] = "It hums at night."
+    told["sentences"]["s3"]["sentence"] = "Its filter is washed monthly"
+    verdicts, _ = judged(told)
+    assert {code for _, code in verdicts.values()} == {None}
 
 
 def test_a_no_with_another_verdict_beside_it_is_contradicted() -> None:
