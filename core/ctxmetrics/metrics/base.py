@@ -242,8 +242,6 @@ class Metric(Definition, ABC):
                 "several searches have no common ranking; results.searches() has the precision of each"
             )
             return self.make_score(sample, None, reason_code="several_searches", message=message)
-        if not sample.unanswerable:
-            return None
         reference_fields = [name for name in self.requires if name.startswith("reference")]
         if not reference_fields:
             return None
@@ -251,7 +249,7 @@ class Metric(Definition, ABC):
         if not sample.labels.get(LABEL):
             refusing_field = "reference" if sample.has("reference") else "reference_facts"
             # A metric that reads another field, such as the reference ids, can still have a value.
-            if refusing_field not in reference_fields:
+            if refusing_field not in reference_fields or not sample.unanswerable:
                 return None
             reason = "the reference is a refusal"
         message = f"the question has no answer: {reason}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import zip_longest
 from numbers import Integral
 from typing import Any, TypeVar
@@ -49,6 +50,8 @@ MAX_CHARACTERS = 10_000_000
 # with each context.
 MAX_TEXTS = 50_000
 MAX_UNITS = 10_000
+# The maximum number of characters of a list whose texts are shared with other samples: shared texts stay in memory.
+_MAX_SHARED_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,10 +455,19 @@ def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None
             return None
     if not item_types <= {str}:
         return None
-    if sum(map(len, values)) > MAX_CHARACTERS:
+    character_count = sum(map(len, values))
+    if character_count > MAX_CHARACTERS:
         return None
     are_plain = all(map(str.isascii, values)) or (not numbers and _is_encodable("".join(values)))
-    return tuple(values) if are_plain else None
+    is_shared = not numbers and character_count <= _MAX_SHARED_CHARACTERS
+    texts = map(_share_text, values) if is_shared else values
+    return tuple(texts) if are_plain else None
+
+
+@lru_cache(maxsize=4096)
+def _share_text(text: str) -> str:
+    """Return the text that an earlier sample has, if it is equal: a passage is retrieved for many questions, and is stored once."""
+    return text
 
 
 def _is_encodable(text: str) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.formats import unwrap_inner_list
 from ctxmetrics.samples.cells import list_in
-from ctxmetrics.samples.documents import as_list, ids_of, is_missing, unscored
+from ctxmetrics.samples.documents import ID_KEYS, as_list, ids_of, is_missing, text_of, unscored
 from ctxmetrics.samples.field_names import normalized_key
 
 ORDER_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
@@ -503,6 +503,24 @@ def _read_grades(items: Sequence[Any]) -> list[float] | None:
             return None
         grades.append(number)
     return grades
+
+
+def find_unread_grade(items: Sequence[Any]) -> str | None:
+    """Find small whole numbers that may be the grades of the expected ids, because their name is unknown and they differ.
+
+    Returns:
+        Their name, for a note; None if there are none.
+    """
+    if not items or not all(type(item) is dict and text_of(item) is None for item in items):
+        return None
+    for key in items[0]:
+        if key in ID_KEYS or names_source(str(key)) or says_order(str(key)):
+            continue
+        numbers = [item.get(key) for item in items]
+        are_numbers = all(type(number) in (int, float) for number in numbers)
+        if are_numbers and _read_grades(numbers) is not None and len({*numbers}) > 1:
+            return f"{str(key)[:40]!r} of the expected ids"
+    return None
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,7 @@ from ctxmetrics.evaluation.files.formats import find_ties, group_ties, unwrap_in
 from ctxmetrics.evaluation.files.hit_numbers import (
     find_flag,
     find_grade_lists,
+    find_unread_grade,
     is_choice,
     names_choice,
 )
@@ -114,6 +115,8 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
     ids = values.get("reference_context_ids")
     grades = grades_of(items, ids)
     unread = describe_degrees(list_grade_words(items))
+    if not grades and unread is None:
+        unread = find_unread_grade(items)
     if not grades and isinstance(ids, list):
         sizes = {len(values[name]) for name in RETRIEVED if isinstance(values.get(name), list)}
         lists = find_grade_lists(fields_beside, len(ids), is_of_expected=len(ids) not in sizes)

@@ -146,13 +146,15 @@ class _Fields:
         Raises:
             _NeedsCarefulReaderError: The field has a value already, or its text may be an object in which the text stands.
         """
-        may_be_object = name in TEXTS and type(value) is str and may_hold_text(value)
-        if name in self.values or may_be_object:
+        if name in self.values:
             raise _NeedsCarefulReaderError
+        if name in TEXTS:
+            if type(value) is str and may_hold_text(value):
+                raise _NeedsCarefulReaderError
+        elif not _is_stored_as_is(name, value):
+            self.are_stored_as_is = False
         self.values[name] = value
         self.paths[name] = path
-        if name not in TEXTS and not _is_stored_as_is(name, value):
-            self.are_stored_as_is = False
 
     def carry(self, column: KeyContent, value: Any) -> None:
         """Add a value to the metadata, unless it is None."""
