@@ -39,6 +39,9 @@ _MIN_MATCHED_SHARE = 0.2
 # .. and at least so many of them. The note shows as many examples.
 _EXAMPLES_SHOWN = 2
 
+# The references of questions are counted a part of the questions at a time, so that the count takes little memory.
+_QUESTION_PARTS = 8
+
 # What separates the parts of an id: the marks in ``docs/a.pdf#2``, the border of letters and digits in ``doc12`` or ``12b``.
 _ID_SEPARATOR_PATTERN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
 # A whole number, with or without zeros behind a point: 007, 7.0.
@@ -239,6 +242,38 @@ class ReferenceIds:
 
 
 @dataclass(slots=True)
+class QuestionReferences:
+    """The questions of many samples and their references, as hashes: sixteen bytes a sample.
+
+    Attributes:
+        questions: The hash of the question and the contexts of each sample.
+        references: The hash of the reference of each sample.
+    """
+
+    questions: array[int] = field(default_factory=lambda: array("q"))
+    references: array[int] = field(default_factory=lambda: array("q"))
+
+    def add(self, question_hash: int, reference_hash: int) -> None:
+        """Add a sample."""
+        self.questions.append(question_hash)
+        self.references.append(reference_hash)
+
+    def count_alternatives(self) -> int:
+        """Count the different references of the questions that have several."""
+        count = 0
+        for part in range(_QUESTION_PARTS):
+            first_references: dict[int, int] = {}
+            alternatives: dict[int, set[int]] = {}
+            for question, reference in zip(self.questions, self.references, strict=True):
+                if question % _QUESTION_PARTS == part:
+                    first = first_references.setdefault(question, reference)
+                    if reference != first:
+                        alternatives.setdefault(question, {first}).add(reference)
+            count += sum(map(len, alternatives.values()))
+        return count
+
+
+@dataclass(slots=True)
 class Labels:
     """The ids and labels of a run, as far as its notes need them. Stored results hold the names of its fields.
 
@@ -256,8 +291,7 @@ class Labels:
         contexts: The number of samples whose only retrieved context may be several passages. The key is the separator between
             them and its name; see `count_separators`.
         expected: The same for the expected contexts.
-        answers: The hash of the first reference of each question. The key is the hash of the question and its contexts.
-        several_answers: The hashes of the references of each question that has several; the same keys.
+        answers: The references of the questions.
         orders: The number of samples by what their metadata says about the order. The key is a pair of `_list_order_facts`.
         dropped: Contexts that were dropped because they were the question itself: the number of "contexts", and of "samples" that
             had one.
@@ -281,8 +315,7 @@ class Labels:
     first_pairs: list[tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
     contexts: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: Counter[tuple[str, str]] = field(default_factory=Counter)
-    answers: dict[int, int] = field(default_factory=dict)
-    several_answers: dict[int, set[int]] = field(default_factory=dict)
+    answers: QuestionReferences = field(default_factory=QuestionReferences)
     orders: Counter[tuple[str, str]] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     empty: Counter[str] = field(default_factory=Counter)
@@ -292,16 +325,18 @@ class Labels:
     last_never: tuple[int, list[str]] = (0, [])
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Take the values of a pickle. In earlier ones ``wanted`` lists the ids of each sample, and ``answers`` holds sets."""
+        """Take the values of a pickle. In earlier ones ``wanted`` lists the ids of each sample, and ``answers`` is a dict."""
         _, values = state
-        self.several_answers = {}
+        several_answers = values.pop("several_answers", {})
         for name, value in values.items():
             setattr(self, name, value)
-        for question_hash, hashes in [*self.answers.items()]:
-            if isinstance(hashes, set):
-                self.answers[question_hash] = min(hashes)
-                if len(hashes) > 1:
-                    self.several_answers[question_hash] = hashes
+        if isinstance(self.answers, dict):
+            # Of each question: the hash of its first reference, or the hashes of all.
+            answers: dict[int, int | set[int]] = {**self.answers, **several_answers}
+            self.answers = QuestionReferences()
+            for question_hash, hashes in answers.items():
+                for reference_hash in hashes if isinstance(hashes, set) else (hashes,):
+                    self.answers.add(question_hash, reference_hash)
         if isinstance(self.wanted, list):
             ids_of_samples: list[tuple[str, ...]] = self.wanted
             self.wanted = ReferenceIds()
@@ -320,8 +355,8 @@ class Labels:
         # The sample of a baseline has none of these fields.
         if has_nothing and any(map(sample.has, OPTIONS)):
             self.unanswered += 1
-        self._count_kinds(sample)
         references = sample.references or (sample.reference or "",)
+        self._count_kinds(sample, references)
         contexts = sample.retrieved_contexts or ()
         self.signs.add(sample.user_input, references, contexts, sample.reference_contexts or ())
         if sample.unanswerable:
@@ -380,15 +415,10 @@ class Labels:
         """Count a sample by the texts that were retrieved."""
         count_separators(self.contexts, texts)
         if sample.user_input and sample.reference:
-            question_hash = hash((sample.user_input, texts))
-            reference_hash = hash(sample.reference)
-            first_hash = self.answers.setdefault(question_hash, reference_hash)
-            if first_hash != reference_hash:
-                self.several_answers.setdefault(question_hash, {first_hash}).add(reference_hash)
+            self.answers.add(hash((sample.user_input, texts)), hash(sample.reference))
 
-    def _count_kinds(self, sample: Sample) -> None:
+    def _count_kinds(self, sample: Sample, references: tuple[str, ...]) -> None:
         """Count a sample whose reference names no fact, or may name none."""
-        references = sample.references or (sample.reference or "",)
         if references == ("",):
             return
         kinds = {phrase_kind(text) for text in references}
@@ -444,7 +474,7 @@ class Labels:
         notes += describe_separators(self.contexts, "context", "precision says nothing")
         notes += describe_separators(self.expected, "expected context", "string metrics say nothing")
         # Samples that repeat the question and the contexts of another sample, with another reference.
-        repeat_count = sum(map(len, self.several_answers.values()))
+        repeat_count = self.answers.count_alternatives()
         if repeat_count * 2 > self.samples:
             notes.append(
                 f"{repeat_count} of {plural(self.samples, 'sample')} have the question and contexts of another one, and another "

@@ -456,10 +456,40 @@ def test_labels_of_an_earlier_pickle_are_read() -> None:
     labels = Labels()
     wanted = [("a", "b"), ("b",), ()]
     labels.__setstate__((None, {"wanted": wanted, "retrieved": {"a"}, "answers": {1: {2}, 3: {4, 5}}}))
-    assert (labels.answers, labels.several_answers) == ({1: 2, 3: 4}, {3: {4, 5}})
+    assert [*labels.answers.questions] == [1, 3, 3]
+    assert {*labels.answers.references} == {2, 4, 5}
+    assert labels.answers.count_alternatives() == 2
+    labels.__setstate__((None, {"answers": {1: 2, 3: 4}, "several_answers": {3: {4, 5, 6}}}))
+    assert labels.answers.count_alternatives() == 3
     assert list(labels.wanted.numbers) == ["a", "b"]
     assert labels.wanted.count_samples_with(["b"]) == 2
     assert len(labels.wanted) == 3
+
+
+def test_one_question_with_several_references_is_named() -> None:
+    """Each reference stands in a sample of its own, and one of them in two samples."""
+    labels = Labels()
+    for number, reference in enumerate(["Paris.", "Rome.", "Rome.", "Bonn."]):
+        labels.add(Sample(user_input="Where?", reference=reference, retrieved_contexts=["A text."]))
+        labels.add(Sample(user_input=f"Is {number} even?", reference="No.", retrieved_contexts=["A."]))
+    assert not [note for note in labels.describe(embedded_judge=False) if "another reference" in note]
+    for reference in ["Oslo.", "Kyiv.", "Lima.", "Riga."]:
+        labels.add(Sample(user_input="Where?", reference=reference, retrieved_contexts=["A text."]))
+    notes = " ".join(labels.describe(embedded_judge=False))
+    assert "7 of 12 samples have the question and contexts of another one" in notes
+    assert labels.answers.count_alternatives() == 7
+
+
+def test_a_row_with_a_question_takes_sixteen_bytes() -> None:
+    labels = Labels()
+    for number in range(3000):
+        labels.add(
+            Sample(user_input=f"{number}?", reference=f"{number}.", retrieved_contexts=["A text."])
+        )
+    kept = labels.answers
+    assert len(kept.questions) == len(kept.references) == 3000
+    assert kept.questions.itemsize + kept.references.itemsize == 16
+    assert len(pickle.dumps(labels)) < 3000 * 17
 
 
 # A set of the two ends of a text has another order in each run of Python: 20 texts would show it.

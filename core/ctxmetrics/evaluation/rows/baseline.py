@@ -9,13 +9,13 @@ import hashlib
 import json
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
+from ctxmetrics.evaluation.rows.json_lines import get_encoder
 from ctxmetrics.evaluation.rows.row import Row
-from ctxmetrics.scores.score import Score
+from ctxmetrics.scores.score import Score, get_deferred
 from ctxmetrics.verdicts import Evidence, Verdict
 
 # The beginning of a hash that stands in place of a text.
@@ -35,17 +35,10 @@ def digest(value: object) -> str:
     if isinstance(value, dict):
         value = dict(sorted(value.items()))
     try:
-        data = _get_encoder()(value)
+        data = get_encoder()(value)
     except ValueError:  # half a character, which UTF-8 cannot hold
         data = json.dumps(value).encode()
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-@cache
-def _get_encoder() -> Callable[[object], bytes]:
-    from pydantic_core import to_json
-
-    return to_json
 
 
 def shorten(hash_: str, size: int = _TEXT_HASH_LENGTH) -> str:
@@ -103,12 +96,16 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
 
 
 def _shorten_score(score: Score) -> Score:
+    verdicts: Any = get_deferred(score)
+    # A verdict of nothing but an id and a value is short already: such verdicts are not built.
+    if verdicts is None or verdicts.to_dicts() is None:
+        verdicts = tuple([_shorten_verdict(verdict) for verdict in score.verdicts])
     return Score(
         metric=score.metric,
         value=score.value,
         reason_code=score.reason_code,
         threshold=score.threshold,
-        verdicts=tuple([_shorten_verdict(verdict) for verdict in score.verdicts]),
+        verdicts=verdicts,
         provenance=score.provenance,
         sample_id=score.sample_id,
         counted=score.counted,

@@ -1,4 +1,4 @@
-"""Notes about the ids and labels of a run: reference ids that were never retrieved, labels that repeat retrieved texts.
+"""Notes about the retrieval indexes of two runs: other ids, other texts under one id, and labels that match one index only.
 
 These are notes beside a number, never a part of it. Ids that name spans are not compared: spans of two chunkings differ.
 """

@@ -32,7 +32,7 @@ def json_line(data: Mapping[str, Any]) -> bytes:
     - A lone surrogate (half of a character) becomes a JSON escape.
     - Characters that terminals or readers of lines interpret become JSON escapes, too.
     """
-    encode = _get_encoder()
+    encode = get_encoder()
     try:
         line = encode(data, inf_nan_mode="null", fallback=_to_plain)
         if len(line) > _MAX_DIGITS and _MANY_DIGITS.search(line.decode()):
@@ -56,7 +56,8 @@ def _write_long_integers(value: Any) -> Any:
 
 
 @cache
-def _get_encoder() -> Callable[..., bytes]:
+def get_encoder() -> Callable[..., bytes]:
+    """Return the function that writes data as JSON. It is loaded with the first line: most imports need none."""
     from pydantic_core import to_json
 
     return to_json

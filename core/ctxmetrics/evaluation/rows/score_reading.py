@@ -110,8 +110,14 @@ def build_score(fields: dict[str, Any], record: Mapping[str, Any]) -> Score:
     check_verdicts(score, record)
     values = [verdict.value for verdict in score.verdicts]
     is_baseline = bool(score.verdicts) and score.verdicts[0].text.startswith(HASH_PREFIX)
-    if not is_baseline:
-        check_value(score.metric, score.value, values, score.provenance, score.metadata)
+    check_value(
+        score.metric,
+        score.value,
+        values,
+        score.provenance,
+        score.metadata,
+        is_baseline=is_baseline,
+    )
     return score
 
 

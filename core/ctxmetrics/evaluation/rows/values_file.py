@@ -110,10 +110,10 @@ def _check_fields(fields: dict[str, Any], record: Mapping[str, Any]) -> dict[str
     provenance = fields["provenance"]
     check_scale(provenance.convention, value, fields.get("threshold"))
     check_reason(metric, value, fields.get("reason_code"))
+    verdict_values = [item["value"] for item in fields.get("verdicts", ())]
+    metadata = fields.get("metadata", EMPTY)
     is_baseline = "key" in record or "hash" not in record
-    if not is_baseline:
-        verdict_values = [item["value"] for item in fields.get("verdicts", ())]
-        check_value(metric, value, verdict_values, provenance, fields.get("metadata", EMPTY))
+    check_value(metric, value, verdict_values, provenance, metadata, is_baseline=is_baseline)
     return fields
 
 

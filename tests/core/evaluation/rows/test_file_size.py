@@ -29,6 +29,7 @@ from ctxmetrics.errors import InputFileError, MissingExtraError, ParameterError
 from ctxmetrics.evaluation.files.text_files import compress
 from ctxmetrics.evaluation.runs.engine import Evaluation
 from ctxmetrics.evaluation.runs.evaluate import run_in_caller
+from ctxmetrics.evaluation.runs.history import read_history
 from support.command import run_command
 from support.rows import read_rows
 
@@ -139,6 +140,27 @@ def test_a_baseline_of_grouped_contexts_is_read(tmp_path):
     results.to_baseline(tmp_path / "base.jsonl")
     (row,) = Results.from_jsonl(tmp_path / "base.jsonl")
     assert row["context_precision(group=source)"].value == results[0].scores[0].value == 0.5
+
+
+@pytest.mark.parametrize("metric", [ContextRecall(), IDBasedContextRecall()])
+@pytest.mark.parametrize("read", [Results.from_jsonl, lambda path: read_history([path])])
+def test_a_false_value_in_a_baseline_is_refused(tmp_path, metric, read):
+    """The verdicts of a baseline say what the value is, except that of contexts, which may count once."""
+    sample = Sample(
+        id="a",
+        reference=" ".join(FACTS[:2]),
+        retrieved_contexts=[FACTS[0], "Birds sing."],
+        retrieved_context_ids=["x", "y"],
+        reference_context_ids=["x", "z"],
+    )
+    file = tmp_path / "base.jsonl"
+    evaluate([sample], [metric], progress=False).to_baseline(file)
+    read(file)
+    text = file.read_text(encoding="utf-8")
+    assert text.count('"value":0.5') == 1
+    file.write_text(text.replace('"value":0.5', '"value":1.0'), encoding="utf-8")
+    with pytest.raises(InputFileError, match=r"value: 1\.0 is not what the verdicts give, 0\.5"):
+        read(file)
 
 
 def test_baselines_keep_codes_and_missing_values(tmp_path):
