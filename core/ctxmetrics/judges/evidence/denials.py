@@ -472,15 +472,14 @@ def list_reservation_keys(unit: str, language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=16)
 def _list_marker_keys(language: str) -> frozenset[str]:
-    """Return the key of the longest word of each marker: other words of it, such as "is", stand in most texts."""
-    phrases = [
-        marker.phrase
+    """Return the key of one word of each marker: of a limit "only", else the longest, since others, such as "is", stand in most texts."""
+    telling_words = [
+        marker.phrase[0] if marker.kind == "limit" else max(marker.phrase, key=len)
         for markers in _read_markers(language).values()
         for marker in markers
         if marker.kind != "harmless"
     ]
-    longest_words = [max(phrase, key=len) for phrase in phrases]
-    return frozenset(word.key for word in chain.from_iterable(map(tokenize, longest_words)))
+    return frozenset(word.key for word in chain.from_iterable(map(tokenize, telling_words)))
 
 
 def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
