@@ -142,6 +142,15 @@ def is_answer(text: str) -> bool:
     return not (phrase_kind(text) in {"refusal", "mark"} or is_placeholder(text) or asks(text))
 
 
+def may_be_refusal(question: Question) -> bool:
+    """Tell whether a reference of one sentence may be a refusal, and says nothing that the gold says beyond the question."""
+    if phrase_kind(question.reference) != "unsure" or len(split_sentences(question.reference)) > 1:
+        return False
+    gold_words = frozenset[str]().union(*question.gold_content)
+    answer = question.reference_content - question.word_keys
+    return bool(gold_words) and answer.isdisjoint(gold_words)
+
+
 def begins_with_yes_or_no(text: str) -> bool:
     """Tell whether the first part of a text is "yes" or "no" in some language."""
     return phrase_kind(_PART_END.split(text, maxsplit=1)[0]) == "yes_no"

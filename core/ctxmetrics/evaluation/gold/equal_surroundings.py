@@ -69,8 +69,9 @@ def find_number_between(
     own_values = list_values([number])
     for other_place, other in enumerate(others):
         is_rival = other.kind == "number" and other.measures == number.measures
-        if not is_rival or list_values([other]) <= own_values:
-            continue  # "9 April" says no other day than "9 April 2011"
+        other_values = list_values([other])
+        if not is_rival or other_values <= own_values or number.key in other_values:
+            continue  # "9 April" says no other day than "9 April 2011", and "half past four" no other time than 16:30
         if may_be_rounded(words, place, other):
             continue
         before = _count_equal_before(words, place, others, other_place)

@@ -45,6 +45,10 @@ _MAX_SEARCH_WORDS = 12
 _MIN_REPEATED_SHARE = 0.3
 # A passage contains a gold text if it has at least this share of its words.
 _MIN_HELD_SHARE = 0.9
+# A word before a number names the whole collection and no source if at least this share of all ids has it ..
+_MIN_SHARE_OF_COLLECTION = 0.5
+# .. and at least this number of ids.
+_MIN_IDS_OF_COLLECTION = 3
 # The maximum number of ids that a line of evidence names.
 _MAX_IDS_IN_EVIDENCE = 3
 
@@ -82,6 +86,8 @@ _HYPHEN_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _PATH_SEPARATOR = re.compile(r"[/:]")
 # Zeros at the beginning of a number.
 _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
+# A number alone behind a mark, at the end of an id: bee-500.
+_NUMBER_ENDING = re.compile(r"[-_:./ @~|]+\d+[a-z]?$", re.IGNORECASE)
 # Any letter.
 _LETTER = re.compile(r"[^\W\d_]")
 # A number, or a number after one word: 12, doc-12.
@@ -241,7 +247,21 @@ class IdForms:
             other_folders = self._list_folders(self._cut_part(other))
             if self._fold_name(other) != name and _end_alike(folders, other_folders):
                 parts.append(other)
-        return parts
+        return [] if self._is_numbered_through(id_, len(parts)) else parts
+
+    def _is_numbered_through(self, id_: str, count: int) -> bool:
+        """Tell whether an id is one of a collection in which all passages are numbered: bee-500 beside bee-1, bee-2 and so on.
+
+        Then passages with the same word have no source in common.
+
+        Args:
+            id_: The id.
+            count: The number of ids with the same word.
+        """
+        word = _NUMBER_ENDING.sub("", id_)
+        if word == id_ or _NAMED_PART_ENDING.search(id_) or _FILE_ENDING.search(word):
+            return False
+        return count >= max(_MIN_IDS_OF_COLLECTION, _MIN_SHARE_OF_COLLECTION * len(self._ids))
 
 
 def check_ids(questions: Sequence[Question], passages: Passages) -> Iterator[Finding]:

@@ -65,10 +65,12 @@ class LikeRun(NamedTuple):
     Attributes:
         run: The name of the run.
         evidence: The sentence about it.
+        is_in_order: Whether these are at least three passages in the order of the ranks. The file may sort them so, too.
     """
 
     run: str
     evidence: str
+    is_in_order: bool = False
 
 
 class RunChecks(NamedTuple):
@@ -119,7 +121,9 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
         counts.append(count)
         # Gold that is the first results of a run may be good gold. It is a finding only if something else shows a copy.
         for question, first_results in equal_questions:
-            like_run[question.number] = LikeRun(name, describe_first_results(len(first_results), name))
+            is_in_order = _is_in_rank_order(question, first_results)
+            first_results_text = describe_first_results(len(first_results), name)
+            like_run[question.number] = LikeRun(name, first_results_text, is_in_order)
             evidence = _find_evidence(
                 question,
                 first_results,
@@ -241,11 +245,16 @@ def _find_evidence(
     ]
     if 0 < len(useless) < count:  # if all seem useless, the reference uses other words
         return f"{text}, and {useless[0]!r} has next to no word of the reference"
-    gold = [*question.gold_keys]
-    may_be_chance = file_sorts_gold and gold == sorted(gold)
-    if count >= _MIN_GOLD_IN_RANK_ORDER and gold == [*first_results] and not may_be_chance:
+    may_be_chance = file_sorts_gold and [*question.gold_keys] == sorted(question.gold_keys)
+    if _is_in_rank_order(question, first_results) and not may_be_chance:
         return f"{text}, in their order"
     return f"{text}, as that of nearly all questions" if is_made_by_run else ""
+
+
+def _is_in_rank_order(question: Question, first_results: Sequence[str]) -> bool:
+    """Tell whether the gold is the first results in their order, and enough of them that this is not by chance."""
+    is_same_order = [*question.gold_keys] == [*first_results]
+    return is_same_order and len(first_results) >= _MIN_GOLD_IN_RANK_ORDER
 
 
 def describe_first_results(count: int, run: str) -> str:

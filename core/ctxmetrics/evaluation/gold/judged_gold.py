@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxmetrics._internal.forks import cached_property
-from ctxmetrics.evaluation.gold.answers import cut_short_answer, is_answer
+from ctxmetrics.evaluation.gold.answers import cut_short_answer, is_answer, may_be_refusal
 from ctxmetrics.evaluation.gold.contradictions import GoldTexts
 from ctxmetrics.evaluation.gold.findings import Finding
 from ctxmetrics.evaluation.gold.gold_runs import LikeRun
@@ -131,7 +131,7 @@ def build_pools(
 ) -> Iterator[Pool]:
     """Build the pool of each question that has an answer as reference and at least one passage."""
     for question_index, question in enumerate(questions):
-        if not is_answer(question.reference):
+        if not is_answer(question.reference) or may_be_refusal(question):
             continue
         results = [run[question_index] for run in runs.values()]
         pool = _build_pool(question, passages, [sample for sample in results if sample is not None])
@@ -457,9 +457,12 @@ class PoolFindings:
         gold = self._pool.gold
         if like_run is None or len(gold) == 1 or not any(unit.value for unit in self._unit_verdicts):
             return
-        if not self._needless:
+        needless = self._needless
+        if not needless and like_run.is_in_order and self._by_words:
+            needless = [index for index in gold if self._adds_few_words(index)]
+        if not needless:
             return
-        name = self._pool.name(self._needless[0])
+        name = self._pool.name(needless[0])
         evidence = f"{like_run.evidence}, and {name!r} adds no sentence of the reference"
         yield self._question.make_finding("first_results", evidence, (like_run.run, name))
 
@@ -482,11 +485,14 @@ class PoolFindings:
         if not self._by_words:
             return True
         content = self._question.reference_content
-        shared_words = content & self._words[index]
-        words_of_no_other = shared_words - self._unite_gold(index)
-        has_few_words = self._weigh(shared_words, content) < _MIN_SHARE_IN_GOLD
-        adds_few_words = self._weigh(words_of_no_other, content) < _MIN_NEW_SHARE_IN_GOLD
-        return has_few_words and adds_few_words
+        has_few_words = self._weigh(content & self._words[index], content) < _MIN_SHARE_IN_GOLD
+        return has_few_words and self._adds_few_words(index)
+
+    def _adds_few_words(self, index: int) -> bool:
+        """Tell whether a gold passage has few words of the reference that no other gold passage has."""
+        content = self._question.reference_content
+        words_of_no_other = (content & self._words[index]) - self._unite_gold(index)
+        return self._weigh(words_of_no_other, content) < _MIN_NEW_SHARE_IN_GOLD
 
     # --- the retrieved passages ---
 

@@ -97,6 +97,12 @@ class Question:
             frozenset(token.key for token in read_words(passage.text or "")) for passage in self.gold
         ]
 
+    @cached_property
+    def gold_by_words(self) -> frozenset[str | frozenset[str]]:
+        """The gold passages, each by its words, so that one text under two ids is one passage. Without a text it is its key."""
+        pairs = zip(self.gold_keys, self.gold_content, strict=True)
+        return frozenset(words or key for key, words in pairs)
+
     def make_finding(self, code: str, evidence: str, items: Iterable[str] = ()) -> Finding:
         """Make a finding about this question."""
         return Finding(

@@ -14,6 +14,7 @@ from ctxmetrics.evaluation.gold.answers import (
     fold_words,
     is_answer,
     is_placeholder,
+    may_be_refusal,
     read_folded_words,
     read_word_lists,
 )
@@ -96,7 +97,7 @@ def _check_reference(question: Question, folded_questions: frozenset[str]) -> It
     kind = phrase_kind(text)
     if _gold_states_answer(question):
         return
-    if kind in {"refusal", "mark"}:
+    if kind in {"refusal", "mark"} or may_be_refusal(question):
         is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
         if not is_unanswerable:
             yield question.make_finding("refusal", f"{evidence}: no answer")

@@ -62,7 +62,7 @@ def _list_others(question: Question, group: Sequence[Question]) -> Sequence[str]
 
 def _differ(first: Question, second: Question) -> bool:
     """Tell whether two samples expect different things."""
-    if first.gold and second.gold and {*first.gold_keys} != {*second.gold_keys}:
+    if first.gold and second.gold and first.gold_by_words != second.gold_by_words:
         return True
     if not first.reference or not second.reference:
         return False
@@ -133,7 +133,7 @@ def check_repeated_references(questions: Sequence[Question]) -> Iterator[Finding
             continue
         if not is_answer(group[0].reference):
             continue  # another finding says so
-        has_one_gold = len({frozenset(question.gold_keys) for question in group}) == 1
+        has_one_gold = len({question.gold_by_words for question in group}) == 1
         if has_one_gold and (
             len(texts) < _MIN_REPEATED_ROWS or all(question.gold for question in group)
         ):

@@ -63,6 +63,9 @@ _LEADING_NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\s|$)")
 # The units of numbers that hold years and days.
 _DATE_UNITS = frozenset({"date", "range"})
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
+# The units of temperatures, as keys of numbers have them: of "300 degrees", and of 300 °C and 300 °F.
+_DEGREE = "degree"
+_TEMPERATURE_SCALES = frozenset({"c", "f"})
 # A day of a month, as the parts of a date name it.
 _DAY_KEY = re.compile(r"--\d\d-\d\d")
 # A month of a year, as a date names it.
@@ -76,7 +79,7 @@ def list_values(words: Iterable[Token]) -> frozenset[str]:
         if word.kind == "number":
             values.add(word.key)
             values.update(part for part in word.parts if part.isdecimal() or _is_day_or_month(part))
-            values.update(_list_whole_amounts(word))
+            values.update(_list_other_spellings(word))
     return frozenset(values)
 
 
@@ -117,7 +120,7 @@ def find_rival(number: Token, words: Iterable[Token], excluded: Container[str]) 
     for word in words:
         if word.kind != "number" or word.key in excluded or word.key == number.key:
             continue
-        has_same_measure = word.measures == number.measures
+        has_same_measure = _have_same_measure(word, number)
         if has_same_measure and _is_year(word.key) == _is_year(number.key):
             return word
         if _has_other_unit(word, number):
@@ -135,16 +138,42 @@ def list_counts(words: Iterable[Token]) -> frozenset[str]:
     return frozenset(count for count in counts if len(count) > 1 and count[0].isdigit())
 
 
-def _list_whole_amounts(number: Token) -> Iterator[str]:
-    """Yield the keys of an amount in cents in whole units of money: 0.2 eur and 0.2 usd for 20 cents."""
-    match = _LEADING_NUMBER.match(number.key)
-    if match is not None and number.key.endswith(" cent"):
+def _list_other_spellings(number: Token) -> Iterator[str]:
+    """Yield the keys of a number that another text may write for the same value.
+
+    0.2 eur and 0.2 usd for 20 cents, 300 c and 300 f for 300 degrees, and the time after noon for "half past four".
+    """
+    count, _, unit = number.key.partition(" ")
+    if number.key.endswith(" cent") and _LEADING_NUMBER.match(number.key):
         for currency in ("eur", "usd"):
-            yield f"{float(match[0]) / 100:g} {currency}"
+            yield f"{float(count) / 100:g} {currency}"
+    elif unit == _DEGREE:
+        for scale in _TEMPERATURE_SCALES:
+            yield f"{count} {scale}"
+    elif number.measures == "time":
+        yield from _find_time_after_noon(number)
+
+
+def _find_time_after_noon(time: Token) -> Iterator[str]:
+    """Yield the key of a time after noon if the time does not say which half of the day it means: 16:30 for "half past four"."""
+    has_24_hours = time.spelling.startswith("0") or "uhr" in time.parts
+    if has_24_hours:
+        return
+    later = tokenize(f"{time.spelling} pm")
+    if len(later) == 1 and later[0].key != time.key:
+        yield later[0].key
+
+
+def _have_same_measure(number: Token, other: Token) -> bool:
+    """Tell whether two numbers measure the same. A degree may be a degree of any scale."""
+    measures = {number.measures, other.measures}
+    return len(measures) == 1 or (_DEGREE in measures and not measures.isdisjoint(_TEMPERATURE_SCALES))
 
 
 def _has_other_unit(number: Token, other: Token) -> bool:
     """Tell whether two numbers have the same count and another unit; 150 km is a spelling of 150 km², too."""
+    if _have_same_measure(number, other):
+        return False
     has_same_count = _count(number) != "" and _count(number) == _count(other)
     shorter, longer = sorted((number.measures, other.measures), key=len)
     return has_same_count and not longer.startswith(shorter)

@@ -289,6 +289,35 @@ def test_first_results_in_their_order_are_no_chance_elsewhere() -> None:
     assert report.runs[0].equal == 1
 
 
+PAGE = {
+    "page-1": "The garden pump weighs 12 kilograms and has a handle of oak.",
+    "page-2": "The garden pump of oak weighs more than the pump of pine.",
+    "page-3": "The handle of the garden pump is guaranteed for three years.",
+}
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        # Pages 2 and 3 repeat words of page 1 and add none.
+        ("The garden pump weighs 12 kilograms and has a handle of oak.", ["first_results"]),
+        (
+            "The pump weighs 12 kilograms. It weighs more than that of pine. Guaranteed for three years.",
+            [],
+        ),
+    ],
+)
+def test_first_results_in_the_order_of_ids_add_something(reference: str, expected: list[str]) -> None:
+    sample = Sample(
+        user_input="What is said about it?",
+        reference=reference,
+        reference_context_ids=[*PAGE],
+        retrieved_context_ids=[*PAGE, "oven-1"],
+    )
+    codes = list_codes(check_gold([sample], corpus={**CORPUS, **PAGE}))
+    assert [code for code in codes if code == "first_results"] == expected
+
+
 def test_order_of_the_ids_is_no_chance_where_other_gold_has_none() -> None:
     names = ["bike-1", "oven-1", "oven-2", "pump-1", "pump-2"]
     first = Sample(
@@ -355,6 +384,13 @@ def test_question_asked_twice_with_different_gold() -> None:
         ("other_subject", "q9"),
     ]
     assert list_codes(check(make_sample(), make_sample(id="q9"))) == []
+
+
+def test_one_text_under_two_ids_is_no_different_gold() -> None:
+    corpus = {**CORPUS, "copy-1": CORPUS["pump-1"].lower()}
+    reference = make_sample()["reference"].lower()
+    copy = make_sample(id="q9", reference=reference, reference_context_ids=["copy-1"])
+    assert {*list_codes(check(make_sample(), copy, corpus=corpus))} == {"double"}
 
 
 def test_passage_that_the_gold_names_in_another_form_is_no_hole() -> None:
@@ -439,6 +475,10 @@ def test_handbook_passes_its_own_check() -> None:
         if not is_labelled:
             unexplained.append((finding.sample, finding.code))
     assert unexplained == [("hb-24", "unstated")]
+    with_finding = {finding.sample for finding in report.findings}
+    # The page of the examples explains each of them.
+    explained = {"hb-07", "hb-08", "hb-16", "hb-17", "hb-24", "hb-33", "hb-36"}
+    assert with_finding == explained
 
 
 def test_command_prints_findings_as_text_and_json(tmp_path: Path) -> None:

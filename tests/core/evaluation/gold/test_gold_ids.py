@@ -26,6 +26,23 @@ FORMS = [
     ("API\\README.md", ["api/README.md"], "other_form", ("api/README.md",)),
     ("guide/README.md#page=3", ["api/README.md#page=1"], "unknown_id", ()),
     ("guide/README.md#page=3", ["guide/README.md#page=1"], "old_chunks", ("guide/README.md#page=1",)),
+    # All passages of a collection are numbered: they have no source in common.
+    ("bee-500", ["bee-1", "bee-2", "bee-3"], "unknown_id", ()),
+    ("bee/500", ["bee/1", "bee/2", "bee/3", "wasp/1"], "unknown_id", ()),
+    ("chunk_500", ["chunk_1", "chunk_2", "chunk_3"], "unknown_id", ()),
+    ("bee-5", ["bee-1", "bee-2", "wasp", "ant", "fly"], "old_chunks", ("bee-1", "bee-2")),
+    (
+        "bee.md-5",
+        ["bee.md-1", "bee.md-2", "bee.md-3"],
+        "old_chunks",
+        ("bee.md-1", "bee.md-2", "bee.md-3"),
+    ),
+    (
+        "bee page 5",
+        ["bee page 1", "bee page 2", "bee page 3"],
+        "old_chunks",
+        ("bee page 1", "bee page 2", "bee page 3"),
+    ),
 ]
 
 
