@@ -95,6 +95,8 @@ class _Stratum:
     correction: Numbers
     square: Numbers
     label_variance: Numbers
+    size_correction: Numbers
+    size_variance: Numbers
     unseen: Numbers
     size: Numbers
 
@@ -150,6 +152,8 @@ def labelled_differences(
         "label_error": label_errors,
         "unchanged_correction": unchanged.correction,
         "unchanged_error": np.sqrt(unchanged.label_variance),
+        "size_correction": changed.size_correction,
+        "size_error": np.sqrt(changed.size_variance),
         "changed_gap": gaps,
         "changed_gap_error": gap_errors,
         "sample_error": sample_errors,
@@ -210,9 +214,16 @@ def _compute_stratum(
         (errors - error[:, None]) * factor[:, None],
         labelled_people - labelled_judge,
     )
+    changed_by_both = np.minimum(np.abs(labelled_people), np.abs(labelled_judge)) > ROUNDING_ERROR
+    size_gaps = np.where(changed_by_both, labelled_people - labelled_judge, 0.0)
+    size_gap = (parts * size_gaps).sum(axis=1)
+    size_deviations = np.where(
+        (labels > 1)[:, None], (size_gaps - size_gap[:, None]) * factor[:, None], size_gaps
+    )
     represented = parts * size[:, None]
     unlabelled = np.maximum(1 - 1 / np.where(represented > 0, represented, 1.0), 0.0)
     label_variance = (((shares[:, None] * parts * deviations) ** 2) * unlabelled).sum(axis=1)
+    size_variance = (((shares[:, None] * parts * size_deviations) ** 2) * unlabelled).sum(axis=1)
     concentration = (parts**2).sum(axis=1)
     effective = np.minimum(1 / np.where(labels > 0, concentration, 1.0), labels)
     # As `_Samples._expect_labels`: without labels of the stratum, all weights count.
@@ -229,6 +240,8 @@ def _compute_stratum(
         correction=shares * (error + (trust - 1) * mean),
         square=shares * square,
         label_variance=label_variance,
+        size_correction=shares * size_gap,
+        size_variance=size_variance,
         unseen=unseen,
         size=effective,
     )
@@ -300,6 +313,8 @@ def complete_differences(
             label_error=0.0,
             unchanged_correction=0.0,
             unchanged_error=0.0,
+            size_correction=0.0,
+            size_error=0.0,
             changed_gap=0.0,
             changed_gap_error=0.0,
             sample_error=(mean.detectable or 0.0) / power_multiple(samples - 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 from statistics import NormalDist, fmean
@@ -158,6 +159,35 @@ def test_rule_of_labels_is_on_the_page() -> None:
     page = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
     assert benchmark.FORMULA in page
     assert benchmark.FLOORS in page
+
+
+@pytest.mark.parametrize(
+    ("labels", "limit", "expected"),
+    [(50, 0.12, [0.17, 0.5, 0.09, 0.36]), (100, 0.08, [0.03, 0.14, 0.01, 0.09])],
+)
+def test_floors_of_clusters_and_people(labels: int, limit: float, expected: list[float]) -> None:
+    """Clusters of five samples change together half of the time; people err in 3 % of their answers."""
+    loss = 0.05
+    none_lost = [(1 - loss) * (1 - loss / 2) ** m + loss * ((1 - loss) / 2) ** m for m in range(6)]
+    whole, clusters = none_lost[5], labels // 5
+    no_cluster = whole**clusters
+    at_most_one_cluster = no_cluster + clusters * (1 - whole) * whole ** (clusters - 1)
+    # Labels of single samples of 60 clusters: the coefficient of x^labels counts the draws without a loss.
+    of_one_cluster = [math.comb(5, m) * share for m, share in enumerate(none_lost)]
+    coefficients = np.polynomial.polynomial.polypow(of_one_cluster, 60)
+    no_sample = coefficients[labels] / math.comb(300, labels)
+    normal = NormalDist()
+    label_part = (1 - labels / 300) / labels
+    error, error_with_loss = (label_part * (0.165**2 + more) for more in (0.0, loss))
+    quantile = normal.inv_cdf(1 - limit)
+    lost_passes = normal.cdf((quantile * error_with_loss**0.5 - loss) / error**0.5)
+    found = [no_cluster, at_most_one_cluster, no_sample, lost_passes]
+    assert [round(float(value), 2) for value in found] == expected
+    page = words_of("docs/comparing.md")
+    assert "`q(5)^10` = .17 and `q(5)^20` = .03" in page
+    assert "drawn one by one from 60 clusters, .09 / .01" in page
+    assert "at most one cluster with a loss in .50 / .14" in page
+    assert ".36 with 50 labels and q = .12, and .09 with 100 and q = .08" in page
 
 
 def test_interval_of_people_who_err() -> None:

@@ -38,8 +38,8 @@ LABELS_PER_PASS_PART = 160
 # .. up to the number of labels for each independent one, at most this value. Labels that belong together, such as those of one
 # document, show less than their number says.
 MAX_PASS_PART = 1.25
-# For a pass, the correction of the samples that changed by the judge is shrunk towards the judge: by this factor times its
-# variance, divided by its square.
+# For a pass, the correction of the changes that only the judge sees is shrunk towards the judge: by this factor times its variance,
+# divided by its square.
 SHRINKAGE_FACTOR = 2
 
 
@@ -96,11 +96,11 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     - they do not show the same: ``T - w * t * sqrt(s_d**2 + s_r**2) < -margin``, with ``w = min(k / g, 1.25, 0.6 + k / 160)``,
       k labels, and g independent ones: see `LabelledDifference.size`.
 
-    c, T and s_r are the symbols of `allow_change`, after `_shrink_changed`.
+    c, T and s_r are the symbols of `allow_change`, after `_shrink_invented`.
     """
     if labels.complete:
         return show_no_loss(labels, margin)
-    correction, label_error = _shrink_changed(labels)
+    correction, label_error = _shrink_invented(labels)
     is_below_judge = correction < -ROUNDING_ERROR
     difference = labels.difference - labels.correction + correction
     part = min(
@@ -113,24 +113,30 @@ def allow_no_loss(labels: LabelledDifference, margin: float) -> bool:
     return shows_no_loss or not is_below_judge
 
 
-def _shrink_changed(labels: LabelledDifference) -> tuple[float, float]:
-    """Shrink the part of the correction that comes from the samples that changed by the judge, and its error.
+def _shrink_invented(labels: LabelledDifference) -> tuple[float, float]:
+    """Shrink the part of the correction by samples that changed by the judge only, and its error.
 
     Both are multiplied by ``max(0, 1 - 2 * error**2 / correction**2)``. Few of these samples are labelled if labels are drawn at
-    random, and a judge errs there in both directions.
+    random, and a good judge invents changes in both directions. Samples that changed by both count in full: there a good judge agrees
+    with people, and any gap is an error in size or direction.
+
+    The variance is that of all samples that changed by the judge.
 
     Returns:
         The whole correction, and its standard error.
 
     Source: W. James, C. Stein, Proceedings of the Fourth Berkeley Symposium 1 (1961) 361, with the positive part.
     """
-    changed_correction = labels.correction - labels.unchanged_correction
+    full_correction = labels.unchanged_correction + labels.size_correction
+    invented_correction = labels.correction - full_correction
     changed_variance = max(labels.label_error**2 - labels.unchanged_error**2, 0.0)
     kept_share = 0.0
-    if abs(changed_correction) > ROUNDING_ERROR:
-        kept_share = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / changed_correction**2)
-    correction = labels.unchanged_correction + kept_share * changed_correction
-    error = math.hypot(labels.unchanged_error, kept_share * math.sqrt(changed_variance))
+    if abs(invented_correction) > ROUNDING_ERROR:
+        kept_share = max(0.0, 1 - SHRINKAGE_FACTOR * changed_variance / invented_correction**2)
+    correction = full_correction + kept_share * invented_correction
+    error = math.hypot(
+        labels.unchanged_error, labels.size_error, kept_share * math.sqrt(changed_variance)
+    )
     return correction, error
 
 

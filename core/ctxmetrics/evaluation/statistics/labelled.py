@@ -61,6 +61,8 @@ class LabelledDifference:
         label_error: The standard error that comes from the samples without labels.
         unchanged_correction: The part of ``correction`` by samples that are equal by the judge.
         unchanged_error: The part of ``label_error`` by these samples.
+        size_correction: The part of ``correction`` by samples that changed by both: the judge sees another size or direction.
+        size_error: The standard error of ``size_correction``.
         changed_gap: People's mean minus the judge's mean, over the labelled samples that changed by the judge.
         changed_gap_error: The standard error of ``changed_gap``. If only one such sample is labelled, it is as large as the gap.
         sample_error: The standard error that would remain if all samples were labelled.
@@ -80,6 +82,8 @@ class LabelledDifference:
     label_error: float
     unchanged_correction: float
     unchanged_error: float
+    size_correction: float
+    size_error: float
     changed_gap: float
     changed_gap_error: float
     sample_error: float
@@ -191,7 +195,7 @@ def labelled_difference(
     unchanged = [stratum for stratum in strata if not stratum.changed]
     changed_gap, changed_gap_error = samples.compare_changed()
     labelled_clusters = cluster_numbers[: len(people)]
-    label_error = _combine_errors(strata, labelled_clusters)
+    label_error = _combine_errors([stratum.terms for stratum in strata], labelled_clusters)
     cluster_count = len(np.unique(labelled_clusters))
     effective_labels = math.fsum(stratum.size for stratum in strata)
     effective_labels = round(min(effective_labels, float(cluster_count)), 9)
@@ -224,7 +228,9 @@ def labelled_difference(
         correction=correction,
         label_error=label_error,
         unchanged_correction=math.fsum(stratum.correction for stratum in unchanged),
-        unchanged_error=_combine_errors(unchanged, labelled_clusters),
+        unchanged_error=_combine_errors([stratum.terms for stratum in unchanged], labelled_clusters),
+        size_correction=math.fsum(stratum.size_correction for stratum in strata),
+        size_error=_combine_errors([stratum.size_terms for stratum in strata], labelled_clusters),
         changed_gap=changed_gap,
         changed_gap_error=changed_gap_error,
         sample_error=sample_error,
@@ -300,6 +306,8 @@ def _from_paired(estimate: PairedMean, judge_differences: _Numbers, degrees: int
         label_error=0.0,
         unchanged_correction=0.0,
         unchanged_error=0.0,
+        size_correction=0.0,
+        size_error=0.0,
         changed_gap=0.0,
         changed_gap_error=0.0,
         sample_error=error,
@@ -319,6 +327,8 @@ class _Stratum:
         correction: By how much labels move this contribution.
         mean_square: The contribution of the stratum to the mean square.
         terms: For each labelled sample, its contribution to the error that comes from samples without labels.
+        size_correction: The part of ``correction`` by samples that changed by both. In it, the judge counts in full.
+        size_terms: As ``terms``, for ``size_correction``.
         unseen: The error for changes that no label shows.
         size: The number of independent labels in the stratum.
     """
@@ -328,6 +338,8 @@ class _Stratum:
     correction: float
     mean_square: float
     terms: _Numbers
+    size_correction: float
+    size_terms: _Numbers
     unseen: float
     size: float
 
@@ -383,6 +395,8 @@ class _Samples:
                 correction=0.0,
                 mean_square=share * mean_square,
                 terms=terms,
+                size_correction=0.0,
+                size_terms=terms,
                 unseen=unseen_error,
                 size=0.0,
             )
@@ -394,14 +408,23 @@ class _Samples:
         error = float(weights @ errors)
         mean_square += float(weights @ (people_differences**2 - judge_differences**2))
         deviations = errors - error
+        changed_by_both = (np.abs(people_differences) > ROUNDING_ERROR) & changed
+        size_gaps = np.where(changed_by_both, people_differences - judge_differences, 0.0)
+        size_gap = float(weights @ size_gaps)
+        size_deviations = size_gaps - size_gap
         clusters = len(set(self.cluster_numbers[labelled_rows].tolist()))
         if clusters > 1:
             deviations *= math.sqrt(clusters / (clusters - 1))
+            size_deviations *= math.sqrt(clusters / (clusters - 1))
         else:  # one draw says nothing about a spread
             deviations = people_differences - judge_differences
+            size_deviations = size_gaps
         # A labelled sample that stands only for itself adds no error.
         unlabelled = np.maximum(1 - 1 / (weights * len(values)), 0.0)
-        terms[labelled_rows] = share * weights * np.sqrt(unlabelled) * deviations
+        factors = share * weights * np.sqrt(unlabelled)
+        terms[labelled_rows] = factors * deviations
+        size_terms = np.zeros(len(self.people))
+        size_terms[labelled_rows] = factors * size_deviations
         independent_labels = min(1 / float((weights**2).sum()), float(clusters))
         unlabelled_share = 1 - len(labelled_rows) / len(values)
         unseen_error *= min(1.0, MIN_UNLABELLED_PART * unlabelled_share)
@@ -414,6 +437,8 @@ class _Samples:
             correction=share * (error + (trust - 1) * mean),
             mean_square=share * mean_square,
             terms=terms,
+            size_correction=share * size_gap,
+            size_terms=size_terms,
             unseen=unseen_error,
             size=independent_labels,
         )
@@ -450,11 +475,11 @@ class _Samples:
         return max(expected, 1.0)
 
 
-def _combine_errors(strata: Sequence[_Stratum], clusters: NDArray[np.intp]) -> float:
-    """Compute the error of some strata that comes from their samples without labels."""
-    if not strata:
+def _combine_errors(terms: Sequence[_Numbers], clusters: NDArray[np.intp]) -> float:
+    """Compute the error that comes from samples without labels, from the terms of some strata."""
+    if not terms:
         return 0.0
-    error_by_sample = np.sum([stratum.terms for stratum in strata], axis=0)
+    error_by_sample = np.sum(terms, axis=0)
     # The samples of one cluster err together: their errors are added before they are squared.
     error_by_cluster = np.bincount(clusters, weights=error_by_sample)
     return math.sqrt(float((error_by_cluster**2).sum()))

@@ -340,3 +340,22 @@ def test_labels_of_few_clusters_show_less_for_a_pass(independent: int, passes: b
     )
     alone = paired_mean([0.0] * 300)
     assert decide_no_loss(alone.interval, labels, 0.05) == passes
+
+
+@pytest.mark.parametrize("seen_part", [0.5, -1.0])
+def test_changes_of_another_size_speak_against_a_pass(seen_part: float) -> None:
+    """The judge sees each change at half its size, or in the other direction: 14 others lost, 1 won. Three of 50 labels changed.
+
+    For half the size, d - f is -.5, -.5 and .5: .06 * -.5 / 3 = -.01, with the variance .06^2 * (1 / 3) / 3 * (1 - 3 / 18).
+    """
+    changes = [-1.0, -1.0, 1.0]
+    people = [*changes, *[0.0] * 47]
+    judge = [seen_part * value for value in people]
+    others = [seen_part * value for value in [*[-1.0] * 14, 1.0, *[0.0] * 235]]
+    labels = labelled_difference(people, judge, others)
+    gap = (1 - seen_part) * np.array(changes)
+    assert labels.size_correction == pytest.approx(0.06 * gap.mean())
+    assert labels.size_error**2 == pytest.approx(0.06**2 * gap.var(ddof=1) / 3 * (1 - 3 / 18))
+    alone = paired_mean([*judge, *others])
+    assert decide_no_loss(alone.interval, None, 0.04)
+    assert not decide_no_loss(alone.interval, labels, 0.04)
