@@ -22,9 +22,9 @@ from typing import Any
 from _shared import docs
 
 from ctxmetrics.judges.evidence.contradiction import find_contradiction, find_other_value
-from ctxmetrics.judges.evidence.denials import find_reservation
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
+from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.restatements import find_restatement
 from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 from ctxmetrics.text.quote_search import stands_in

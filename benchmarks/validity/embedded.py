@@ -249,7 +249,7 @@ def _forget() -> None:
     words.get_negation_keys.cache_clear()
     phrase.read_or_remember.cache_clear()
     compared_text.read_unit.cache_clear()
-    compared_text._read_sentence.cache_clear()
+    compared_text._read_or_remember.cache_clear()
     compared_text.list_exception_keys.cache_clear()
     contradiction.list_contradicting_keys.cache_clear()
     support.find_remembered_contradiction.cache_clear()

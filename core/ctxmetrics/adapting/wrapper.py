@@ -25,10 +25,9 @@ from ctxmetrics.formulas.checks import check_switch
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.run import breaker_scope
 from ctxmetrics.samples.field_keys import KeyParams, check_key_params
-from ctxmetrics.samples.field_names import check_keys
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import Schema
-from ctxmetrics.samples.systems import SCHEMAS
+from ctxmetrics.samples.systems import SCHEMAS, check_keys
 from ctxmetrics.scores.score import Score
 
 if TYPE_CHECKING:

@@ -195,9 +195,8 @@ def _judge_context(
     if likeliest.span is not None and bar.is_met(likeliest.probability):
         span = likeliest.span
     elif part is not None:
-        reason += (
-            " alone, needed with others"  # only together with other contexts does it support a unit
-        )
+        # Only together with other contexts does it support a unit.
+        reason += " alone, needed with others"
     elif first_failure.failure is not None:
         return Verdict(id=id_, value=None, code=first_failure.code, reason=first_failure.failure)
     return Verdict(

@@ -120,9 +120,8 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         reference: Sequence[str],
     ) -> list[Verdict]:
         """Return one verdict for each counted text, with the text of the other side that it is most like."""
-        id_letter = (
-            "c"  # a verdict about a retrieved context has the id c1, one about a reference context r1
-        )
+        # A verdict about a retrieved context has the id c1, one about a reference context r1.
+        id_letter = "c"
         counted_texts = retrieved
         other_side = "reference context"
         if self.counts_reference:

@@ -78,11 +78,8 @@ def text_of(item: Any) -> Any:
         for key in TEXT_KEYS:
             text = document.get(key)
             if isinstance(text, str):
-                return (
-                    text
-                    if len(text) > _MAX_TITLE_CHARACTERS
-                    else _text_beside_title(document, key, text)
-                )
+                is_long = len(text) > _MAX_TITLE_CHARACTERS
+                return text if is_long else _text_beside_title(document, key, text)
             if type(text) is list:
                 break
     first_value_of_text_key = None

@@ -25,9 +25,9 @@ from ctxmetrics.samples.documents import (
     whole_number,
 )
 from ctxmetrics.samples.field_keys import FIELDS, TEXTS_OF
-from ctxmetrics.samples.field_names import check_keys
 from ctxmetrics.samples.pictures import in_value, refusal
 from ctxmetrics.samples.stages import TOGETHER, Search, Stage, to_stages_of_searches
+from ctxmetrics.samples.systems import check_keys
 from ctxmetrics.text.character_spans import has_content, is_visible
 
 T = TypeVar("T")

@@ -490,10 +490,9 @@ def _read_parts(units: list[str], lexicon: _Lexicon, separator: str, sentence: s
         else:  # no phrase of the language begins here
             length = 1
             unit = units[index]
-            is_comma_behind_question_word = unit in _COMMAS and letters.endswith(
-                _ASKING
-            )  # "who, the .."
-            if unit in _CLAUSE_ENDS or is_comma_behind_question_word:
+            # "Who, the ..": the comma stands behind a question word.
+            is_comma_behind_question = unit in _COMMAS and letters.endswith(_ASKING)
+            if unit in _CLAUSE_ENDS or is_comma_behind_question:
                 letters += _CONTRAST
             elif unit not in _COMMAS:
                 letters += _UNKNOWN_WORD

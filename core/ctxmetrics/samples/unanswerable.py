@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Any, Literal
 
 from ctxmetrics._internal.data_files import read_data
-from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.refusals import find_refusal
+from ctxmetrics.samples.systems import normalized_key
 
 # The label of a sample whose question has no answer.
 LABEL = "unanswerable"

@@ -152,7 +152,7 @@ def find_quote(quote: str, context: str, effort: Effort | None = None) -> tuple[
     pieces = [piece.strip() for piece in _ELLIPSIS.split(quote) if has_content(piece)]
     if not pieces or (len(pieces) == 1 and not _says_enough(pieces[0])):
         return ()
-    search = _Search(context, effort.see(context), effort)
+    search = _QuoteSearch(context, effort.see(context), effort)
     if len(pieces) > 1 and _says_enough(quote):
         whole = search.find_literally(quote.strip(), 0)
         if whole is not None:
@@ -185,7 +185,7 @@ def _says_enough(piece: str) -> bool:
 
 
 @dataclass(slots=True)
-class _Search:
+class _QuoteSearch:
     """Looks for the pieces of one quote in a context.
 
     Attributes:

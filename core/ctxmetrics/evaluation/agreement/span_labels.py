@@ -198,9 +198,8 @@ def _add_spans_of_answers(samples: Iterable[Sample], path: Path) -> tuple[list[S
         spans = [read_span(span_id, f"{path}: {name}") for span_id in span_ids]
         if spans:
             decided = [item for item in answers if majority[item.question] is not None]
-            annotators = dict.fromkeys(
-                replace_invisible(item.annotator) for item in decided
-            )  # each once
+            # A dict keeps each name once.
+            annotators = dict.fromkeys(replace_invisible(item.annotator) for item in decided)
             with_spans = set_reference_spans(sample, spans, f"marked by {', '.join(annotators)}")
             changed[index] = replace(with_spans, reference_contexts=None)
     for key in keys_without_sample:

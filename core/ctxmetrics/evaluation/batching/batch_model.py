@@ -17,7 +17,7 @@ from pydantic_core import to_json
 
 from ctxmetrics.errors import JudgeError, OutputFileError
 from ctxmetrics.evaluation.batching.batch import Batch, waits_for
-from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
+from ctxmetrics.evaluation.batching.journal import Intent, Journal, RequestOutcome
 from ctxmetrics.evaluation.batching.provider import BatchProvider, build_completion, keep_failure
 from ctxmetrics.models.base import Prompt, ReplayingModel, Reply
 from ctxmetrics.models.openai.capabilities import Capabilities, capabilities_of, response_format
@@ -146,10 +146,10 @@ class BatchModel(ReplayingModel):
         body = build_completion(
             str(reply.content), "stop", reply.served_model, usage.prompt_tokens, usage.completion_tokens
         )
-        self._keep_first(key, Outcome(json.dumps(body)), usage)
+        self._keep_first(key, RequestOutcome(json.dumps(body)), usage)
         return reply
 
-    def _keep_first(self, key: str, outcome: Outcome, paid: Usage) -> None:
+    def _keep_first(self, key: str, outcome: RequestOutcome, paid: Usage) -> None:
         """Keep the outcome of the first request, and the settings that the server refused."""
         with self.journal.writing():
             self.journal.put(key, outcome)
@@ -196,7 +196,7 @@ class BatchModel(ReplayingModel):
         return has_all_requests or would_have_too_many_bytes or would_have_too_many_tokens
 
 
-def _replay(outcome: Outcome, prompt: Prompt) -> Reply:
+def _replay(outcome: RequestOutcome, prompt: Prompt) -> Reply:
     """Return a reply that has arrived.
 
     Raises:

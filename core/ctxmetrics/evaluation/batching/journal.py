@@ -54,7 +54,7 @@ class Intent:
     deleted: bool = False
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """The outcome of a request: the body of its answer, or its failure.
 
     Attributes:
@@ -236,15 +236,15 @@ class Journal:
         rows = self._execute("DELETE FROM requests WHERE key = ? AND batch = ?", key, intent.name)
         return rows.rowcount == 1
 
-    def get(self, key: str) -> Outcome | None:
+    def get(self, key: str) -> RequestOutcome | None:
         """Return the reply to a request, or how it failed. Return None if nothing is known."""
         row = self._execute("SELECT value FROM answers.replies WHERE key = ?", key).fetchone()
         if row is None:
             return None
         (value,) = row
-        return Outcome(*json.loads(value))
+        return RequestOutcome(*json.loads(value))
 
-    def put(self, key: str, outcome: Outcome) -> None:
+    def put(self, key: str, outcome: RequestOutcome) -> None:
         """Keep a reply or a failure. A request that failed before is not asked again. Call it within `writing`."""
         again = outcome.again and self.get(key) is None
         message = outcome.message[:_MAX_MESSAGE_CHARACTERS]

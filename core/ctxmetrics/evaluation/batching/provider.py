@@ -20,7 +20,7 @@ import tenacity
 
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import JudgeError, ParameterError, raise_missing
-from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
+from ctxmetrics.evaluation.batching.journal import Intent, Journal, RequestOutcome
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.openai.client import MOST_BYTES, build_blocking_client
 from ctxmetrics.models.openai.model import OpenAIModel, reveal_key
@@ -65,7 +65,7 @@ class BatchState(NamedTuple):
     queue_full: bool = False
 
 
-_TOO_LONG_OUTCOME = Outcome(
+_TOO_LONG_OUTCOME = RequestOutcome(
     code="invalid_reply", message=f"the server's reply is longer than {MOST_BYTES:,} bytes"
 )
 
@@ -180,14 +180,14 @@ class BatchProvider(ABC):
         return True
 
     @abstractmethod
-    def read_item(self, item: Mapping[str, Any]) -> Outcome:
+    def read_item(self, item: Mapping[str, Any]) -> RequestOutcome:
         """Read a line of the results."""
 
     @abstractmethod
     def delete(self, intent: Intent) -> None:
         """Delete the requests of a batch at the provider."""
 
-    def read_results(self, file: IO[bytes]) -> Iterator[tuple[str, Outcome]]:
+    def read_results(self, file: IO[bytes]) -> Iterator[tuple[str, RequestOutcome]]:
         """Yield the key of each line of the results and the outcome of its request. A line without a key has an empty key."""
         file.seek(0)
         # If a line is too long, its rest is read as a line without a key.
@@ -196,7 +196,7 @@ class BatchProvider(ABC):
             key = match[1].decode() if match else ""
             yield key, self._read_line(line)
 
-    def _read_line(self, line: bytes) -> Outcome:
+    def _read_line(self, line: bytes) -> RequestOutcome:
         """Read the outcome of a request from its line of the results."""
         if len(line) == _MAX_LINE_BYTES:
             return _TOO_LONG_OUTCOME
@@ -235,12 +235,12 @@ def to_seconds(time: Any) -> Any:
     return time.timestamp() if isinstance(time, datetime) else time
 
 
-def keep_failure(problem: JudgeError) -> Outcome:
+def keep_failure(problem: JudgeError) -> RequestOutcome:
     """Keep why a request failed."""
-    return Outcome(code=problem.reason_code, message=str(problem), again=problem.retryable)
+    return RequestOutcome(code=problem.reason_code, message=str(problem), again=problem.retryable)
 
 
-def keep_answer(status: object, body: object, error: object = None) -> Outcome:
+def keep_answer(status: object, body: object, error: object = None) -> RequestOutcome:
     """Keep an answer to a request in the form of a chat completion, or how it failed."""
     if not isinstance(body, Mapping):
         return keep_error(status, error or body)
@@ -257,10 +257,10 @@ def keep_answer(status: object, body: object, error: object = None) -> Outcome:
         if problem.retryable or thinks(text):  # thinking ran into the limit of the reply
             return keep_failure(problem)._replace(again=True, paid=usage)
     # Other faults of a reply are found again when it is replayed.
-    return Outcome(text, paid=usage)
+    return RequestOutcome(text, paid=usage)
 
 
-def keep_error(status: object, error: object) -> Outcome:
+def keep_error(status: object, error: object) -> RequestOutcome:
     """Keep an error that a batch has in place of an answer.
 
     Args:
@@ -271,7 +271,7 @@ def keep_error(status: object, error: object) -> Outcome:
     code = details.get("code")
     message = safe_text(details.get("message") or code or "the batch holds no answer")
     if not isinstance(status, int) or isinstance(status, bool) or status in (0, STATUS_SUCCESS):
-        return Outcome(code=UNANSWERED, message=message, again=True)
+        return RequestOutcome(code=UNANSWERED, message=message, again=True)
     return keep_failure(failures.from_status(status, message, code=code, details=[details]))
 
 
@@ -359,7 +359,7 @@ class OpenAIBatches(BatchProvider):
         """See `BatchProvider`."""
         return self._client.files.with_streaming_response.content(result)
 
-    def read_item(self, item: Mapping[str, Any]) -> Outcome:
+    def read_item(self, item: Mapping[str, Any]) -> RequestOutcome:
         """See `BatchProvider`."""
         response = item.get("response")
         if not isinstance(response, Mapping):
@@ -475,7 +475,7 @@ class AnthropicBatches(BatchProvider):
         """See `BatchProvider`."""
         return self.batches.with_streaming_response.results(result)
 
-    def read_item(self, item: Mapping[str, Any]) -> Outcome:
+    def read_item(self, item: Mapping[str, Any]) -> RequestOutcome:
         """See `BatchProvider`."""
         result = item.get("result")
         if not isinstance(result, Mapping):

@@ -17,7 +17,7 @@ from ctxmetrics._internal.secrets import mask_secrets
 from ctxmetrics.errors import JudgeError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.batching.batch import Batch, BatchReport
 from ctxmetrics.evaluation.batching.batch_model import BatchModel
-from ctxmetrics.evaluation.batching.journal import Intent, Journal, Outcome
+from ctxmetrics.evaluation.batching.journal import Intent, Journal, RequestOutcome
 from ctxmetrics.evaluation.batching.provider import (
     UNANSWERED,
     AnthropicBatches,
@@ -238,7 +238,9 @@ class BatchRounds:
                     message = "; ".join((f"the batch ended as {state.status}", *problems))
                     for key, line in self.journal.read_open(intent):
                         may_be_sent_again = line not in state.bad_lines
-                        outcome = Outcome(code=UNANSWERED, message=message, again=may_be_sent_again)
+                        outcome = RequestOutcome(
+                            code=UNANSWERED, message=message, again=may_be_sent_again
+                        )
                         self.journal.put(key, outcome)
                         failures[UNANSWERED] += 1
                 self.journal.note(intent, ended=state.status)

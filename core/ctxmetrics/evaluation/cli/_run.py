@@ -26,9 +26,9 @@ from ctxmetrics.metrics.metric_names import OPTION as METRIC_OPTION
 from ctxmetrics.metrics.metric_names import read_metric
 from ctxmetrics.samples.documents import in_spans
 from ctxmetrics.samples.field_keys import RETRIEVED
-from ctxmetrics.samples.field_names import fields_meant, join_options, suggest_field
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import join_first
+from ctxmetrics.samples.systems import fields_meant, join_options, suggest_field
 from ctxmetrics.scores.conventions import CONVENTIONS
 
 # The ending of an ``--only`` that names the samples that failed in an earlier run.

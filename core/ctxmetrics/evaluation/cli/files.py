@@ -59,7 +59,7 @@ def metrics() -> None:
 def inspect(source: SampleFile) -> None:
     """Show the column of each field of a file, the metrics that can run, and the --map option that is needed."""
     from ctxmetrics.evaluation.cli._run import load_samples, open_samples
-    from ctxmetrics.samples.field_names import join_options
+    from ctxmetrics.samples.systems import join_options
 
     file = open_samples(source)
     mapping = list(source.columns or ())
@@ -383,7 +383,7 @@ def _list_ambiguous_columns(file: RowFile[Sample]) -> Sequence[Sequence[str]]:
 def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
     """Yield a line for each field with its column and its first value, then the columns that become metadata."""
     from ctxmetrics.evaluation.files.text_files import get_ending
-    from ctxmetrics.samples.field_names import map_options
+    from ctxmetrics.samples.systems import map_options
 
     reading = file.reading
     yield f"{file.path} (schema {reading.name})"

@@ -25,8 +25,8 @@ from ctxmetrics.samples.documents import (
     whole_number,
 )
 from ctxmetrics.samples.field_keys import LISTS, TEXTS, TEXTS_OF
-from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.pictures import in_value
+from ctxmetrics.samples.systems import normalized_key
 
 # By field, the keys under which an object in the place of a text may hold the text.
 TEXT_KEYS_OF_FIELDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["inner"]

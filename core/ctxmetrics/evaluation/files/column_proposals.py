@@ -26,7 +26,7 @@ from ctxmetrics.evaluation.files.unread_lists import (
 from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import ID_KEYS, are_messages, grades_of, leaves, look_up, whole_number
 from ctxmetrics.samples.field_keys import OPTIONS, TEXTS
-from ctxmetrics.samples.field_names import NAMES_OF_OTHER_ANSWERS, fields_meant, join_options
+from ctxmetrics.samples.systems import NAMES_OF_OTHER_ANSWERS, fields_meant, join_options
 
 # The fields that a message proposes columns for, each with the beginning of its sentence.
 _SENTENCES: Mapping[str, str] = {

@@ -9,9 +9,8 @@ from typing import Any
 from ctxmetrics.evaluation.files.formats import FORMATS, has_marks
 from ctxmetrics.evaluation.files.headers import find_plain_field, foreign_keys, strip_header
 from ctxmetrics.samples.field_keys import OPTIONS, TEXTS
-from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import first_keys
-from ctxmetrics.samples.systems import SCHEMAS
+from ctxmetrics.samples.systems import SCHEMAS, normalized_key
 
 # Every key of every schema; and by the letters of a key alone, the first such key.
 _ALL_KEYS: tuple[str, ...] = tuple(

@@ -14,7 +14,7 @@ from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_b
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_keys import TEXTS, TEXTS_OF
-from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.systems import normalized_key
 
 _DATA: Mapping[str, Any] = read_data("evaluation.files", "headers.json")
 # Keys of passages that a set offers as candidates, with whether each is gold.

@@ -17,7 +17,7 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.formats import unwrap_inner_list
 from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import ID_KEYS, as_list, ids_of, is_missing, text_of, unscored
-from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.systems import normalized_key
 
 ORDER_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
 # The kind of a number, by the letters of its name.

@@ -31,7 +31,7 @@ from ctxmetrics.evaluation.files.hit_numbers import (
 )
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_keys import ORDERED_BY, UNORDERED_BY
-from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.systems import normalized_key
 
 # The source of the order: the list as given, ranks, or scores and distances. None: ranks, else scores, else the list.
 Order = Literal["given", "rank", "score"]

@@ -13,8 +13,8 @@ from ctxmetrics.evaluation.files.passage_lists import LIST_FIELDS
 from ctxmetrics.evaluation.files.ranking_tables import QUERY_IDS
 from ctxmetrics.samples.documents import look_up, whole_number
 from ctxmetrics.samples.field_keys import RETRIEVED
-from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import join_first
+from ctxmetrics.samples.systems import normalized_key
 
 # The fields that are taken from the file of references.
 _EXPECTED_FIELDS = ("reference", *(name for name in LIST_FIELDS if name not in RETRIEVED))

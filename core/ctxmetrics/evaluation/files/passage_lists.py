@@ -20,8 +20,8 @@ from ctxmetrics.evaluation.files.several_runs import RetrievalRow, check_setting
 from ctxmetrics.samples.cells import is_list_text, list_in
 from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
 from ctxmetrics.samples.field_keys import RETRIEVED
-from ctxmetrics.samples.field_names import map_options
 from ctxmetrics.samples.pictures import LONGEST_NAME, is_address_or_name
+from ctxmetrics.samples.systems import map_options
 
 # If at least this share of the rows looks like single passages, all rows are single passages.
 _MIN_SINGLE_PASSAGE_SHARE = 0.5

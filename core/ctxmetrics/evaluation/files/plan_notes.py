@@ -8,8 +8,8 @@ from typing import Any
 from ctxmetrics.evaluation.files.field_locations import find_all_locations, get_first_locations
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.field_keys import OPTIONS, TEXTS, TEXTS_OF
-from ctxmetrics.samples.field_names import find_misspelt, is_ambiguous, join_options
 from ctxmetrics.samples.schema import join_first
+from ctxmetrics.samples.systems import find_misspelt, is_ambiguous, join_options
 
 
 def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterable[str]:

@@ -26,7 +26,7 @@ from ctxmetrics.samples.documents import (
     whole_number,
 )
 from ctxmetrics.samples.field_keys import NOT_READ
-from ctxmetrics.samples.field_names import normalized_key
+from ctxmetrics.samples.systems import normalized_key
 
 # The names of the query, the document and its grade.
 _TABLE_NAMES: Mapping[str, Sequence[str]] = read_data("evaluation.files", "formats.json")["tables"]

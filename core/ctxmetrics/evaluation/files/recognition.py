@@ -29,8 +29,8 @@ from ctxmetrics.evaluation.files.schema_choice import Unsure, choose_schema, tex
 from ctxmetrics.samples.cells import read_cells
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_keys import FIELDS, RETRIEVED
-from ctxmetrics.samples.field_names import suggest_field
 from ctxmetrics.samples.schema import join_first
+from ctxmetrics.samples.systems import suggest_field
 
 # The value of the option ``schema`` with which the schema is recognised from the rows.
 AUTO = "auto"

@@ -58,8 +58,8 @@ from ctxmetrics.formulas.checks import check_choice
 from ctxmetrics.samples.cells import list_in, read_cells
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_keys import TEXTS, TEXTS_OF
-from ctxmetrics.samples.field_names import join_options
 from ctxmetrics.samples.schema import join_first
+from ctxmetrics.samples.systems import join_options
 
 _JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
 # The endings of files that are never TREC runs or qrels.

@@ -12,14 +12,14 @@ from ctxmetrics.evaluation.files.field_locations import Location
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.samples.documents import look_up
 from ctxmetrics.samples.field_keys import FIELDS
-from ctxmetrics.samples.field_names import (
+from ctxmetrics.samples.schema import first_keys
+from ctxmetrics.samples.systems import (
     check_keys,
     find_misspelt,
     is_ambiguous,
     map_options,
     written_elsewhere,
 )
-from ctxmetrics.samples.schema import first_keys
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
 

@@ -41,8 +41,8 @@ from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.conversations import PLACES
 from ctxmetrics.samples.documents import HOLDERS
 from ctxmetrics.samples.field_keys import FIELDS, LISTS, OPTIONS, RETRIEVED, TEXTS, TEXTS_OF
-from ctxmetrics.samples.field_names import find_misspelt, map_options
 from ctxmetrics.samples.schema import first_keys, first_value
+from ctxmetrics.samples.systems import find_misspelt, map_options
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
 # The maximum number of remembered keys.

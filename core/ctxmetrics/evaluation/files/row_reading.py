@@ -26,8 +26,8 @@ from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import check_names, check_system, list_unknown_names
 from ctxmetrics.samples.documents import as_list, is_missing
 from ctxmetrics.samples.field_keys import OPTIONS, TEXTS_OF, UNUSABLE
-from ctxmetrics.samples.field_names import map_options
 from ctxmetrics.samples.schema import first_value
+from ctxmetrics.samples.systems import map_options
 from ctxmetrics.samples.unanswerable import LABEL, has_mark
 
 

@@ -30,8 +30,8 @@ from ctxmetrics.evaluation.files.unread_lists import are_passages, is_passage
 from ctxmetrics.samples.cells import list_in
 from ctxmetrics.samples.documents import look_up, text_of
 from ctxmetrics.samples.field_keys import OPTIONS, RETRIEVED, TEXTS, TEXTS_OF
-from ctxmetrics.samples.field_names import fields_meant
 from ctxmetrics.samples.schema import first_keys
+from ctxmetrics.samples.systems import fields_meant
 
 # The schema with the names of the fields themselves.
 _OWN_SCHEMA = "ragas"

@@ -17,8 +17,8 @@ from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.files.hit_numbers import says_order, says_rank
 from ctxmetrics.samples.documents import is_missing, leaves, look_up, text_of, whole_number
 from ctxmetrics.samples.field_keys import RETRIEVED
-from ctxmetrics.samples.field_names import normalized_key
 from ctxmetrics.samples.schema import join_first
+from ctxmetrics.samples.systems import normalized_key
 
 _SETTING_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["settings"]
 # Names of columns for the system that retrieves, or for a run.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
 from ctxmetrics.judges.evidence.compared_text import ComparedText
-from ctxmetrics.judges.evidence.contrasts import Value, find_values
+from ctxmetrics.judges.evidence.contrasts import PhraseValue, find_values
 from ctxmetrics.judges.evidence.word_forms import fold
 from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 
@@ -326,7 +326,7 @@ def _count_digits(number: str) -> int:
 
 def find_negations(text: ComparedText) -> Sequence[int]:
     """Find the positions of the words of a text that deny. A leading "no" with a mark after it is an answer, and denies nothing."""
-    positions = text.denying
+    positions = text.denying_positions
     begins_with_negation = positions[:1] == [0]
     if begins_with_negation and text.tokens[0].ends_clause:  # "No, ..."
         return positions[1:]
@@ -363,7 +363,7 @@ class Phrase(NamedTuple):
         keys: The keys of its words.
     """
 
-    value: Value
+    value: PhraseValue
     keys: frozenset[str]
 
     @property
@@ -410,7 +410,7 @@ def _is_calendar_word(key: str) -> bool:
 def _build_phrase(group: str, value: str, spelling: str) -> Phrase:
     """Build a phrase from its group, its value in the group, and its spelling."""
     keys = frozenset(word.key for word in tokenize(spelling))
-    return Phrase(Value(group, value, frozenset(), spelling), keys)
+    return Phrase(PhraseValue(group, value, frozenset(), spelling), keys)
 
 
 def find_contraries(

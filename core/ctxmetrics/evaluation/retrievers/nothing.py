@@ -184,13 +184,13 @@ def measure_returned_nothing(
     if metric is not None:
         recalls = [_to_share(results[index][metric]) for index in answerable]
     # A threshold can be drawn only if the retriever gave a score to every context.
-    curve: _Curve | None = None
+    curve: _ThresholdCurve | None = None
     lack_scores = any(
         scores[index] is None and _count_contexts(results[index])
         for index in (*unanswerable, *answerable)
     )
     if metric is not None and recalls and not lack_scores:
-        curve = _Curve(results, scores, unanswerable, answerable, metric)
+        curve = _ThresholdCurve(results, scores, unanswerable, answerable, metric)
     return ReturnedNothing(
         questions=len(unanswerable),
         empty=context_counts.count(0),
@@ -205,7 +205,7 @@ def measure_returned_nothing(
     )
 
 
-class _Curve:
+class _ThresholdCurve:
     """The curve over a threshold: the recall and the empty results of a setting without the contexts below the threshold.
 
     Args:

@@ -37,7 +37,7 @@ _SLOW_CALL_QUANTILE = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieval:
+class RetrieverCall:
     """The outcome of one call of a retriever.
 
     Attributes:
@@ -105,10 +105,10 @@ class CallFigures(Plain):
 _MAX_ERRORS_SHOWN = 3
 
 
-def summarize_calls(retrievals: Sequence[Retrieval | None]) -> CallFigures:
+def summarize_calls(retrievals: Sequence[RetrieverCall | None]) -> CallFigures:
     """Summarize the calls of one retriever. Calls that were not made are left out."""
     errors: list[tuple[str, str]] = []  # the name of a question, and why its call failed
-    successful: list[Retrieval] = []
+    successful: list[RetrieverCall] = []
     for number, retrieval in enumerate(retrievals, 1):
         if retrieval is None:
             continue
@@ -163,7 +163,7 @@ class RetrievalFile:
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self._path = path
-        self._retrievals: dict[str, Retrieval] = {}
+        self._retrievals: dict[str, RetrieverCall] = {}
         try:
             self._file = open_locked(path)
         except BlockingIOError:
@@ -200,7 +200,7 @@ class RetrievalFile:
             end = 0
         os.ftruncate(self._file, end)
 
-    def find(self, question: Sample, k: int) -> Retrieval | None:
+    def find(self, question: Sample, k: int) -> RetrieverCall | None:
         """Find the stored retrieval of a question with at least this k. Other fields are taken from the question itself."""
         retrieval = self._retrievals.get(_key(question))
         if retrieval is None or retrieval.k < k:
@@ -217,7 +217,7 @@ class RetrievalFile:
         )
         return replace(retrieval, sample=sample, k=k, scores=None if scores is None else scores[:k])
 
-    def write(self, retrieval: Retrieval) -> None:
+    def write(self, retrieval: RetrieverCall) -> None:
         """Append a line.
 
         Raises:
@@ -236,12 +236,12 @@ class RetrievalFile:
             os.close(self._file)
 
 
-def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any]) -> Retrieval:
-    """Build a retrieval from the fields of the sample and of the call: see `Retrieval.to_line`."""
+def _read_retrieval(sample_fields: dict[str, Any], call_fields: Mapping[str, Any]) -> RetrieverCall:
+    """Build a retrieval from the fields of the sample and of the call: see `RetrieverCall.to_line`."""
     scores = call_fields.get("scores")
     if scores is not None and None in scores:  # written for NaN by earlier versions
         scores = None
-    return Retrieval(
+    return RetrieverCall(
         sample=Sample(**sample_fields),
         seconds=float(call_fields["seconds"]),
         error=call_fields.get("error"),
@@ -271,7 +271,7 @@ class Retriever:
         self._timeout = timeout
         self._file = file
 
-    async def retrieve(self, question: Sample) -> Retrieval:
+    async def retrieve(self, question: Sample) -> RetrieverCall:
         """Ask for the contexts of a question, unless a file has them.
 
         Raises:
@@ -285,7 +285,7 @@ class Retriever:
             self._file.write(retrieval)
         return retrieval
 
-    async def _ask(self, question: Sample) -> Retrieval:
+    async def _ask(self, question: Sample) -> RetrieverCall:
         """Call the retriever and read its answer. A failure becomes a retrieval with an error."""
         ask = partial(self._call, question.user_input or "")
         began = time.perf_counter()
@@ -307,11 +307,11 @@ class Retriever:
                 stages=None,
                 searches=None,
             )
-            return Retrieval(
+            return RetrieverCall(
                 sample=empty, seconds=seconds, error=text[:_MAX_ERROR_CHARACTERS], k=self._k
             )
         scores = retrieved.scores
-        return Retrieval(
+        return RetrieverCall(
             sample=sample,
             seconds=seconds,
             scores=None if scores is None else scores[: self._k],
@@ -346,7 +346,7 @@ class Retrieving:
         self._workers: list[asyncio.Task[None]] = []
         self._stopped = False
         # For each setting: the retrieval of each question; None while the question is not answered.
-        self.retrieved: dict[str, list[Retrieval | None]] = {
+        self.retrieved: dict[str, list[RetrieverCall | None]] = {
             name: [None] * len(questions) for name in retrievers
         }
 
@@ -356,7 +356,7 @@ class Retrieving:
         for worker in self._workers:
             worker.cancel()
 
-    async def go(self) -> dict[str, list[Retrieval | None]]:
+    async def go(self) -> dict[str, list[RetrieverCall | None]]:
         """Return the retrieval of each question, by setting. It is None if the run was stopped before.
 
         Raises:

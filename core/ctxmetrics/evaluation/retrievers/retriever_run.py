@@ -39,9 +39,9 @@ from ctxmetrics.evaluation.retrievers.pooled_judge import (
 )
 from ctxmetrics.evaluation.retrievers.questions import Questions, read_questions
 from ctxmetrics.evaluation.retrievers.retrieval import (
-    Retrieval,
     RetrievalFile,
     Retriever,
+    RetrieverCall,
     Retrieving,
     summarize_calls,
 )
@@ -215,7 +215,7 @@ class RetrieverRun:
                 setting.results.to_jsonl(self._folder / f"{file_name(name)}.jsonl", keep_texts=True)
         return comparison
 
-    async def _retrieve(self, stack: ExitStack) -> dict[str, list[Retrieval | None]]:
+    async def _retrieve(self, stack: ExitStack) -> dict[str, list[RetrieverCall | None]]:
         """Ask the retrievers."""
         files: dict[str, RetrievalFile] = {}
         if self._folder is not None:
@@ -243,7 +243,7 @@ class RetrieverRun:
                 retrieving.stop()
             return await retrieving.go()
 
-    def _list_samples(self, retrievals: Sequence[Retrieval | None]) -> list[Sample | None]:
+    def _list_samples(self, retrievals: Sequence[RetrieverCall | None]) -> list[Sample | None]:
         """Return the samples of a setting, None if nothing was retrieved since the call failed or was not made."""
         samples: list[Sample | None] = []
         for item in retrievals:
@@ -311,7 +311,7 @@ class RetrieverRun:
     async def _judge(
         self,
         samples: Mapping[str, Sequence[Sample | None]],
-        retrieved: Mapping[str, Sequence[Retrieval | None]],
+        retrieved: Mapping[str, Sequence[RetrieverCall | None]],
         start: Mapping[str, Any],
     ) -> _Judged:
         """Score all settings in one run, all settings of a question before the next question."""
@@ -371,7 +371,7 @@ class RetrieverRun:
             self._stopped = results.stopped
         return results
 
-    def _score_failed(self, sample: Sample, retrieval: Retrieval | None) -> tuple[Score, ...]:
+    def _score_failed(self, sample: Sample, retrieval: RetrieverCall | None) -> tuple[Score, ...]:
         """Return the scores of a question for which a setting has no contexts, or which was not reached."""
         code = "cancelled"
         message = f"not scored: {self._stopped or 'cancelled'}"
@@ -407,7 +407,7 @@ class RetrieverRun:
 
     def _compare(
         self,
-        retrieved: Mapping[str, Sequence[Retrieval | None]],
+        retrieved: Mapping[str, Sequence[RetrieverCall | None]],
         samples: Mapping[str, Sequence[Sample | None]],
         judged: _Judged,
         ceilings: tuple[Ceiling, ...],
@@ -602,7 +602,7 @@ def _pool(question: str, lists: Sequence[Sequence[str] | None]) -> tuple[str, ..
     return order_pool(question, items)
 
 
-def _match_scores(retrieval: Retrieval | None, sample: Sample | None) -> tuple[float, ...] | None:
+def _match_scores(retrieval: RetrieverCall | None, sample: Sample | None) -> tuple[float, ...] | None:
     """Return the scores of a question's contexts. Return None if a context was dropped since it is the question itself."""
     if retrieval is None or sample is None or retrieval.scores is None:
         return None
@@ -610,7 +610,7 @@ def _match_scores(retrieval: Retrieval | None, sample: Sample | None) -> tuple[f
     return retrieval.scores if len(contexts) == len(retrieval.scores) else None
 
 
-def _warn_of_errors(retrieved: Mapping[str, Sequence[Retrieval | None]]) -> None:
+def _warn_of_errors(retrieved: Mapping[str, Sequence[RetrieverCall | None]]) -> None:
     """Log how often each retriever failed, with the first error."""
     for name, retrievals in retrieved.items():
         calls = summarize_calls(retrievals)

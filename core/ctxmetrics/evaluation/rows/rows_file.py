@@ -32,8 +32,8 @@ from ctxmetrics.evaluation.rows.score_reading import (
 )
 from ctxmetrics.evaluation.rows.table_files import is_own, is_table
 from ctxmetrics.samples.field_keys import OPTIONS
-from ctxmetrics.samples.field_names import fields_meant
 from ctxmetrics.samples.sample import Sample
+from ctxmetrics.samples.systems import fields_meant
 from ctxmetrics.scores.score import Provenance, Score
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ _MAX_REPLY_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding(Plain):
+class CheckResult(Plain):
     """The result of one check.
 
     Attributes:
@@ -105,7 +105,7 @@ class ModelCheck(Plain):
     """
 
     model: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
     seconds: float
     usage: Usage
     with_start: bool = False
@@ -176,7 +176,7 @@ def _measure_seconds(run: Run, began: float) -> float:
 
 def explain_failure(
     verdict: Verdict, problem: JudgeError | None, reply: ServerReply | None = None
-) -> Finding:
+) -> CheckResult:
     """Say why no reply came. The status of the reply decides first, then the words of the server.
 
     Args:
@@ -201,7 +201,7 @@ def explain_failure(
     if reply is not None and cause in _UNREAD_REPLY_CODES and getattr(problem, "status", None) is None:
         beginning = _quote_beginning(reply.text)
     note = verdict.reason or safe_text(problem)
-    return Finding(name="answer", told=note, cause=cause, reply=beginning)
+    return CheckResult(name="answer", told=note, cause=cause, reply=beginning)
 
 
 def _quote_beginning(text: str) -> str:
@@ -209,7 +209,7 @@ def _quote_beginning(text: str) -> str:
     return safe_text(text)[:_MAX_REPLY_CHARACTERS] or "(nothing)"
 
 
-def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
+def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[CheckResult]:
     """Ask a language model once, and yield the findings, until something makes the rest meaningless."""
     trial = judge.asking(judge.model, **_CHECK_TEXTS["options"])
     score = ContextRecall(judge=trial).score(build_trial_sample().sample)
@@ -222,7 +222,7 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
     usage = score.usage
     served_model = score.provenance.served_model
     by_model = f" by {served_model}" if served_model else ""
-    yield Finding(name="answer", told=f"in {_measure_seconds(run, began):.2g} s{by_model}")
+    yield CheckResult(name="answer", told=f"in {_measure_seconds(run, began):.2g} s{by_model}")
     reply_format = _CHECK_TEXTS["forms"].get(
         getattr(judge.model, "form", ""), "asked for as its client does"
     )
@@ -244,12 +244,12 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[Finding]:
         cause = next((cause for cause in texts if is_wrong.get(cause)), None)
         beginning = _quote_beginning(raw[-1]) if cause in _UNREAD_REPLY_CODES else None
         note = beginnings.get(name, "") + texts[cause or _NO_CAUSE_KEY]
-        yield Finding(name=name, told=note, cause=cause, reply=beginning)
+        yield CheckResult(name=name, told=note, cause=cause, reply=beginning)
         if cause and nothing_judged:
             return
 
 
-async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
+async def _check_decisions(judge: DecisionJudge, run: Run) -> list[CheckResult]:
     """Ask a decision model three times, and return the findings."""
     sample = build_trial_sample().sample
     most_questions = judge.max_questions
@@ -291,28 +291,28 @@ async def _check_decisions(judge: DecisionJudge, run: Run) -> list[Finding]:
         if cell.failure is not None:
             note = cell.failure
             cause = "questions"
-    findings.append(Finding(name="questions", told=note, cause=cause))
+    findings.append(CheckResult(name="questions", told=note, cause=cause))
     note = f"{first_exchange.usage.prompt_tokens} tokens"
     cause = None
     if first_exchange.usage.estimated:
         note = f"{note}, which the server did not count"
         cause = "usage"
-    return [*findings, Finding(name="usage", told=note, cause=cause)]
+    return [*findings, CheckResult(name="usage", told=note, cause=cause)]
 
 
 def _describe_answers(
     first: Mapping[str, ProbabilityCell], reordered: Mapping[str, ProbabilityCell]
-) -> Iterator[Finding]:
+) -> Iterator[CheckResult]:
     """Describe the answers to the first request and to the one with the questions in another order."""
     served_model = first["s1_c1"].served_model
     by_model = f" by {served_model}" if served_model else ""
-    yield Finding(name="answer", told=f"a probability for each question{by_model}")
+    yield CheckResult(name="answer", told=f"a probability for each question{by_model}")
     values = {id_: cell.probability for id_, cell in first.items()}
     is_wrong = values["s1_c1"] <= max(values["s1_c2"], values["s2_c1"])
     likelier = "no likelier" if is_wrong else "likelier"
     note = f"a sentence that is stated is {likelier} than one that is not"
-    yield Finding(name="verdicts", told=note, cause="verdict" if is_wrong else None)
+    yield CheckResult(name="verdicts", told=note, cause="verdict" if is_wrong else None)
     gaps = [cell.gap for cell in (*first.values(), *reordered.values())]
     gaps += [abs(values[id_.removeprefix("x")] - cell.probability) for id_, cell in reordered.items()]
     note = f"asked in another order, the answers are up to {max(gaps):.2f} apart"
-    yield Finding(name="order", told=note, cause="order" if max(gaps) > STEADY else None)
+    yield CheckResult(name="order", told=note, cause="order" if max(gaps) > STEADY else None)

@@ -323,7 +323,7 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
     """
     ids_by_sample: dict[str, list[str]] = {}
     # The ids that may be chosen. The key: the first letter of the id, and the right answer.
-    candidates: dict[tuple[str, bool], list[_Candidate]] = {}
+    candidates: dict[tuple[str, bool], list[_VerdictCandidate]] = {}
     for labelled in samples:
         sample_id = str(labelled.sample.id)
         ids_by_sample[sample_id] = []
@@ -334,7 +334,7 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
             answers = [answer for other_id, answer in labelled.truth.items() if other_id[0] == letter]
             # None: people could disagree about the answer. It counts half.
             opposite_count = answers.count(not right_answer) + answers.count(None) / 2
-            candidate = _Candidate(id_, sample_id, opposite_share=opposite_count / len(answers))
+            candidate = _VerdictCandidate(id_, sample_id, opposite_share=opposite_count / len(answers))
             candidates.setdefault((letter, right_answer), []).append(candidate)
     for (letter, right_answer), same_candidates in candidates.items():
         opposite_candidates = candidates.get((letter, not right_answer), [])
@@ -345,7 +345,7 @@ def _choose_ids(samples: Iterable[LabelledSample], id_letters: str) -> Mapping[s
     return ids_by_sample
 
 
-class _Candidate(NamedTuple):
+class _VerdictCandidate(NamedTuple):
     """The id of a verdict that may be chosen.
 
     Attributes:

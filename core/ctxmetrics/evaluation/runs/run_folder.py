@@ -127,7 +127,7 @@ class RunFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
+class _FolderFacts:
     """The remembered facts about a folder.
 
     Attributes:
@@ -293,13 +293,13 @@ def _read_cache(path: Path) -> dict[str, RunFile]:
 def _write_cache(path: Path, files: Mapping[str, RunFile]) -> None:
     """Store the facts about the files. A folder that cannot be written, or a name that is no UTF-8, is read again next time."""
     with suppress(CtxMetricsError, ValueError):
-        data = _get_validator().dump_json(_Memory(__version__, tuple(files.values())))
+        data = _get_validator().dump_json(_FolderFacts(__version__, tuple(files.values())))
         write_whole(path, [data])
 
 
 @cache
-def _get_validator() -> TypeAdapter[_Memory]:
+def _get_validator() -> TypeAdapter[_FolderFacts]:
     """Return the validator of the remembered descriptions."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(_Memory)
+    return TypeAdapter(_FolderFacts)

@@ -627,16 +627,16 @@ def read_phrase(phrase: str) -> list[Token]:
     return words
 
 
-def _split_into_pairs(run: str, *, ends_clause: bool) -> list[Token]:
-    """Return the overlapping pairs of characters of a run as words. A run of one character is one word.
+def _split_into_pairs(text: str, *, ends_clause: bool) -> list[Token]:
+    """Return the overlapping pairs of characters of a text as words. One character alone is one word.
 
     Args:
-        run: Characters of a script without blanks between words.
-        ends_clause: Whether a mark that may end a clause follows the run.
+        text: Characters of a script without blanks between words.
+        ends_clause: Whether a mark that may end a clause follows the text.
     """
-    characters = split_characters(run)
+    characters = split_characters(text)
     kind: Kind = "characters" if len(characters) > 1 else "character"
-    pairs = [first + second for first, second in pairwise(characters)] or [run]
+    pairs = [first + second for first, second in pairwise(characters)] or [text]
     words: list[Token] = []
     for pair in pairs:
         key = intern(unicodedata.normalize("NFKC", pair))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
-from ctxmetrics.judges.evidence.contrasts import Value, find_numbers, find_values, may_hold_values
+from ctxmetrics.judges.evidence.contrasts import PhraseValue, find_numbers, find_values, may_hold_values
 from ctxmetrics.judges.evidence.replaced_words import Pair, find_initials, find_pairs
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
 from ctxmetrics.judges.evidence.words import (
@@ -29,7 +29,7 @@ from ctxmetrics.text.list_marks import skip_list_marks
 
 # Words after a denial among which the word it denies is looked for.
 _WORDS_IN_SCOPE = 6
-# Words behind a phrase such as "except" that name what is taken out.
+# Words behind a phrase such as "except" that name what is excepted.
 _WORDS_OF_EXCEPTION = 4
 # Verbs that make an exception only behind a comma: "daily, save on holidays", but "you can save on holidays".
 _VERBS_OF_EXCEPTION = frozenset(("save",))
@@ -110,12 +110,12 @@ def _keep_consonants(word: str) -> str:
     return consonants[:_MAX_CONSONANTS_COMPARED].translate(_HARD_CONSONANTS)
 
 
-class TakenOut(NamedTuple):
-    """What a text takes out of what it says.
+class StatedException(NamedTuple):
+    """An exception that a text makes.
 
     Attributes:
         phrase: The phrase that makes the exception, such as "except".
-        words: The words behind the phrase.
+        words: The words behind the phrase, which name what is excepted.
         is_contrast: Whether the phrase holds a negation, as "but not on". Then it may make no exception, and only set one value
             against another.
     """
@@ -124,12 +124,11 @@ class TakenOut(NamedTuple):
     words: Sequence[Token]
     is_contrast: bool
 
-    def leaves(self, words: Sequence[Token]) -> bool:
-        """Whether other words name a value of the same kind, such as a day, and not the one taken out: Monday, not on Sunday."""
-        measured = [word for word in self.words if word.measures]
-        kinds = {word.measures for word in measured}
+    def allows_value_of(self, words: Sequence[Token]) -> bool:
+        """Whether other words name a value of the same kind as the excepted one, such as a day, but another: Monday, not on Sunday."""
+        kinds = {word.measures for word in self.words if word.measures}
         named_keys = {word.key for word in words if word.measures in kinds}
-        if self.is_contrast and not measured:
+        if self.is_contrast and not kinds:
             named_keys = {word.key for word in words if word.measures}
         return bool(named_keys) and named_keys.isdisjoint(word.key for word in self.words)
 
@@ -150,16 +149,16 @@ class ComparedText:
     """
 
     def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
-        words = text[skip_list_marks(text, language) :]
-        if "<" in words or ">" in words or "≤" in words or "≥" in words:  # faster than a loop
-            words = _SIGN_BEFORE_NUMBER.sub(_name_sign, words)
-        if "-free" in words:
-            words = _FREE_OF.sub(r"without \1", words)
-        if "non-" in words and base_language(language) == "en":
-            words = _NON_PREFIX.sub("not ", words)
-        if _MARK_BEHIND_BLANK.search(words):
-            words = _BLANKS_BEFORE_MARK.sub("", words)
-        self.tokens: Sequence[Token] = read_number_words(tokenize(words), language)
+        text = text[skip_list_marks(text, language) :]
+        if "<" in text or ">" in text or "≤" in text or "≥" in text:  # faster than a loop
+            text = _SIGN_BEFORE_NUMBER.sub(_name_sign, text)
+        if "-free" in text:
+            text = _FREE_OF.sub(r"without \1", text)
+        if "non-" in text and base_language(language) == "en":
+            text = _NON_PREFIX.sub("not ", text)
+        if _MARK_BEHIND_BLANK.search(text):
+            text = _BLANKS_BEFORE_MARK.sub("", text)
+        self.tokens: Sequence[Token] = read_number_words(tokenize(text), language)
         self.language = language
         self._unit = unit or self
         stop_words = _get_stop_words(language)
@@ -167,25 +166,25 @@ class ComparedText:
             token.kind != "character" and token.folded not in stop_words for token in self.tokens
         ]
         self.negations: Sequence[int] = ()
-        denying = get_negations(language)
+        denying_words = get_negations(language)
         folded_words = {*map(_get_folded, self.tokens)}
         if not OPEN_NEGATIONS.isdisjoint(folded_words) and may_have_other_language(
             folded_words, language, common_words=_COMMON_WORDS
         ):
-            denying |= OPEN_NEGATIONS
-        if not denying.isdisjoint(folded_words):
-            self.negations = self._find_negations(denying)
+            denying_words |= OPEN_NEGATIONS
+        if not denying_words.isdisjoint(folded_words):
+            self.negations = self._find_negations(denying_words)
         self.denies_in_other_language: bool = bool(self.negations) and (
             get_word_list("negations", language).isdisjoint(folded_words)
         )
 
-    def _find_negations(self, denying: frozenset[str]) -> list[int]:
+    def _find_negations(self, denying_words: frozenset[str]) -> list[int]:
         """Find the words that deny. A negation before a word that makes it harmless, such as "not only", does not count."""
         harmless_followers = get_word_list("no_negation_before", self.language)
         negations_of_language = get_word_list("negations", self.language)
         positions = []
         for position, token in enumerate(self.tokens):
-            if token.folded not in denying:
+            if token.folded not in denying_words:
                 continue
             harmless = harmless_followers
             if token.folded not in negations_of_language:
@@ -238,14 +237,14 @@ class ComparedText:
         return frozenset(token.measures for token in self.tokens if token.measures in OPPOSITES)
 
     @cached_property
-    def values(self) -> Sequence[Value]:
+    def values(self) -> Sequence[PhraseValue]:
         """The phrases of the text that have a contrary, such as "all seats"."""
         if not may_hold_values(self.tokens):
             return ()  # the usual case
         return find_values(self.tokens, self.is_content, self.negations)
 
     @cached_property
-    def single_places(self) -> Mapping[str, int]:
+    def single_positions(self) -> Mapping[str, int]:
         """The position of each content word and number that stands once in the text, by its key, in the order of the text."""
         counts = Counter(token.key for token in self.tokens)
         return {
@@ -272,8 +271,8 @@ class ComparedText:
         return find_initials(self.tokens)
 
     @cached_property
-    def exception(self) -> TakenOut | None:
-        """What the first exception of the text takes out: "except on Mondays"; None if it makes no exception."""
+    def exception(self) -> StatedException | None:
+        """The first exception that the text makes: "except on Mondays"; None if it makes none."""
         phrases_by_first_word = _read_exceptions(base_language(self.language))
         for position, token in enumerate(self.tokens):
             begins_clause = position > 0 and self.tokens[position - 1].ends_clause
@@ -286,24 +285,24 @@ class ComparedText:
                     spelling = " ".join(word.spelling for word in words)
                     is_contrast = not get_word_list("negations", self.language).isdisjoint(phrase)
                     words_behind = self.tokens[end : end + _WORDS_OF_EXCEPTION]
-                    return TakenOut(spelling, words_behind, is_contrast)
+                    return StatedException(spelling, words_behind, is_contrast)
         return None
 
     @cached_property
-    def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, Value]]:
+    def values_by_word(self) -> Mapping[tuple[str, str], Mapping[str, PhraseValue]]:
         """The phrases of `values`, and the numbers before a word.
 
         The key is the group of the value and the word that it is about. Under each key, a value is listed once.
         """
-        by_word: dict[tuple[str, str], dict[str, Value]] = {}
+        by_word: dict[tuple[str, str], dict[str, PhraseValue]] = {}
         for value in chain(self.values, find_numbers(self.tokens)):
             for word in value.beside or ("",):
                 by_word.setdefault((value.group, word), {}).setdefault(value.value, value)
         return by_word
 
-    def list_values_about_same(self, value: Value) -> list[Value]:
+    def list_values_about_same(self, value: PhraseValue) -> list[PhraseValue]:
         """List the phrases of the text that have the group of a phrase of another text, and are about one of the same words."""
-        values: list[Value] = []
+        values: list[PhraseValue] = []
         for word in value.beside or ("",):
             values += self.values_by_word.get((value.group, word), {}).values()
         return values
@@ -326,7 +325,7 @@ class ComparedText:
                 numbers.setdefault(noun.key, {}).setdefault(number.key, position)
         return numbers
 
-    def is_uncounted_whole(self, position: int) -> bool:
+    def stands_alone(self, position: int) -> bool:
         """Whether a number counts nothing and is not a part of a longer one (seventy - seven)."""
         if self.counts_next_word(position):
             return False
@@ -369,14 +368,14 @@ class ComparedText:
         ]
 
     @cached_property
-    def denials(self) -> frozenset[int]:
+    def possible_denials(self) -> frozenset[int]:
         """The positions of the words that deny, and of the words that may deny ("lacks", "refused")."""
         may_deny = get_stem_keys("denials", self.language)
         positions = [position for position, token in enumerate(self.tokens) if token.key in may_deny]
         return frozenset((*positions, *self.negations))
 
     @cached_property
-    def denying(self) -> Sequence[int]:
+    def denying_positions(self) -> Sequence[int]:
         """The positions of the words that deny; in scripts without spaces, of the pairs of characters that deny."""
         denying_characters = _DENYING_CHARACTERS.get(base_language(self.language))
         if denying_characters is None:
@@ -391,25 +390,27 @@ class ComparedText:
 
     def list_denied_keys(self, position: int) -> Sequence[str]:
         """Return the keys of the words that the word at a position denies, unless they stand undenied elsewhere in the text."""
-        keys = {self.tokens[place].key for place in self._list_denied(position)}
-        denied_places = {place for negation in self.denying for place in self._list_denied(negation)}
-        return [key for key in keys if denied_places.issuperset(self.find_key(key))]
+        keys = {self.tokens[denied_position].key for denied_position in self._list_denied(position)}
+        denied_positions: set[int] = set()
+        for denial in self.denying_positions:
+            denied_positions.update(self._list_denied(denial))
+        return [key for key in keys if denied_positions.issuperset(self.find_key(key))]
 
     def _list_denied(self, position: int) -> Sequence[int]:
         """Return the positions of the content words beside a denial, on the side where the language puts the denied word."""
         language = base_language(self.language)
         count = _MAX_PAIRS_DENIED if language in _DENYING_CHARACTERS else _MAX_WORDS_DENIED
-        places: list[int] = []
+        positions: list[int] = []
         # "A but not B" denies nothing of A: in an unknown language a word of the unit must be missing.
         has_whole_unit = self.shared_count == len(self._unit.content_keys)
         denies_on_either_side = language in _LANGUAGES_DENYING_ON_EITHER_SIDE or (
             self.denies_in_other_language and not has_whole_unit
         )
         if denies_on_either_side or language not in _LANGUAGES_DENYING_BEHIND_VERB:
-            places += islice(self.words_in_scope(position), count)
+            positions += islice(self.words_in_scope(position), count)
         if denies_on_either_side or language in _LANGUAGES_DENYING_BEHIND_VERB:
-            places += islice(self._words_denied_before(position), count)
-        return [place for place in places if place not in self.denying]
+            positions += islice(self._words_denied_before(position), count)
+        return [denied for denied in positions if denied not in self.denying_positions]
 
     def _words_denied_before(self, position: int) -> Iterator[int]:
         """Yield the positions of the content words before a denial, up to a word such as "but".
@@ -417,11 +418,12 @@ class ComparedText:
         In Japanese, pairs without a character of Chinese are endings: 有効ではありません denies 有効.
         """
         are_endings_left_out = base_language(self.language) == "ja"
-        for place in self.words_in_scope(position, -1):
-            if self.tokens[place].folded in _CONTRASTING_WORDS:
+        for position_before in self.words_in_scope(position, -1):
+            folded = self.tokens[position_before].folded
+            if folded in _CONTRASTING_WORDS:
                 return
-            if not (are_endings_left_out and _HIRAGANA_ONLY.fullmatch(self.tokens[place].folded)):
-                yield place
+            if not (are_endings_left_out and _HIRAGANA_ONLY.fullmatch(folded)):
+                yield position_before
 
     def find_other_form(self, word: Token) -> int | None:
         """Return the position of a content word that may be another form of a word; None if there is none."""
@@ -497,7 +499,7 @@ class ComparedText:
         before: int = WORDS_AROUND,
         after: int = WORDS_AROUND,
         *,
-        but: Collection[int] = (),
+        ignored: Collection[int] = (),
     ) -> bool:
         """Whether a denial near a word may deny it.
 
@@ -505,10 +507,10 @@ class ComparedText:
             position: The position of the word.
             before: The number of places before the word at which a denial may deny it.
             after: The number of places after the word at which a denial may deny it.
-            but: The positions of denials that do not count.
+            ignored: The positions of denials that do not count.
         """
-        near_denials = self.denials.intersection(range(position - before, position + after + 1))
-        return not near_denials.issubset(but)
+        near_positions = range(position - before, position + after + 1)
+        return not self.possible_denials.intersection(near_positions).issubset(ignored)
 
     def denies_somewhere(self, key: str) -> bool:
         """Whether a word near a place of a key may deny it."""
@@ -552,12 +554,13 @@ def read_unit(text: str, language: str) -> ComparedText:
 
 def read_evidence(texts: Sequence[str], unit: str, language: str) -> Sequence[ComparedText]:
     """Read the sentences that are the evidence for a unit, once for all checks."""
-    return [
-        _read_sentence(text, unit, language)
-        if len(text) <= _MAX_CHARACTERS_REMEMBERED
-        else ComparedText(text, language, read_unit(unit, language))
-        for text in texts
-    ]
+    sentences = []
+    for text in texts:
+        if len(text) <= _MAX_CHARACTERS_REMEMBERED:
+            sentences.append(_read_or_remember(text, unit, language))
+        else:
+            sentences.append(ComparedText(text, language, read_unit(unit, language)))
+    return sentences
 
 
 def list_close(
@@ -580,6 +583,6 @@ def list_close(
 
 
 @lru_cache(maxsize=64)
-def _read_sentence(text: str, unit: str, language: str) -> ComparedText:
+def _read_or_remember(text: str, unit: str, language: str) -> ComparedText:
     """Read a short sentence that is evidence for a unit."""
     return ComparedText(text, language, read_unit(unit, language))

@@ -25,7 +25,7 @@ from ctxmetrics.judges.evidence.compared_text import (
 )
 from ctxmetrics.judges.evidence.contrasts import (
     Contradiction,
-    Value,
+    PhraseValue,
     find_contrary_keys,
     has_converse,
 )
@@ -78,13 +78,13 @@ def find_contradiction(
     >>> str(find_contradiction("You are covered for 2 years.", ["You are covered for 1 year."], "en"))
     "number: '2 years' against '1 year'"
     """
-    claim = read_unit(unit, language)
+    compared_unit = read_unit(unit, language)
     sentences = read_evidence(evidence, unit, language)
     checks = _ALL_CHECKS
     if is_quoted:
-        is_close = bool(list_close(claim, sentences, _MIN_SHARE_OF_QUOTED, uncounted_words=1))
+        is_close = bool(list_close(compared_unit, sentences, _MIN_SHARE_OF_QUOTED, uncounted_words=1))
         checks = _CHECKS_WITHOUT_LIMITS if is_close else DENIAL_CHECKS
-    contradictions = chain.from_iterable(check(claim, sentences) for check in checks)
+    contradictions = chain.from_iterable(check(compared_unit, sentences) for check in checks)
     contradiction = next(contradictions, None)
     if contradiction is None and "=" in unit:
         return find_other_setting(unit, evidence)
@@ -99,25 +99,30 @@ def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contr
     >>> str(find_other_value("It opens at 8 am.", ["It opens at 9:30."], "en"))
     "number: '8 am' against '9:30'"
     """
-    claim = read_unit(unit, language)
-    has_value = any(token.measures or token.kind == "number" for token in claim.tokens)
-    if not (claim.values or has_value):
+    compared_unit = read_unit(unit, language)
+    has_value = any(token.measures or token.kind == "number" for token in compared_unit.tokens)
+    if not (compared_unit.values or has_value):
         return None  # the usual case
     sentences = read_evidence(evidence, unit, language)
-    contradictions = chain.from_iterable(check(claim, sentences) for check in _VALUE_CHECKS)
+    contradictions = chain.from_iterable(check(compared_unit, sentences) for check in _VALUE_CHECKS)
     return next(contradictions, None) or find_other_quantity(unit, evidence)
 
 
 @lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
 def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any text may do so."""
-    claim = read_unit(unit, language)
+    compared_unit = read_unit(unit, language)
     has_setting = "=" in unit  # any other value of the setting contradicts the unit
-    if has_setting or _may_lack_denial(claim) or _has_number(claim) or _may_be_exchanged(claim):
+    if (
+        has_setting
+        or _may_lack_denial(compared_unit)
+        or _has_number(compared_unit)
+        or _may_be_exchanged(compared_unit)
+    ):
         return None
     keys = {*get_negation_keys(language), *list_exception_keys(language)}
-    keys |= list_all_prefixed_contraries(claim.content_keys, language)
-    for value in claim.values:
+    keys |= list_all_prefixed_contraries(compared_unit.content_keys, language)
+    for value in compared_unit.values:
         contrary_keys = find_contrary_keys(value.group, value.value)
         if contrary_keys is None:
             return None
@@ -210,7 +215,9 @@ def _find_contrary_values(
                 yield Contradiction("number", value.spelling, contrary.spelling)
 
 
-def _find_contrary_value(unit: ComparedText, value: Value, text: ComparedText) -> Value | None:
+def _find_contrary_value(
+    unit: ComparedText, value: PhraseValue, text: ComparedText
+) -> PhraseValue | None:
     """Find a phrase of a text that is contrary to a phrase of the unit, and that neither the unit nor an exchange of names explains."""
     for other in text.list_values_about_same(value):
         is_contrary = other.contradicts(value) and not _has_value(unit, other)
@@ -219,7 +226,7 @@ def _find_contrary_value(unit: ComparedText, value: Value, text: ComparedText) -
     return None
 
 
-def _has_value(text: ComparedText, value: Value) -> bool:
+def _has_value(text: ComparedText, value: PhraseValue) -> bool:
     """Whether a text has a phrase with the same value about one of the same words."""
     return any(other.value == value.value for other in text.list_values_about_same(value))
 
@@ -229,14 +236,16 @@ def _has_value(text: ComparedText, value: Value) -> bool:
 
 def _states_converse(unit: ComparedText, text: ComparedText) -> bool:
     """Whether a text has a contrary phrase and exchanged names, which together say the same as the unit."""
-    return any(
-        other.contradicts(value) and _is_converse(unit, value, text, other)
-        for value in unit.values
-        for other in text.list_values_about_same(value)
-    )
+    for value in unit.values:
+        for other in text.list_values_about_same(value):
+            if other.contradicts(value) and _is_converse(unit, value, text, other):
+                return True
+    return False
 
 
-def _is_converse(unit: ComparedText, value: Value, text: ComparedText, contrary: Value) -> bool:
+def _is_converse(
+    unit: ComparedText, value: PhraseValue, text: ComparedText, contrary: PhraseValue
+) -> bool:
     """Whether a text says what the unit says with a contrary phrase and exchanged names.
 
     Two words of the clause are exchanged, and one of them has another role (`_find_role`). A word that only moves keeps its role:
@@ -252,22 +261,22 @@ def _is_converse(unit: ComparedText, value: Value, text: ComparedText, contrary:
     has_positions = value.position >= 0 and contrary.position >= 0
     if not has_positions or not (is_comparison or has_converse(value.group)):
         return False
-    unit_places = _list_places_in_clause(unit, value.position)
-    text_places = _list_places_in_clause(text, contrary.position)
-    shared_keys = [key for key in unit_places if key in text_places]
+    unit_positions = _list_positions_in_clause(unit, value.position)
+    text_positions = _list_positions_in_clause(text, contrary.position)
+    shared_keys = [key for key in unit_positions if key in text_positions]
     if unit.lacks_stop_words:
         shared_keys = [
-            key for key in shared_keys if not _may_be_preposition(unit.tokens[unit_places[key]])
+            key for key in shared_keys if not _may_be_preposition(unit.tokens[unit_positions[key]])
         ]
     # A role ends before the next of these words.
-    unit_stops = [unit_places[key] for key in shared_keys] + value.list_positions()
-    text_stops = [text_places[key] for key in shared_keys] + contrary.list_positions()
+    unit_stops = [unit_positions[key] for key in shared_keys] + value.list_positions()
+    text_stops = [text_positions[key] for key in shared_keys] + contrary.list_positions()
     for first, second in combinations(shared_keys, 2):
-        if text_places[first] < text_places[second]:
+        if text_positions[first] < text_positions[second]:
             continue  # not exchanged
         for key in (first, second):
-            role_in_unit = _find_role(unit, unit_places[key], unit_stops)
-            if role_in_unit != _find_role(text, text_places[key], text_stops):
+            role_in_unit = _find_role(unit, unit_positions[key], unit_stops)
+            if role_in_unit != _find_role(text, text_positions[key], text_stops):
                 return True
     return False
 
@@ -278,7 +287,7 @@ def _compares(text: ComparedText) -> bool:
     return any(token.spelling.lower() in words for token in text.tokens)
 
 
-def _list_places_in_clause(text: ComparedText, position: int) -> Mapping[str, int]:
+def _list_positions_in_clause(text: ComparedText, position: int) -> Mapping[str, int]:
     """Return the positions of the content words that stand once in a text, and in one clause with the word at a position, by key."""
     start = position
     while start > 0 and not text.tokens[start - 1].ends_clause:
@@ -286,7 +295,11 @@ def _list_places_in_clause(text: ComparedText, position: int) -> Mapping[str, in
     end = position
     while end < len(text.tokens) - 1 and not text.tokens[end].ends_clause:
         end += 1
-    return {key: place for key, place in text.single_places.items() if start <= place <= end}
+    return {
+        key: key_position
+        for key, key_position in text.single_positions.items()
+        if start <= key_position <= end
+    }
 
 
 def _may_be_preposition(word: Token) -> bool:
@@ -304,9 +317,9 @@ def _find_role(text: ComparedText, position: int, stops: Collection[int]) -> Seq
     """
     articles = LISTS["articles"].get(base_language(text.language), ())
     role = [text.tokens[position].folded]
-    for place in range(position - 1, -1, -1):
-        token = text.tokens[place]
-        if place in stops or token.ends_clause:
+    for position_before in range(position - 1, -1, -1):
+        token = text.tokens[position_before]
+        if position_before in stops or token.ends_clause:
             break
         if token.spelling.lower() not in articles:
             role.append(token.folded)
@@ -325,7 +338,7 @@ def _find_exceptions(unit: ComparedText, evidence: Sequence[ComparedText]) -> It
             yield Contradiction("reservation", unit.exception.phrase, "")
         return
     is_in_each_text = len(exceptions) == len(close_texts)
-    if exceptions and is_in_each_text and not exceptions[0].leaves(unit.tokens):
+    if exceptions and is_in_each_text and not exceptions[0].allows_value_of(unit.tokens):
         yield Contradiction("reservation", unit.tokens[0].spelling, exceptions[0].phrase)
 
 

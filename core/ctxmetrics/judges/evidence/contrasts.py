@@ -106,12 +106,12 @@ _CONTRARY_CHARACTERS = (
 )
 
 
-_VALUES_OF_CHARACTERS: Mapping[str, tuple[str, str]] = {
-    character: (f"character {values[0][0]}", spellings[0])
-    for values in _CONTRARY_CHARACTERS
-    for spellings in values
-    for character in spellings
-}
+# The group and the value of each of these characters, as `PhraseValue` has them.
+_VALUES_OF_CHARACTERS: dict[str, tuple[str, str]] = {}
+for _meanings in _CONTRARY_CHARACTERS:
+    _group = f"character {_meanings[0][0]}"
+    for _spellings in _meanings:
+        _VALUES_OF_CHARACTERS.update(dict.fromkeys(_spellings, (_group, _spellings[0])))
 
 
 class Contradiction(NamedTuple):
@@ -131,7 +131,7 @@ class Contradiction(NamedTuple):
         return f"{self.kind}: {self.unit!r}" + (f" against {self.context!r}" if self.context else "")
 
 
-class Value(NamedTuple):
+class PhraseValue(NamedTuple):
     """A phrase of a text that has a contrary, such as "all" or "some".
 
     Attributes:
@@ -148,7 +148,7 @@ class Value(NamedTuple):
     spelling: str
     position: int = -1
 
-    def contradicts(self, other: Value) -> bool:
+    def contradicts(self, other: PhraseValue) -> bool:
         """Whether two phrases about the same word have contrary values of one group."""
         if self.group != other.group or not self.is_beside(other):
             return False
@@ -158,12 +158,12 @@ class Value(NamedTuple):
         """Return the positions of the words of the phrase."""
         return [*range(self.position, self.position + len(self.spelling.split()))]
 
-    def is_beside(self, other: Value) -> bool:
+    def is_beside(self, other: PhraseValue) -> bool:
         """Whether two phrases are about the same word."""
         return self.beside == other.beside or not self.beside.isdisjoint(other.beside)
 
 
-class _Phrase(NamedTuple):
+class _ListedPhrase(NamedTuple):
     """A phrase of the lists.
 
     Attributes:
@@ -184,6 +184,7 @@ class _Phrase(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _read_groups() -> Mapping[str, Mapping[str, Any]]:
+    """Read the groups of phrases, by their names."""
     groups: Mapping[str, Mapping[str, Any]] = read_data("judges.evidence", "contrasts.json")["groups"]
     return groups
 
@@ -214,9 +215,9 @@ def _get_forms(words: Sequence[Token]) -> Sequence[str]:
 
 
 @lru_cache(maxsize=1)
-def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
+def _read_phrases() -> Mapping[str, Sequence[_ListedPhrase]]:
     """Read the phrases on first use, by their longest words."""
-    phrases: dict[str, list[_Phrase]] = {}
+    phrases: dict[str, list[_ListedPhrase]] = {}
     for name, group in _read_groups().items():
         place = group["beside"]
         for value, spellings in group["values"].items():
@@ -226,7 +227,7 @@ def _read_phrases() -> Mapping[str, Sequence[_Phrase]]:
                 else:
                     words = [*_get_forms(read_phrase(spelling))]
                 key_index = _find_key_word(words)
-                phrase = _Phrase(tuple(words), key_index, name, value, place)
+                phrase = _ListedPhrase(tuple(words), key_index, name, value, place)
                 phrases.setdefault(words[key_index], []).append(phrase)
     return phrases
 
@@ -264,7 +265,7 @@ def _is_capital(word: Token) -> bool:
 
 def find_values(
     words: Sequence[Token], is_content: Sequence[bool], negations: Sequence[int] = ()
-) -> list[Value]:
+) -> list[PhraseValue]:
     """Find the phrases of a text that have a contrary, such as "up", each with the content words beside it.
 
     Args:
@@ -277,7 +278,7 @@ def find_values(
     [('all', 'seat'), ('down',)]
     """
     forms = _get_forms(words)
-    values: list[Value] = []
+    values: list[PhraseValue] = []
     values += _find_values_outside_phrases(words, is_content)
     # For each group of phrases, the first position that no phrase covers: "second largest" is not also "largest".
     next_free: dict[str, int] = {}
@@ -295,13 +296,15 @@ def find_values(
         beside = _find_beside(words, start, end, phrase.place, is_content)
         if beside or phrase.place == "anywhere":
             spelling = " ".join(token.spelling for token in words[start:end])
-            values.append(Value(phrase.group, phrase.value, beside, spelling, start))
+            values.append(PhraseValue(phrase.group, phrase.value, beside, spelling, start))
     return values
 
 
-def _find_values_outside_phrases(words: Sequence[Token], is_content: Sequence[bool]) -> list[Value]:
+def _find_values_outside_phrases(
+    words: Sequence[Token], is_content: Sequence[bool]
+) -> list[PhraseValue]:
     """Find the values that rules find. Each rule runs only if the text has one of the rule's words."""
-    values: list[Value] = []
+    values: list[PhraseValue] = []
     kinds = {*map(_get_kind, words)}
     holds_capital = _holds_capital(words)
     if kinds.isdisjoint(_KINDS_WITH_VALUES) and not holds_capital:
@@ -324,7 +327,7 @@ def _find_values_outside_phrases(words: Sequence[Token], is_content: Sequence[bo
     return values
 
 
-def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _Phrase]]:
+def _find_phrases(forms: Sequence[str]) -> list[tuple[int, _ListedPhrase]]:
     """Return the phrases of a text with their first positions, in order. At one position, the longest phrase comes first."""
     phrases_by_key_word = _read_phrases()
     starts_and_phrases = []
@@ -366,26 +369,26 @@ def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
     return frozenset().union(*(values[other] for other in values if _are_contrary(group, other, value)))
 
 
-def find_numbers(words: Sequence[Token]) -> Iterator[Value]:
+def find_numbers(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield the plain numbers before a word, as values that "both" is the contrary of."""
     for position, word in enumerate(words[:-1]):
         is_number = word.kind == "number" or (word.kind == "count" and word.key != "1")
         if is_number and not word.measures and not word.ends_clause:
             value = "both" if word.key == "2" else word.key
-            yield Value(BOTH, value, frozenset((words[position + 1].key,)), word.spelling)
+            yield PhraseValue(BOTH, value, frozenset((words[position + 1].key,)), word.spelling)
 
 
-def _find_letters(words: Sequence[Token]) -> Iterator[Value]:
+def _find_letters(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield the single letters behind a number, and the Latin words that are used like them."""
     for number, word in pairwise(words):
         if number.kind != "number" or number.ends_clause:
             continue
         is_letter = len(word.folded) == 1 and word.kind == "word"
         if is_letter or word.folded in _LATIN_NUMERALS:
-            yield Value(_LETTER_GROUP, word.folded, frozenset((number.key,)), word.spelling)
+            yield PhraseValue(_LETTER_GROUP, word.folded, frozenset((number.key,)), word.spelling)
 
 
-def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator[Value]:
+def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator[PhraseValue]:
     """Yield the single capital letters behind a word (gate C, vitamins A, B and D) or before one (the X axis).
 
     A letter before a word with a capital is an initial: John F. Kennedy. An I is a pronoun or a numeral.
@@ -406,14 +409,14 @@ def _find_labels(words: Sequence[Token], is_content: Sequence[bool]) -> Iterator
         is_initial = has_capital_behind and not _is_capital(next_words[0])
         if is_initial and position == 0:
             beside = frozenset((next_words[0].key,))
-            yield Value(_FIRST_INITIAL_GROUP, word.folded, beside, word.spelling)
+            yield PhraseValue(_FIRST_INITIAL_GROUP, word.folded, beside, word.spelling)
         if word.spelling == "I" or is_initial:
             continue
         if name:
-            yield Value(_LABEL_GROUP, word.folded, frozenset((name,)), word.spelling)
+            yield PhraseValue(_LABEL_GROUP, word.folded, frozenset((name,)), word.spelling)
         elif next_words and not word.ends_clause and _may_have_label(word, next_words[0], position):
             beside = frozenset((next_words[0].key,))
-            yield Value(_LABEL_BEFORE_GROUP, word.folded, beside, word.spelling)
+            yield PhraseValue(_LABEL_BEFORE_GROUP, word.folded, beside, word.spelling)
 
 
 def _may_have_label(letter: Token, word: Token, position: int) -> bool:
@@ -424,7 +427,7 @@ def _may_have_label(letter: Token, word: Token, position: int) -> bool:
     return not is_article and word.kind == "word" and len(word.folded) > 2  # noqa: PLR2004 - letters of "is"
 
 
-def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
+def _find_characters(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield each character that has a contrary, with the other character of its pair."""
     for word in words:
         if word.kind != "characters":
@@ -433,33 +436,33 @@ def _find_characters(words: Sequence[Token]) -> Iterator[Value]:
             value = _VALUES_OF_CHARACTERS.get(character)
             if value is not None:
                 other_character = f"{word.key[:position]}·{word.key[position + 1 :]}"
-                yield Value(*value, frozenset((other_character,)), word.spelling)
+                yield PhraseValue(*value, frozenset((other_character,)), word.spelling)
 
 
-def _find_frequencies(words: Sequence[Token]) -> Iterator[Value]:
+def _find_frequencies(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield the durations behind a word such as every: every two years."""
     for every, duration in pairwise(words):
         if duration.measures in _DURATION_KINDS and every.folded in _EVERY:
-            yield Value(_FREQUENCY_GROUP, duration.key, frozenset(), duration.spelling)
+            yield PhraseValue(_FREQUENCY_GROUP, duration.key, frozenset(), duration.spelling)
 
 
-def _find_changes(words: Sequence[Token]) -> Iterator[Value]:
+def _find_changes(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield the words that say whether a number is a change or its end: fell by 12 %, fell to 12 %."""
     for word, number in pairwise(words):
         value = _CHANGE_WORDS.get(word.folded)
         if value is not None and number.kind == "number" and number.measures in _MEASURES_OF_CHANGE:
-            yield Value(_CHANGE_GROUP, value, frozenset((number.key,)), word.spelling)
+            yield PhraseValue(_CHANGE_GROUP, value, frozenset((number.key,)), word.spelling)
 
 
-def _find_numerals(words: Sequence[Token]) -> Iterator[Value]:
+def _find_numerals(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield the numerals behind a name: World War I, Louis XIV."""
     for name, numeral in pairwise(words):
         value = _NUMERALS.get(numeral.spelling)
         if value is not None and not name.ends_clause and name.spelling[:1].isupper():
-            yield Value(_NUMERAL_GROUP, value, frozenset((name.key,)), numeral.spelling)
+            yield PhraseValue(_NUMERAL_GROUP, value, frozenset((name.key,)), numeral.spelling)
 
 
-def _find_results(words: Sequence[Token]) -> Iterator[Value]:
+def _find_results(words: Sequence[Token]) -> Iterator[PhraseValue]:
     """Yield the two numbers of a result with the word of the first between them: 7 votes to 3."""
     for position, joint in enumerate(words):
         if joint.folded not in _RESULT_JOINTS or not 1 < position < len(words) - 1:
@@ -469,7 +472,9 @@ def _find_results(words: Sequence[Token]) -> Iterator[Value]:
         has_two_numbers = first.kind in _NUMBER_KINDS and second.kind in _NUMBER_KINDS
         if is_one_clause and word.kind == "word" and has_two_numbers:
             spelling = f"{first.spelling} {word.spelling} {joint.spelling} {second.spelling}"
-            yield Value(_RESULT_GROUP, f"{first.key}:{second.key}", frozenset((word.key,)), spelling)
+            yield PhraseValue(
+                _RESULT_GROUP, f"{first.key}:{second.key}", frozenset((word.key,)), spelling
+            )
 
 
 def _overlap(first: Token, second: Token) -> bool:
@@ -487,7 +492,7 @@ def _find_beside(
         words: The words of the text.
         start: The position of the first word of the phrase.
         end: The position behind its last word.
-        place: The sides on which the words stand (`_Phrase.place`).
+        place: The sides on which the words stand (`_ListedPhrase.place`).
         is_content: Whether each word of the text is a content word.
     """
     positions: list[int | None] = []

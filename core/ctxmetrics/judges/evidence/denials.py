@@ -1,21 +1,14 @@
 """Whether the evidence for a unit denies what the unit states, or states what the unit denies.
 
-`find_reservation` finds words that take back what the evidence says, without a "not": it failed to, it may, until 2019, reportedly. A
-sentence counts only where it holds nearly all of the unit: there the words belong to what the unit states. Measured by
-`benchmarks/validity/doubts.py`.
-
 Each check of `DENIAL_CHECKS` takes the unit and the sentences of its evidence, and yields the words that one side denies and
 the other side does not.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice, pairwise
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from itertools import chain, islice
 
 from ctxmetrics.judges.evidence.chunks import Token, read_phrase
 from ctxmetrics.judges.evidence.compared_text import (
@@ -26,19 +19,14 @@ from ctxmetrics.judges.evidence.compared_text import (
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import (
-    JOINING_WORDS,
     LISTS,
     base_language,
-    fold,
     list_denied_stems,
     states_verb,
 )
 from ctxmetrics.judges.evidence.words import (
     IRREGULAR_FORMS,
     get_word_list,
-    list_keys,
-    may_have_other_language,
-    tokenize,
 )
 
 # Words before a word of the unit within which something may deny it.
@@ -161,13 +149,13 @@ def _states_undenied(key: str, text: ComparedText) -> bool:
     if not all(text.is_denied(position) for position in positions):
         return True
     # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
-    denials_of_word = [
+    negations_of_word = [
         negation for negation in text.negations if _find_denied_in_evidence(text, negation) in positions
     ]
-    if not denials_of_word:
+    if not negations_of_word:
         return False
-    positions_before = [position for position in positions if position < denials_of_word[0]]
-    return not all(text.is_denied(position, but=denials_of_word) for position in positions_before)
+    positions_before = [position for position in positions if position < negations_of_word[0]]
+    return not all(text.is_denied(position, ignored=negations_of_word) for position in positions_before)
 
 
 # The denied word has another form on the other side, or cannot be found there.
@@ -214,16 +202,16 @@ def _find_denials_on_one_side(
     )
     if not has_rule and not any(text.denies_in_other_language for text in (unit, *evidence)):
         return  # the usual case
-    words_that_may_be_shared = unit.content_count - len(unit.denying)
+    words_that_may_be_shared = unit.content_count - len(unit.denying_positions)
     least_shared = max(1, int(_MIN_SHARE_WITHOUT_WORD * words_that_may_be_shared))
     texts = [text for text in evidence if text.shared_count >= least_shared]
-    if not unit.denying:
+    if not unit.denying_positions:
         for text in texts:
-            for position in text.denying:
+            for position in text.denying_positions:
                 if any(key in unit.keys for key in text.list_denied_keys(position)):
                     yield Contradiction("negation", "", text.spell(position, position))
-    elif texts and not any(text.denying for text in texts):
-        position = unit.denying[0]
+    elif texts and not any(text.denying_positions for text in texts):
+        position = unit.denying_positions[0]
         yield Contradiction("negation", unit.spell(position, position), "")
 
 
@@ -245,10 +233,12 @@ def _find_denying_prefixes(
             continue
         is_denied = unit.is_denied(position, _DENIAL_WORDS_BEFORE, 0)
         for text in list_close(unit, evidence, _MIN_SHARE_TO_DENY):
-            for place in (place for key in contraries for place in text.find_key(key)):
-                # "Not known" says the same as "unknown".
-                if text.is_denied(place, _DENIAL_WORDS_BEFORE, 0) == is_denied:
-                    yield Contradiction("negation", token.spelling, text.tokens[place].spelling)
+            for contrary in contraries:
+                for contrary_position in text.find_key(contrary):
+                    # "Not known" says the same as "unknown".
+                    if text.is_denied(contrary_position, _DENIAL_WORDS_BEFORE, 0) == is_denied:
+                        spelling = text.tokens[contrary_position].spelling
+                        yield Contradiction("negation", token.spelling, spelling)
 
 
 @lru_cache(maxsize=64)
@@ -274,6 +264,12 @@ def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
 
 # Turkish denies inside the verb, and behind a noun.
 
+# There is, there is not, is not; and what may stand behind a noun for "is". The words are folded.
+_TURKISH_EXISTING = frozenset(("var", "vardır"))
+_TURKISH_WORDS_FOR_MISSING = frozenset(("yok", "yoktur"))
+_TURKISH_NOT = frozenset(("degil", "degildir"))
+_TURKISH_COPULAS = frozenset(("dır", "dir", "dur", "tır", "tir", "tur"))
+
 
 def _find_turkish_denials(
     unit: ComparedText, evidence: Sequence[ComparedText]
@@ -297,26 +293,20 @@ def _list_turkish_denials(denying: ComparedText, stating: ComparedText) -> Itera
             continue
         stems = list_denied_stems(token.folded)
         means_missing = token.folded in _TURKISH_WORDS_FOR_MISSING
-        noun = denying.tokens[position - 1].folded if token.folded in _TURKISH_NOT and position else ""
+        noun = ""
+        start = position
+        if token.folded in _TURKISH_NOT and position > 0:
+            start = position - 1
+            noun = denying.tokens[start].folded
         if not (stems or means_missing or noun):
             continue  # the usual case
         for other in stating.tokens:
             states_noun = noun and other.folded.removeprefix(noun) in _TURKISH_COPULAS
             states_existence = means_missing and other.folded in _TURKISH_EXISTING
-            if (
-                states_noun
-                or states_existence
-                or any(states_verb(other.folded, stem) for stem in stems)
-            ):
-                yield denying.spell(position - 1 if noun else position, position), other
+            states_denied_verb = any(states_verb(other.folded, stem) for stem in stems)
+            if states_noun or states_existence or states_denied_verb:
+                yield denying.spell(start, position), other
                 break
-
-
-# There is, there is not, is not; and what may stand behind a noun for "is". The words are folded.
-_TURKISH_EXISTING = frozenset(("var", "vardır"))
-_TURKISH_WORDS_FOR_MISSING = frozenset(("yok", "yoktur"))
-_TURKISH_NOT = frozenset(("degil", "degildir"))
-_TURKISH_COPULAS = frozenset(("dır", "dir", "dur", "tır", "tir", "tur"))
 
 
 # The checks, in the order in which they are made: the first contradiction found is the one that is shown.
@@ -328,439 +318,3 @@ DENIAL_CHECKS: Sequence[Callable[[ComparedText, Sequence[ComparedText]], Iterato
     _find_denying_prefixes,
     _find_turkish_denials,
 )
-
-
-# --- reservations: it failed to, it may, until 2019, reportedly ---------------------------------------------------------
-
-# The share of the unit's content words that the sentence holds at least.
-_MIN_SHARED_WORD_SHARE = 0.7
-# The number of words behind a marker among which the word is looked for that the marker takes back.
-_WORDS_IN_SCOPE = 6
-# The number of letters at the beginning of a word that its other forms share: Spanish produce, produjo.
-_STEM_LETTERS = 4
-_YEAR = re.compile(r"(?:1\d|20)\d\d")
-# A mark between two statements of one sentence.
-_STATEMENT_END = re.compile("[;；]")
-# Words that add a statement behind a comma: "it opens at nine, and if you are early, you can wait", "while others open if ..".
-_ADDING_WORDS = JOINING_WORDS | {"while", "whereas", fold("während")}
-# Words of the past in all languages: was, had.
-_PAST_WORDS = frozenset(fold(word) for words in LISTS["past"].values() for word in words)
-# The language of markers that is used for a text whose language is open: the markers of all languages.
-_OPEN_LANGUAGE = ""
-_NO_LISTS: Mapping[str, Sequence[str]] = {}
-# Faster than by name.
-_get_folded = itemgetter(Token._fields.index("folded"))
-
-
-class _Marker(NamedTuple):
-    """Words that take back what a sentence says, such as "failed to".
-
-    Attributes:
-        kind: ``before``: the words take back the word behind them. ``until``: the words take back the sentence if a year follows.
-            ``anywhere`` (reportedly) and ``condition`` (if): the words take back the sentence. ``limit`` (only in): the words take
-            back the sentence if the unit lacks the word behind them. ``harmless``: the words take back nothing.
-        phrase: The words, folded.
-    """
-
-    kind: str
-    phrase: tuple[str, ...]
-
-
-# The markers of a language by their first word; the longest first.
-_Markers: TypeAlias = Mapping[str, Sequence[_Marker]]
-
-
-class _MarkerPlace(NamedTuple):
-    """A marker in a text: its kind (`_Marker.kind`), the position of its first word, and the position behind its last word."""
-
-    kind: str
-    start: int
-    end: int
-
-
-class _Unit(NamedTuple):
-    """The words of a unit.
-
-    Attributes:
-        first_word: The first word, as it is written.
-        denies: Whether a word of the unit denies something. "Failed to reach" says the same as "did not reach".
-        is_past: Whether the unit is about the past: then "until 2019" takes nothing back.
-        keys: The keys of all words.
-        content_keys: The keys of the content words.
-        forms: The content word for each key of another form of it: run for ran. For languages other than English also by the first
-            letters of the content words, which their other forms share.
-        question_keys: The keys of the content words of the question.
-    """
-
-    first_word: str
-    denies: bool
-    is_past: bool
-    keys: frozenset[str]
-    content_keys: frozenset[str]
-    forms: Mapping[str, str]
-    question_keys: frozenset[str]
-
-    def find_key(self, word: Token) -> str | None:
-        """Return the key of the content word of which a word is a form, or None."""
-        if word.key in self.content_keys:
-            return word.key
-        return self.forms.get(word.key) or self.forms.get(word.folded[:_STEM_LETTERS])
-
-    def count_shared(self, words: Sequence[Token]) -> int:
-        """Count the content words of the unit that stand in some words, also in another form."""
-        shared_keys = {*self.content_keys.intersection(list_keys(words))}
-        if len(shared_keys) < len(self.content_keys):
-            for word in words:
-                key = self.find_key(word)
-                if key is not None:
-                    shared_keys.add(key)
-        return len(shared_keys)
-
-
-def find_reservation(
-    unit: str, evidence: Sequence[str], language: str, question: str = ""
-) -> Contradiction | None:
-    """Look for words that take back the evidence for a unit.
-
-    A reservation does not count if another sentence states as much of the unit without a reservation.
-
-    Args:
-        unit: The unit.
-        evidence: The sentences that hold the evidence for the unit.
-        language: ISO 639 code; it chooses the lists.
-        question: The question. A condition that it names is no reservation: what to do if a key is lost.
-
-    >>> str(find_reservation("It reached the coast.", ["It failed to reach the coast."], "en"))
-    "reservation: 'reach' against 'failed to reach'"
-    """
-    unit_words = tokenize(unit)
-    markers = _choose_markers(unit_words, language)
-    if not any(_has_marker(tokenize(text), markers) for text in evidence):
-        return None  # the usual case
-    if _has_marker(unit_words, markers):
-        return None
-    claim = _read_unit(unit, language, question)
-    # What a unit with a "not" is about cannot be told as surely.
-    least_shared_share = 1.0 if claim.denies else _MIN_SHARED_WORD_SHARE
-    least_shared = least_shared_share * len(claim.content_keys)
-    # The highest number of the unit's content words in a sentence without a reservation.
-    most_shared_without_reservation = 0
-    # Each reservation, with the number of the unit's content words in its sentence.
-    reservations: list[tuple[int, Contradiction]] = []
-    for text in evidence:
-        words = tokenize(text)
-        shared_count = claim.count_shared(words)
-        if shared_count < least_shared:
-            continue
-        reservation = None
-        if not _is_free_of_markers_elsewhere(text, shared_count, markers, claim):
-            reservation = _find_in_sentence(words, markers, claim, language)
-        if reservation is None:
-            most_shared_without_reservation = max(most_shared_without_reservation, shared_count)
-        else:
-            reservations.append((shared_count, reservation))
-    for shared_count, reservation in reservations:
-        if shared_count > most_shared_without_reservation:
-            return reservation
-    return None
-
-
-def list_reservation_keys(unit: str, language: str) -> frozenset[str]:
-    """Return keys (`Token.key`) of which every text with a reservation about the unit has at least one."""
-    return _list_marker_keys(_choose_language(tokenize(unit), language))
-
-
-@lru_cache(maxsize=16)
-def _list_marker_keys(language: str) -> frozenset[str]:
-    """Return the key of one word of each marker: of a limit "only", else the longest, since others, such as "is", stand in most texts."""
-    telling_words = [
-        marker.phrase[0] if marker.kind == "limit" else max(marker.phrase, key=len)
-        for markers in _read_markers(language).values()
-        for marker in markers
-        if marker.kind != "harmless"
-    ]
-    return frozenset(word.key for word in chain.from_iterable(map(tokenize, telling_words)))
-
-
-def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
-    """Choose the markers of a language; those of all languages if the language of a short unit is open."""
-    return _read_markers(_choose_language(unit_words, language))
-
-
-def _choose_language(unit_words: Sequence[Token], language: str) -> str:
-    """Return the language whose markers are looked for: `_OPEN_LANGUAGE` if the language of a short unit is open."""
-    folded_words = {*map(_get_folded, unit_words)}
-    if may_have_other_language(folded_words, language):
-        return _OPEN_LANGUAGE
-    return base_language(language)
-
-
-@lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
-def _read_unit(unit: str, language: str, question: str) -> _Unit:
-    """Read the words of a unit."""
-    words = tokenize(unit)
-    markers = _choose_markers(words, language)
-    stop_words = get_word_list("stop", language)
-    content_keys = set()
-    forms: dict[str, str] = {}
-    is_english = markers is _read_markers("en")  # English stems are enough
-    for word in words:
-        if word.kind == "character" or word.folded in stop_words:
-            continue
-        content_keys.add(word.key)
-        for form in IRREGULAR_FORMS.get(word.key, ()):
-            forms[form] = word.key
-        if not is_english and word.kind == "word" and len(word.folded) >= _STEM_LETTERS:
-            forms[word.folded[:_STEM_LETTERS]] = word.key
-    return _Unit(
-        first_word=words[0].spelling,
-        denies=_denies(words, language),
-        is_past=not _PAST_WORDS.isdisjoint(map(_get_folded, words)),
-        keys=frozenset(list_keys(words)),
-        content_keys=frozenset(content_keys),
-        forms=forms,
-        question_keys=frozenset(
-            word.key for word in tokenize(question) if word.folded not in stop_words
-        ),
-    )
-
-
-def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
-    """Whether a marker that is not harmless stands in some words."""
-    if markers.keys().isdisjoint(map(_get_folded, words)):
-        return False  # the usual case
-    return next(_find_markers(words, markers), None) is not None
-
-
-def _denies(words: Sequence[Token], language: str) -> bool:
-    """Whether one of some words denies something."""
-    negations = get_word_list("negations", language)
-    return any(word.folded in negations for word in words)
-
-
-# Where a marker stands: in the statement of the unit, or in another one of the same sentence.
-
-
-def _is_free_of_markers_elsewhere(
-    sentence: str, shared_count: int, markers: _Markers, unit: _Unit
-) -> bool:
-    """Whether a statement of a sentence has no marker, and as much of the unit as the whole sentence.
-
-    "The lake is 40 m deep; some believe that a monster lives in it" takes nothing back about the depth.
-    """
-    statements = _STATEMENT_END.split(sentence)
-    if len(statements) == 1:
-        return False  # the usual case
-    for statement in statements:
-        words = tokenize(statement)
-        if unit.count_shared(words) == shared_count and not _has_marker(words, markers):
-            return True
-    return False
-
-
-def _belongs_to_other_statement(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) -> bool:
-    """Whether a marker stands in a statement that a sentence adds or inserts, and all that it has of the unit stands outside.
-
-    A statement is added behind a comma and a word such as "and". An insertion stands between two commas, and has a content word
-    besides the marker: "The inn, allegedly haunted, has a bar". A condition that is inserted is one of the whole sentence.
-    """
-    start = place.start
-    while start > 0 and not words[start - 1].ends_clause:
-        start -= 1
-    if start == 0:
-        return False  # the marker stands in the first clause
-    end = place.end
-    while end < len(words) and not words[end - 1].ends_clause:
-        end += 1
-    shared_count = unit.count_shared(words)
-    if words[start].folded in _ADDING_WORDS and unit.count_shared(words[:start]) == shared_count:
-        return True
-    is_inserted = end < len(words) and place.kind != "condition"
-    if not is_inserted or not _has_own_word(words[start : place.start], words[place.end : end]):
-        return False
-    return unit.count_shared([*words[:start], *words[end:]]) == shared_count
-
-
-def _is_asked_about(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) -> bool:
-    """Whether the question names the condition: "What if I lose the key?", "If you lose the key, you pay 20 euros"."""
-    other_keys = unit.question_keys - unit.content_keys
-    for word in words[place.end :]:
-        if word.key in other_keys:
-            return True
-        if word.ends_clause:
-            break
-    return False
-
-
-def _leads_to_instruction(words: Sequence[Token], place: _MarkerPlace, unit: _Unit) -> bool:
-    """Whether a sentence begins with the condition of an instruction that the unit gives: "If it is cold, raise the curve".
-
-    Who answers with an instruction means the case that the question is about. An instruction begins with its verb, a content word
-    in small letters behind the comma; a noun without an article would mostly be a plural: "if it rains, trains stop".
-    """
-    if place.start > 0:
-        return False
-    for last_of_condition, first_of_instruction in pairwise(words):
-        if last_of_condition.ends_clause:
-            verb = first_of_instruction.spelling
-            may_be_plural = verb.endswith("s") and not verb.endswith("ss")
-            if first_of_instruction.kind != "word" or may_be_plural:
-                return False
-            is_content = first_of_instruction.key in unit.content_keys
-            return is_content and verb == unit.first_word.lower()
-    return False
-
-
-def _has_own_word(words_before: Sequence[Token], words_behind: Sequence[Token]) -> bool:
-    """Whether there is a word beside a marker that is no number, no date and not short."""
-    words = (*words_before, *words_behind)
-    return any(word.kind == "word" and len(word.folded) >= _STEM_LETTERS for word in words)
-
-
-def _find_in_sentence(
-    words: Sequence[Token], markers: _Markers, unit: _Unit, language: str
-) -> Contradiction | None:
-    """Return the first marker of a sentence that takes back a word of the unit, or the sentence."""
-    for marker in _find_markers(words, markers):
-        if marker.kind == "before":
-            reservation = _find_word_taken_back(words, marker, unit, language)
-        else:
-            reservation = _find_statement_taken_back(words, marker, unit, language)
-        if reservation is not None:
-            return reservation
-    return None
-
-
-def _find_word_taken_back(
-    words: Sequence[Token], place: _MarkerPlace, unit: _Unit, language: str
-) -> Contradiction | None:
-    """Return a word of the unit together with the marker before it; None if the marker takes back no such word."""
-    if unit.denies or _ends_other_clause(words, place, language):
-        return None
-    position = _find_content_word(words, place.end, language)
-    if position is None or unit.find_key(words[position]) is None:
-        return None
-    longest_word = max(words[place.start : place.end], key=lambda word: len(word.folded))
-    if longest_word.key in unit.keys:
-        return None  # "used to treat" is no contrary of "used in the treatment"
-    if _is_stated_elsewhere(words, position, unit):
-        return None
-    marker_and_word = _spell(words[place.start : position + 1])
-    return Contradiction("reservation", words[position].spelling, marker_and_word)
-
-
-def _find_statement_taken_back(
-    words: Sequence[Token], place: _MarkerPlace, unit: _Unit, language: str
-) -> Contradiction | None:
-    """Return a marker that takes back a whole sentence; None if it is about something else."""
-    marker_text = _spell(words[place.start : place.end])
-    if place.kind == "until":
-        date = _find_date(words, place.end)
-        if date is None or date.key in unit.keys or unit.is_past:
-            return None
-        marker_text += f" {date.spelling}"
-    if place.kind == "limit":
-        position = _find_content_word(words, place.end, language)
-        # "Built only in 1990" says when, and limits nothing.
-        if position is None or _YEAR.search(words[position].key) or unit.find_key(words[position]):
-            return None
-        marker_text += f" {words[position].spelling}"
-    if place.kind in {"condition", "limit"} and _is_asked_about(words, place, unit):
-        return None
-    if place.kind == "condition" and _leads_to_instruction(words, place, unit):
-        return None
-    if _belongs_to_other_statement(words, place, unit):
-        return None
-    return Contradiction("reservation", unit.first_word, marker_text)
-
-
-def _find_date(words: Sequence[Token], start: int) -> Token | None:
-    """Return the first year or date behind a word such as "until", in the same clause: until 2019, until it closed in 2019."""
-    for position in range(start, min(start + _WORDS_IN_SCOPE, len(words))):
-        if _YEAR.search(words[position].key):
-            return words[position]
-        if words[position].ends_clause:
-            return None
-    return None
-
-
-def _ends_other_clause(words: Sequence[Token], place: _MarkerPlace, language: str) -> bool:
-    """Whether a marker ends a clause, and takes back nothing of the next: "although the pump failed, the crew saved the ship".
-
-    A marker between two commas is an insertion: "the tower is, perhaps, open". In German, a comma stands before an infinitive.
-    """
-    is_inserted = place.start > 0 and words[place.start - 1].ends_clause
-    ends_clause = words[place.end - 1].ends_clause
-    return ends_clause and not is_inserted and base_language(language) != "de"
-
-
-def _spell(words: Sequence[Token]) -> str:
-    """Return words as the text writes them."""
-    return " ".join(word.spelling for word in words)
-
-
-def _is_stated_elsewhere(words: Sequence[Token], position: int, unit: _Unit) -> bool:
-    """Whether a word that a marker takes back also stands elsewhere in the sentence, near as many content words of the unit.
-
-    "They tried to date the books, and the papyrus dates from 125": the second "date" is not taken back.
-    """
-    least_shared = _count_content_near(words, position, unit)
-    for other_position, word in enumerate(words):
-        if other_position == position or word.key != words[position].key:
-            continue
-        if _count_content_near(words, other_position, unit) >= least_shared:
-            return True
-    return False
-
-
-def _count_content_near(words: Sequence[Token], position: int, unit: _Unit) -> int:
-    """Count the different content words of the unit near a position."""
-    neighbours = words[max(0, position - _WORDS_IN_SCOPE) : position + _WORDS_IN_SCOPE + 1]
-    return len({word.key for word in neighbours if word.key in unit.content_keys})
-
-
-def _find_content_word(words: Sequence[Token], start: int, language: str) -> int | None:
-    """Return the position of the first content word at or behind a position, in the same clause; None if there is none."""
-    stop_words = get_word_list("stop", language)
-    for position in range(start, min(start + _WORDS_IN_SCOPE, len(words))):
-        if position > start and words[position - 1].ends_clause:
-            return None
-        if words[position].folded not in stop_words:
-            return position
-    return None
-
-
-def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[_MarkerPlace]:
-    """Yield the place of each marker. No marker is looked for within a harmless one."""
-    next_free = 0  # the first position behind the last marker
-    for position, folded in enumerate(map(_get_folded, words)):
-        if position < next_free or folded not in markers:
-            continue
-        for kind, phrase in markers[folded]:
-            end = position + len(phrase)
-            if tuple(map(_get_folded, words[position:end])) == phrase:
-                next_free = end
-                if kind != "harmless":
-                    yield _MarkerPlace(kind, position, end)
-                break
-
-
-@lru_cache(maxsize=16)
-def _read_markers(language: str) -> _Markers:
-    """Read the markers of a language; those of all languages for `_OPEN_LANGUAGE`, without words that mean something else in another."""
-    lists: Mapping[str, Mapping[str, Sequence[str]]] = LISTS["reservations"]
-    left_out: frozenset[str] = frozenset()
-    chosen_lists = [lists.get(language, _NO_LISTS)]
-    if language == _OPEN_LANGUAGE:
-        chosen_lists = [*lists.values()]
-        left_out = frozenset(map(fold, LISTS["reservations_only_in_their_language"]))
-    markers: dict[str, list[_Marker]] = {}
-    for phrases_by_kind in chosen_lists:
-        for kind, phrases in phrases_by_kind.items():
-            for text in phrases:
-                if fold(text) not in left_out:
-                    phrase = tuple(map(_get_folded, tokenize(text)))
-                    markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
-    for markers_of_word in markers.values():
-        markers_of_word.sort(key=lambda marker: len(marker.phrase), reverse=True)
-    return markers

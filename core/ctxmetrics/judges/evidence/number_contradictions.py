@@ -265,7 +265,7 @@ def _find_other_labels(unit: ComparedText, evidence: Sequence[ComparedText]) -> 
         for text in list_close(unit, evidence, MIN_SHARE_FOR_NUMBER):
             for other_number, text_position in text.numbers_behind.get(noun.key, {}).items():
                 is_in_unit = other_number in unit.numbers_behind.get(noun.key, {})
-                if text.is_uncounted_whole(text_position) and not is_in_unit:
+                if text.stands_alone(text_position) and not is_in_unit:
                     spelling = text.spell(text_position - 1, text_position)
                     yield Contradiction("number", unit.spell(position - 1, position), spelling)
 
@@ -348,15 +348,15 @@ def find_exchanged_values(
                 continue
             for text in list_close(unit, evidence, MIN_SHARE_FOR_NUMBER):
                 if _are_values_exchanged(unit, text, keys):
-                    exchanged_values = text.spell(*(text.single_places[key] for key in keys))
+                    exchanged_values = text.spell(*(text.single_positions[key] for key in keys))
                     yield Contradiction("number", unit.spell(first, second), exchanged_values)
 
 
 def _have_order(text: ComparedText, keys: tuple[str, str]) -> bool:
     """Whether a text has the first of two values before the second."""
-    first_places = text.find_key(keys[0])
-    second_places = text.find_key(keys[1])
-    return bool(first_places and second_places) and first_places[0] < second_places[-1]
+    first_positions = text.find_key(keys[0])
+    second_positions = text.find_key(keys[1])
+    return bool(first_positions and second_positions) and first_positions[0] < second_positions[-1]
 
 
 def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[str, str]) -> bool:
@@ -364,18 +364,18 @@ def _are_values_exchanged(unit: ComparedText, text: ComparedText, keys: tuple[st
 
     At least one of these words stands between the values, on both sides: "in 2019 and 2020" is a list, whose order means nothing.
     """
-    unit_places = unit.single_places
-    text_places = text.single_places
-    if not (unit_places.keys() >= {*keys} and text_places.keys() >= {*keys}):
+    unit_positions = unit.single_positions
+    text_positions = text.single_positions
+    if not (unit_positions.keys() >= {*keys} and text_positions.keys() >= {*keys}):
         return False
     first, second = keys
-    shared = [key for key in unit_places if key in text_places and key not in keys]
-    keeps_order = shared == sorted(shared, key=text_places.__getitem__)
+    shared = [key for key in unit_positions if key in text_positions and key not in keys]
+    keeps_order = shared == sorted(shared, key=text_positions.__getitem__)
     if not keeps_order:
         return False
     for key in shared:
-        is_between_in_unit = unit_places[first] < unit_places[key] < unit_places[second]
-        is_between_in_text = text_places[second] < text_places[key] < text_places[first]
+        is_between_in_unit = unit_positions[first] < unit_positions[key] < unit_positions[second]
+        is_between_in_text = text_positions[second] < text_positions[key] < text_positions[first]
         if is_between_in_unit and is_between_in_text:
             return True
     return False

@@ -135,10 +135,10 @@ def take_off_marks(quote: str) -> str:
     for _ in range(_MAX_LAYERS):
         bare = _TAG_AT_END.sub("", text.strip()).strip(_MARK_CHARACTERS)
         # A label is looked for in the first and the last characters only: a long text costs no time.
-        first_part, rest = bare[:_MAX_LABEL_CHARACTERS], bare[_MAX_LABEL_CHARACTERS:]
-        bare = label_before.sub("", first_part, count=1) + rest
-        rest, last_part = bare[:-_MAX_LABEL_CHARACTERS], bare[-_MAX_LABEL_CHARACTERS:]
-        bare = rest + label_behind.sub("", last_part, count=1)
+        first_part = bare[:_MAX_LABEL_CHARACTERS]
+        bare = label_before.sub("", first_part, count=1) + bare[_MAX_LABEL_CHARACTERS:]
+        last_part = bare[-_MAX_LABEL_CHARACTERS:]
+        bare = bare[:-_MAX_LABEL_CHARACTERS] + label_behind.sub("", last_part, count=1)
         if bare == text:
             break
         text = bare

@@ -17,8 +17,8 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_value,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.denials import find_reservation
 from ctxmetrics.judges.evidence.replaced_words import find_replaced_word
+from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language
 from ctxmetrics.judges.evidence.words import get_word_list, tokenize
 from ctxmetrics.text.character_spans import Span, has_content

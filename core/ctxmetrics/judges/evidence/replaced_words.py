@@ -38,7 +38,7 @@ _CAPITAL_NOUNS = frozenset({"de"})
 _MAX_WORDS_BETWEEN = 6
 _MAX_WORDS_OF_NAME = 4
 # The maximum number of words of a phrase that is exchanged with another: carbon dioxide.
-_MAX_WORDS_OF_RUN = 3
+_MAX_WORDS_OF_PHRASE = 3
 # Words without content of all languages: the language of a text may be guessed wrong.
 _STOP_WORDS = frozenset(
     word
@@ -430,22 +430,22 @@ def find_swap(
     other_keys = [
         other_words[position].key for position in _list_positions_of_words(other_words, language)
     ]
-    exchanged = _find_exchanged_runs(keys, other_keys)
+    exchanged = _find_exchanged_phrases(keys, other_keys)
     if exchanged is None:
         return None
-    first_run, second_run = (
-        range(positions[run.start], positions[run.stop - 1] + 1) for run in exchanged
+    first_phrase, second_phrase = (
+        range(positions[indexes.start], positions[indexes.stop - 1] + 1) for indexes in exchanged
     )
     # Clauses may stand in any order.
-    has_clauses = any(word.ends_clause for word in words[first_run.start : second_run.start])
+    has_clauses = any(word.ends_clause for word in words[first_phrase.start : second_phrase.start])
     if has_clauses or not (
-        _is_phrase(words, first_run, language) and _is_phrase(words, second_run, language)
+        _is_phrase(words, first_phrase, language) and _is_phrase(words, second_phrase, language)
     ):
         return None
     articles = _get_words("articles", language)
     words_between = [
         word.spelling.lower()
-        for word in words[first_run.stop : second_run.start]
+        for word in words[first_phrase.stop : second_phrase.start]
         if word.spelling.lower() not in articles
     ]
     # Words such as "neighbour" give two names the same role wherever they stand: "Nina is Otto's neighbour". Words such as "and" do
@@ -453,19 +453,19 @@ def find_swap(
     equal_roles = {word.spelling.lower() for word in words} & equal_role_words
     if not equal_roles <= JOINING_WORDS or (equal_roles and _are_joined(words_between)):
         return None
-    if _may_be_exchanged(words, first_run, second_run, words_between, language):
+    if _may_be_exchanged(words, first_phrase, second_phrase, words_between, language):
         return None
-    return first_run.start, second_run.stop - 1
+    return first_phrase.start, second_phrase.stop - 1
 
 
-def _is_phrase(words: Sequence[Token], run: range, language: str) -> bool:
+def _is_phrase(words: Sequence[Token], phrase: range, language: str) -> bool:
     """Whether words that follow each other have no number, and are one word or content words only: carbon dioxide."""
-    if any(words[position].kind == "number" for position in run):
+    if any(words[position].kind == "number" for position in phrase):
         return False
-    if len(run) == 1:
+    if len(phrase) == 1:
         return True
     has_stop_words = base_language(language) in LISTS["stop"]
-    return has_stop_words and not any(words[position].folded in _STOP_WORDS for position in run)
+    return has_stop_words and not any(words[position].folded in _STOP_WORDS for position in phrase)
 
 
 def _are_joined(words_between: Sequence[str]) -> bool:
@@ -479,8 +479,8 @@ def _are_joined(words_between: Sequence[str]) -> bool:
 
 def _may_be_exchanged(
     words: Sequence[Token],
-    first_run: range,
-    second_run: range,
+    first_phrase: range,
+    second_phrase: range,
     words_between: Sequence[str],
     language: str,
 ) -> bool:
@@ -489,23 +489,27 @@ def _may_be_exchanged(
     These are two adverbs, such as "today" and "here", or the two sides of a linking verb, one of which has a definite article:
     "Paris is the capital". Without it they have different roles: "A dog is an animal".
     """
-    first_words = {words[run.start].spelling.lower() for run in (first_run, second_run)}
+    first_words = {words[phrase.start].spelling.lower() for phrase in (first_phrase, second_phrase)}
     if first_words <= _get_words("adverbs", language):
         return True
     are_linked = _get_words("linking_verbs", language).issuperset(words_between)
     words_before = {
-        words[run.start - 1].spelling.lower() for run in (first_run, second_run) if run.start > 0
+        words[phrase.start - 1].spelling.lower()
+        for phrase in (first_phrase, second_phrase)
+        if phrase.start > 0
     }
     return are_linked and not words_before.isdisjoint(_get_words("definite_articles", language))
 
 
-def _find_exchanged_runs(keys: Sequence[str], other_keys: Sequence[str]) -> tuple[range, range] | None:
-    """Find two runs of keys that another list, equal in all else, has in exchanged places.
+def _find_exchanged_phrases(
+    keys: Sequence[str], other_keys: Sequence[str]
+) -> tuple[range, range] | None:
+    """Find two phrases of keys that another list, equal in all else, has in exchanged places.
 
     Neighbours do not count: "tall old man" and "old tall man" say the same.
 
     Returns:
-        The indexes of the two runs; None if the lists do not differ in this way.
+        The indexes of the two phrases; None if the lists do not differ in this way.
     """
     if len(keys) != len(other_keys):
         return None
@@ -515,13 +519,13 @@ def _find_exchanged_runs(keys: Sequence[str], other_keys: Sequence[str]) -> tupl
     start = differing_indexes[0]
     end = differing_indexes[-1] + 1
     differing_keys = keys[start:end]
-    for first_size, last_size in product(range(1, _MAX_WORDS_OF_RUN + 1), repeat=2):
+    for first_size, last_size in product(range(1, _MAX_WORDS_OF_PHRASE + 1), repeat=2):
         if first_size + last_size >= len(differing_keys):
             continue  # no word is left between the two groups
-        first_run = differing_keys[:first_size]
-        last_run = differing_keys[-last_size:]
+        first_phrase = differing_keys[:first_size]
+        last_phrase = differing_keys[-last_size:]
         between = differing_keys[first_size:-last_size]
-        if [*last_run, *between, *first_run] == other_keys[start:end]:
+        if [*last_phrase, *between, *first_phrase] == other_keys[start:end]:
             return range(start, start + first_size), range(end - last_size, end)
     return None
 

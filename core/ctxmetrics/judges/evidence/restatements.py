@@ -17,8 +17,8 @@ from ctxmetrics.judges.evidence.contradiction import (
     find_other_name,
     find_other_value,
 )
-from ctxmetrics.judges.evidence.denials import find_reservation
 from ctxmetrics.judges.evidence.quotes import split_context
+from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.evidence.words import get_stem_keys, get_word_list, list_keys, tokenize
 from ctxmetrics.text.list_marks import skip_list_marks
 from ctxmetrics.text.normal_form import normalise
@@ -45,23 +45,23 @@ def find_restatement(unit: str, context: str, language: str) -> str | None:
     'The X200 pump weighs 12 kg without its cable.'
     >>> find_restatement("The X200 weighs 12 kg.", "The X200 never weighs 12 kg.", "en")
     """
-    claim = _read_unit(unit, language)
+    unit_words = _read_unit(unit, language)
     text = see(context).text
-    if len(claim.keys) < _MIN_CONTENT_WORDS or len(text) > _MAX_CONTEXT_CHARACTERS:
+    if len(unit_words.keys) < _MIN_CONTENT_WORDS or len(text) > _MAX_CONTEXT_CHARACTERS:
         return None
     if not may_state(unit, context, language):
         return None  # the usual case
-    if claim.text.rstrip().endswith(_QUESTION_MARKS):
+    if unit_words.text.rstrip().endswith(_QUESTION_MARKS):
         return None  # a question states nothing
     sentences = _read_sentences(text)
     for sentence in sentences:
-        if claim.keys <= sentence.keys and _states_in_order(claim, sentence, language):
+        if unit_words.keys <= sentence.keys and _states_in_order(unit_words, sentence, language):
             return sentence.text
     for sentence, following in pairwise(sentences):
-        have_all_words = claim.keys <= sentence.keys | following.keys
+        have_all_words = unit_words.keys <= sentence.keys | following.keys
         if not have_all_words or not _begins_with_pronoun(following, language):
             continue
-        if _state_together(claim, sentence, following, language):
+        if _state_together(unit_words, sentence, following, language):
             return f"{sentence.text} {following.text}"
     return None
 
@@ -72,7 +72,7 @@ def may_state(unit: str, context: str, language: str) -> bool:
     return all(beginning in text_without_case for beginning in _read_unit(unit, language).beginnings)
 
 
-class _Unit(NamedTuple):
+class _RestatedUnit(NamedTuple):
     """The words of a unit.
 
     Attributes:
@@ -91,7 +91,7 @@ class _Unit(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _read_unit(unit: str, language: str) -> _Unit:
+def _read_unit(unit: str, language: str) -> _RestatedUnit:
     """Read the words of a unit: all of them, those with a meaning of their own, and the first letters of long ones."""
     text = see(unit).text
     words = tokenize(text)
@@ -105,7 +105,9 @@ def _read_unit(unit: str, language: str) -> _Unit:
         spelling = word.spelling
         if word.kind == "word" and spelling.isascii() and len(spelling) >= _STEM_LETTERS:
             stems.append(spelling[:_STEM_LETTERS].casefold())
-    return _Unit(text, words, content_words, frozenset(word.key for word in content_words), stems)
+    return _RestatedUnit(
+        text, words, content_words, frozenset(word.key for word in content_words), stems
+    )
 
 
 @lru_cache(maxsize=128)  # the contexts of a request are compared with each of its units
@@ -134,7 +136,7 @@ def _read_sentences(text: str) -> Sequence[_Sentence]:
     return sentences
 
 
-def _states_in_order(unit: _Unit, sentence: _Sentence, language: str) -> bool:
+def _states_in_order(unit: _RestatedUnit, sentence: _Sentence, language: str) -> bool:
     """Whether a sentence has the content words of a unit in their order, and neither denies nor takes back the unit."""
     words = sentence.words
     end = 0  # the position behind the last content word that was found
@@ -157,21 +159,23 @@ def _begins_with_pronoun(sentence: _Sentence, language: str) -> bool:
     return bool(first_words) and first_words[0].folded in get_word_list("continuing", language)
 
 
-def _state_together(unit: _Unit, sentence: _Sentence, following: _Sentence, language: str) -> bool:
+def _state_together(
+    unit: _RestatedUnit, sentence: _Sentence, following: _Sentence, language: str
+) -> bool:
     """Whether two sentences that together have all content words of a unit neither deny nor take back the unit."""
     if _denies(unit, [*sentence.words, *following.words], language):
         return False
     return not _is_contrary(unit, [sentence.text, following.text], language)
 
 
-def _denies(unit: _Unit, words: Iterable[Token], language: str) -> bool:
+def _denies(unit: _RestatedUnit, words: Iterable[Token], language: str) -> bool:
     """Whether some word denies something and is not a word of the unit."""
     denying_keys = get_stem_keys("denials", language) | get_stem_keys("negations", language)
     unit_keys = {word.key for word in unit.words}
     return any(word.key in denying_keys and word.key not in unit_keys for word in words)
 
 
-def _is_contrary(unit: _Unit, sentences: Sequence[str], language: str) -> bool:
+def _is_contrary(unit: _RestatedUnit, sentences: Sequence[str], language: str) -> bool:
     """Whether sentences contradict a unit, take it back, or are about another value or name."""
     contradiction = (
         find_contradiction(unit.text, sentences, language)

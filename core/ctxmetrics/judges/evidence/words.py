@@ -61,7 +61,7 @@ from ctxmetrics.text.quantities import (
     find_spoken_time,
     find_stretch,
     is_continued,
-    is_nothing,
+    is_zero_word,
     join_number_words,
     read_quantities,
     write_numerals,
@@ -388,12 +388,12 @@ def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
     return False
 
 
-def _is_joined(chunks: Sequence[str], number_kinds: Mapping[int, type], place: int) -> bool:
-    """Whether a number word and the word behind it are one number: the latter is a number word, or stands before one."""
-    if number_kinds.get(place) in _JOINING_KINDS or chunks[place] in TENS_JOINTS:
+def _is_joined(chunks: Sequence[str], number_kinds: Mapping[int, type], index: int) -> bool:
+    """Whether a number word and the chunk behind it, which has the index, are one number: that chunk is a number word, or stands before one."""
+    if number_kinds.get(index) in _JOINING_KINDS or chunks[index] in TENS_JOINTS:
         return True
-    is_result = chunks[place] in RESULT_JOINTS and place + 1 < len(chunks)
-    return is_result and is_nothing(chunks[place + 1])
+    is_result = chunks[index] in RESULT_JOINTS and index + 1 < len(chunks)
+    return is_result and is_zero_word(chunks[index + 1])
 
 
 def _replace_spoken_times(
@@ -604,9 +604,11 @@ def get_negations(language: str) -> frozenset[str]:
     own_words = get_word_list("negations", language)
     if not own_words:
         return own_words  # a language that denies by characters
-    others = (words for name, words in LISTS["negations"].items() if name != "en")
-    certain_words = {fold(word) for words in others for word in words}
-    return own_words | (certain_words - {*map(fold, LISTS["negations_only_in_their_language"])})
+    other_words: set[str] = set()
+    for name, words in LISTS["negations"].items():
+        if name != "en":
+            other_words.update(map(fold, words))
+    return own_words | other_words.difference(map(fold, LISTS["negations_only_in_their_language"]))
 
 
 # The keys of all forms of an irregular verb, by the key of each form: "went" -> go, went, gone.

@@ -71,7 +71,7 @@ class WordIndex:
         weight: The approximate number of bytes of the index.
     """
 
-    __slots__ = ("_keys", "_places", "ends", "first", "lengths", "owners", "starts", "weight")
+    __slots__ = ("_keys", "_sentences_by_key", "ends", "first", "lengths", "owners", "starts", "weight")
 
     def __init__(self, contexts: Sequence[str], wanted: AbstractSet[str] | None = None) -> None:
         self.starts: array[int] = array("I")
@@ -81,8 +81,8 @@ class WordIndex:
         self.lengths: list[int] = []
         # For each sentence, the keys of its words, with repetitions.
         self._keys: list[Sequence[str]] = []
-        # For each key that was looked for, the sentences that hold it, with repetitions.
-        self._places: dict[str, list[int]] = {}
+        # The sentences that hold each key that was looked for, with repetitions.
+        self._sentences_by_key: dict[str, list[int]] = {}
         for number, context in enumerate(contexts):
             word_count = 0
             view = see(context)
@@ -105,7 +105,7 @@ class WordIndex:
 
     def look_for(self, keys: AbstractSet[str]) -> None:
         """Find the sentences that hold some keys. Give all keys of a request at once, because each search reads all contexts."""
-        new_keys = keys - self._places.keys()
+        new_keys = keys - self._sentences_by_key.keys()
         if not new_keys:
             return
         sentences_by_key: dict[str, list[int]] = {key: [] for key in new_keys}
@@ -113,13 +113,13 @@ class WordIndex:
             for key in filter(new_keys.__contains__, sentence_keys):  # faster than an `if`
                 sentences_by_key[key].append(sentence)
         # Another thread that looks for the same keys writes the same sentences.
-        self._places.update(sentences_by_key)
+        self._sentences_by_key.update(sentences_by_key)
 
     def _find_sentences(self, key: str) -> Sequence[int]:
         """Return the sentences with exactly this key, with repetitions."""
-        if key not in self._places:
+        if key not in self._sentences_by_key:
             self.look_for({key})
-        return self._places[key]
+        return self._sentences_by_key[key]
 
     def sentences(self, key: str) -> Sequence[int]:
         """Return the sentences that hold a word, with repetitions.
@@ -190,7 +190,7 @@ class WordIndex:
         return Evidence(owner, start, end, contexts[owner][start:end], whole)
 
 
-class Memory:
+class IndexMemory:
     """The last indexes, by the digests of their contexts. The texts themselves are not stored. Safe between threads."""
 
     def __init__(self, max_weight: int) -> None:
@@ -223,7 +223,7 @@ class Memory:
             self._weight = 0
 
 
-memory: Memory = Memory(max_weight=64_000_000)
+memory: IndexMemory = IndexMemory(max_weight=64_000_000)
 
 
 def shared_index(

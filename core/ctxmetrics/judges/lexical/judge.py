@@ -13,7 +13,7 @@ from ctxmetrics._internal.frozen import FrozenDict
 from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.evidence.contradiction import list_contradicting_keys
-from ctxmetrics.judges.evidence.denials import list_reservation_keys
+from ctxmetrics.judges.evidence.reservations import list_reservation_keys
 from ctxmetrics.judges.evidence.words import get_negation_keys
 from ctxmetrics.judges.lexical.index import WordIndex, shared_index
 from ctxmetrics.judges.lexical.phrase import ParsedText

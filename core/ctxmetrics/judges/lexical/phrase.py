@@ -206,10 +206,14 @@ def _count_words(quantity: Token, key: str) -> int:
 
 
 def _find_keys(token: Token, *, no_noun_follows: bool) -> tuple[str, ...]:
-    """Return the keys of a content word. ``no_noun_follows``: it ends its clause or the text.
+    """Return the keys of a content word.
 
     A date has a second key, its year. "2 out of 3" has the keys 2 and 3, because a context may have other words between them.
     A number that counts no noun has the keys of its parts, which any amount with this number shares.
+
+    Args:
+        token: The word.
+        no_noun_follows: Whether the word ends its clause or the text.
     """
     is_one_in_many = " in " in token.spelling
     if token.measures == "fraction" and " " in token.spelling and not is_one_in_many:  # 2 out of 3

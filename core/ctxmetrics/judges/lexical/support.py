@@ -19,7 +19,7 @@ from ctxmetrics.judges.evidence.contradiction import (
     list_contradicting_keys,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.denials import find_reservation, list_reservation_keys
+from ctxmetrics.judges.evidence.reservations import find_reservation, list_reservation_keys
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import ParsedText
 
@@ -331,7 +331,7 @@ class _UnitWords:
     def choose_best(
         self,
         sentences: Sequence[int],
-        bits_by_place: Sequence[int],
+        bits_of_sentences: Sequence[int],
         all_bits: int,
         sentence_cost: float,
     ) -> Candidate:
@@ -339,22 +339,26 @@ class _UnitWords:
 
         Args:
             sentences: The sentences that hold a word of the unit.
-            bits_by_place: For each of them, in the same order, the bits of the unit's words in it.
+            bits_of_sentences: For each of them, in the same order, the bits of the unit's words in it.
             all_bits: The bits of the unit's words in all these sentences together.
             sentence_cost: The deduction for each chosen sentence.
         """
         best_score = -inf
-        best_count = best_bits = best_context_bits = 0
+        best_count = 0
+        best_bits = 0
+        best_context_bits = 0
         chosen: list[int] = []
-        chosen_bits = word_count = context_bits = 0
+        chosen_bits = 0
+        word_count = 0
+        context_bits = 0
         most_words = all_bits.bit_count()
         for choice_count in range(1, self._most_sentences + 1):
-            place, added_count = _find_most_added(bits_by_place, chosen_bits)
+            index, added_count = _find_most_added(bits_of_sentences, chosen_bits)
             if not added_count:
                 break
-            sentence = sentences[place]
+            sentence = sentences[index]
             chosen.append(sentence)
-            chosen_bits |= bits_by_place[place]
+            chosen_bits |= bits_of_sentences[index]
             word_count += added_count
             context_bits |= self.context_bits[self._owners[sentence]]
             score = self.score(word_count, context_bits, sentence_cost, choice_count)
@@ -377,23 +381,23 @@ class _UnitWords:
 def choose_fullest(bits_by_sentence: Mapping[int, int], limit: int) -> tuple[int, ...]:
     """Return the sentences that together hold most words, chosen one by one. The bits are those of `WordIndex.masks`."""
     sentences = [*bits_by_sentence]
-    bits_by_place = [*bits_by_sentence.values()]
+    bits_of_sentences = [*bits_by_sentence.values()]
     chosen: list[int] = []
     chosen_bits = 0
     while len(chosen) < limit:
-        place, added_count = _find_most_added(bits_by_place, chosen_bits)
+        index, added_count = _find_most_added(bits_of_sentences, chosen_bits)
         if not added_count:
             break
-        chosen.append(sentences[place])
-        chosen_bits |= bits_by_place[place]
+        chosen.append(sentences[index])
+        chosen_bits |= bits_of_sentences[index]
     return tuple(chosen)
 
 
-def _find_most_added(bits_by_place: Sequence[int], chosen_bits: int) -> tuple[int, int]:
+def _find_most_added(bits_of_sentences: Sequence[int], chosen_bits: int) -> tuple[int, int]:
     """Find the sentence that adds most words to those of the chosen sentences; the first of equals.
 
     Args:
-        bits_by_place: For each sentence the bits of its words.
+        bits_of_sentences: For each sentence the bits of its words.
         chosen_bits: The bits of the words that the chosen sentences have.
 
     Returns:
@@ -401,7 +405,7 @@ def _find_most_added(bits_by_place: Sequence[int], chosen_bits: int) -> tuple[in
     """
     other_bits = ~chosen_bits  # the bits that no chosen sentence has
     # Faster than a loop.
-    added_counts = [*map(int.bit_count, map(other_bits.__and__, bits_by_place))]
+    added_counts = [*map(int.bit_count, map(other_bits.__and__, bits_of_sentences))]
     most_added = max(added_counts, default=0)
     if not most_added:
         return 0, 0

@@ -23,7 +23,7 @@ from ctxmetrics.judges.llm.own_keys import (
     LONGEST_SHOWN,
     find_objection,
     find_other_text,
-    find_reservations,
+    find_verdicts_set_apart,
 )
 from ctxmetrics.judges.llm.parsing import read_json
 from ctxmetrics.judges.llm.splitting import RequestPart, read_id
@@ -167,14 +167,15 @@ def read_entries(
     incomplete: set[str] = set()
     overfull: set[str] = set()
     copied: dict[str, set[str]] = {}
-    for name, key, ids in (("sentences", "supported", units), ("useful", "useful", contexts)):
-        letter = "s" if name == "sentences" else "c"
+    for name, key, letter, ids, shown_ids in (
+        ("sentences", "supported", "s", units, request_part.units),
+        ("useful", "useful", "c", contexts, request_part.contexts),
+    ):
         entries = _read_entries(data.get(name), ids, key, pack, request_part.units)
         copied[name] = set()
         for id_, entry in entries.items():
             if _repeats_example(entry, request_part.units.get(id_, ""), request_part, pack):
                 copied[name].add(id_)
-        shown_ids = request_part.units if name == "sentences" else request_part.contexts
         lacks_one = any(entries[id_].value == "missing_id" for id_ in ids)
         # Another spelling of a known id is not an id too many.
         has_stray = any(
@@ -191,7 +192,7 @@ def read_entries(
     _refuse_copies(replies, copied, {"sentences": units, "useful": contexts}, pack)
     if not _has_asked_keys_only(data, replies.keys()):
         _note_other_verdicts(data, replies, pack)
-        _note_reservations(data, replies, pack)
+        _note_remarks(data, replies, pack)
     return ReplyEntries(replies, frozenset(incomplete), frozenset(overfull))
 
 
@@ -273,13 +274,13 @@ def _note_other_verdicts(
                 entry.objection = mask_secrets(f"{text} of {len(units)} are supported")
 
 
-def _note_reservations(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
+def _note_remarks(data: Mapping[str, Any], replies: Mapping[str, ReplyEntry], pack: Pack) -> None:
     """Note which positive verdicts have a remark that sets them apart from the others."""
     verdicts = {id_: entry.value for id_, entry in replies.items() if isinstance(entry.value, bool)}
     for name, key in (("sentences", "supported"), ("useful", "useful")):
         entries = data.get(name) or {}
         cells = {str(id_).strip(): cell for id_, cell in entries.items() if isinstance(cell, Mapping)}
-        for id_, remark in find_reservations(cells, verdicts, key, pack):
+        for id_, remark in find_verdicts_set_apart(cells, verdicts, key, pack):
             if replies[id_].objection is None:
                 replies[id_].objection = mask_secrets(remark)
     units = [id_ for id_ in replies if id_.startswith("s")]
@@ -424,11 +425,10 @@ def _read_quotes(pieces: Sequence[Any], pack: Pack) -> list[Quote]:
         elif isinstance(piece, str):
             match = _NAMED_QUOTE.match(piece)
             context, content = match.groups() if match else ("", piece)
-        elif isinstance(piece, (list, tuple)) and len(piece) in (
-            2,
-            3,
-        ):  # a context, a quote, and whether it states all
-            context, content, mark = [*piece, None][:3]
+        elif isinstance(piece, (list, tuple)) and len(piece) == len(("context", "quote")):
+            context, content = piece
+        elif isinstance(piece, (list, tuple)) and len(piece) == len(("context", "quote", "whole")):
+            context, content, mark = piece
         has_mark = has_mark or mark is not None
         whole = _yes_or_no(mark, pack) is True
         texts = content if isinstance(content, (list, tuple)) else [content]

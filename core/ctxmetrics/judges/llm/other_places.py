@@ -412,10 +412,8 @@ def _read_list(
         cell = content if isinstance(content, Mapping) else {"verdict": content}
         for opinion in list_opinions(cell, KEYS_OF_ENTRY, pack, ""):
             is_number = isinstance(opinion.value, (int, float)) and not isinstance(opinion.value, bool)
-            is_remark = opinion.verdict and answers_other_question(
-                opinion, "supported"
-            )  # it does not answer the question
-            if not is_number and not is_remark:
+            is_other_answer = opinion.verdict and answers_other_question(opinion, "supported")
+            if not is_number and not is_other_answer:
                 yield OtherVerdict(id_, opinion.verdict, str(name) if place is None else place)
 
 

@@ -121,7 +121,7 @@ def find_other_text(cell: Mapping[str, Any], key: str, unit: str, texts: Iterabl
     return None
 
 
-def find_reservations(
+def find_verdicts_set_apart(
     cells: Mapping[str, Mapping[str, Any]], verdicts: Mapping[str, bool], key: str, pack: Pack
 ) -> Iterator[tuple[str, str]]:
     """Find the positive verdicts of a list with a remark that sets them apart from the others, in any language.
@@ -143,7 +143,7 @@ def find_reservations(
 
     >>> from ctxmetrics.prompts import get_pack
     >>> entries = {"s1": {"supported": True}, "s2": {"supported": True, "nota": "quasi"}}
-    >>> [*find_reservations(entries, {"s1": True, "s2": True}, "supported", get_pack("en"))]
+    >>> [*find_verdicts_set_apart(entries, {"s1": True, "s2": True}, "supported", get_pack("en"))]
     [('s2', 'nota: quasi')]
     """
     remarks = {id_: _list_remarks(cell, key) for id_, cell in cells.items() if id_ in verdicts}
@@ -169,17 +169,15 @@ def find_reservations(
             is_not_read = (
                 isinstance(value, str) and value.strip(_AROUND_VALUE).casefold() in words_for_not_read
             )
-            is_other_value = is_not_read and any(
+            has_other_text = any(
                 other_name == name and other_value != value
                 for other_name, other_value in positive_remarks
             )
+            if is_not_read and (is_in_some_only or has_other_text):
+                yield id_, f"{name}: {value}"[:LONGEST_SHOWN]
+                continue
             sets_apart = is_in_some_only or (is_negative_text and name in distinguishing_names)
-            is_apart_and_not_read = is_not_read and is_in_some_only
-            if (
-                is_other_value
-                or is_apart_and_not_read
-                or (sets_apart and not speaks_for_yes(name, value, pack))
-            ):
+            if sets_apart and not speaks_for_yes(name, value, pack):
                 yield id_, f"{name}: {value}"[:LONGEST_SHOWN]
 
 

@@ -201,10 +201,9 @@ class Run:
             with attempt:
                 try:
                     if first_error is not None:
+                        # It is raised once, as if this call had sent the first request.
                         first_problem = first_error
-                        first_error = (
-                            None  # it is raised once, as if this call had sent the first request
-                        )
+                        first_error = None
                         raise first_problem
                     reply = await send()
                     return replace(reply, usage=reply.usage + lost_usage)

@@ -211,9 +211,12 @@ def _find_amounts(markup: FoundMarkup) -> None:
 
 
 class _Group(NamedTuple):
-    """A group in braces that is open: where what opens it begins and ends, and what is seen between it and the next group.
+    r"""A group in braces that is open.
 
-    Without a separator (None) the braces stay. Where the start is -1, the opening brace is taken already.
+    Attributes:
+        start: Where its opening, such as ``\frac{``, begins; -1 if the opening is dropped already.
+        end: Where the opening ends.
+        separator: What is seen between this group and the next one, such as ``/``; None if the braces stay.
     """
 
     start: int
@@ -418,10 +421,10 @@ def _read_command(
     if command in _TEX_CHARACTERS:
         is_long = len(command) >= _MIN_COMMAND_LETTERS and not text.startswith("\\", end)
         if in_mathematics or (is_long and _stands_alone(markup.character_before(start))):
-            if text.startswith("{}", end) or (
-                command in _SIGNS and _BLANK_BEFORE_DIGIT.match(text, end)
-            ):
-                end += 2 if text.startswith("{}", end) else 1
+            if text.startswith("{}", end):
+                end += 2
+            elif command in _SIGNS and _BLANK_BEFORE_DIGIT.match(text, end):
+                end += 1
             markup.replace(start, end, _TEX_CHARACTERS[command])
     return end
 

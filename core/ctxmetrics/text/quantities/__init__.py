@@ -23,7 +23,7 @@ from ctxmetrics.text.quantities.in_words import (
     RESULT_JOINTS,
     TENS_JOINTS,
     THOUSANDS_BEFORE_UNIT,
-    is_nothing,
+    is_zero_word,
     join_number_words,
 )
 from ctxmetrics.text.quantities.numerals import (
@@ -51,7 +51,7 @@ __all__ = [
     "find_spoken_time",
     "find_stretch",
     "is_continued",
-    "is_nothing",
+    "is_zero_word",
     "join_number_words",
     "may_hold_numerals",
     "read_compound_number",

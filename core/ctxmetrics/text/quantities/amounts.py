@@ -18,7 +18,7 @@ from ctxmetrics.text.quantities.forms import (
     SCALES_AND_MEASURES,
     SHORT_SCALES,
     UNITS,
-    Unit,
+    MeasureUnit,
     Value,
     alternatives,
     name_at,
@@ -166,7 +166,11 @@ def _read_sign(text: str, start: int) -> tuple[str, int]:
 
 
 def _read_unit(
-    text: str, place: int, number: str, currency: Unit | None, unit_and_end: tuple[Any, int] | None
+    text: str,
+    place: int,
+    number: str,
+    currency: MeasureUnit | None,
+    unit_and_end: tuple[Any, int] | None,
 ) -> Value:
     """Read a number with its scale and its unit.
 
@@ -235,7 +239,7 @@ _SCALES_BEHIND_CURRENCY: Mapping[str, Any] = {**SCALES_AND_MEASURES, **SHORT_SCA
 
 
 def _find_attached_unit(
-    text: str, place: int, number: str, currency: Unit | None
+    text: str, place: int, number: str, currency: MeasureUnit | None
 ) -> tuple[Any, int] | None:
     """Return the unit that is joined to a number, and the position at which it ends. An amount of money has none."""
     attached = _ATTACHED.match(text, place) if currency is None else None
@@ -244,7 +248,7 @@ def _find_attached_unit(
     return _ATTACHED_UNITS[attached[0]], attached.end()
 
 
-def _read_ending(text: str, place: int, number: str, unit: Unit | None) -> tuple[int, str]:
+def _read_ending(text: str, place: int, number: str, unit: MeasureUnit | None) -> tuple[int, str]:
     """Read words behind a unit that change the number: "below zero", or cents.
 
     Returns:
@@ -301,7 +305,7 @@ SHARES: Mapping[str, str] = {
 PERCENTAGES: Mapping[str, str] = {fraction: share for share, fraction in SHARES.items()}
 
 
-def build_amount(end: int, number: str, unit: Unit | None) -> Value:
+def build_amount(end: int, number: str, unit: MeasureUnit | None) -> Value:
     """Return the value of a number and its unit."""
     if unit is None:
         is_plain = number.replace(".", "").isdecimal()

@@ -21,6 +21,7 @@ from ctxmetrics.text.quantities.forms import (
     Value,
     alternatives,
     is_month,
+    list_words,
     name_at,
     skip_mark,
 )
@@ -192,8 +193,7 @@ _DAY_PART = re.compile(
 _MARK = re.compile(r"[ -]?('?[^\W\d_]{1,24})")
 _MARKS = frozenset(
     re.split("(?<!^)[ .'-]", word)[0]
-    for name in ("clock", "clock_behind_lead", "morning", "evening", "night")
-    for word in LISTS[name]
+    for word in list_words("clock", "clock_behind_lead", "morning", "evening", "night")
 )
 _EVENING = frozenset(LISTS["evening_before"])
 _CLOCK_LEADS = frozenset(LISTS["clock_leads"])
@@ -280,11 +280,7 @@ def _build_time(match: re.Match[str], end: int, hour: int, minute: int, word_bef
     return Value(end, "time", key, (duration,))
 
 
-_LEADS = frozenset(
-    word
-    for name in ("clock_leads", "sure_clock_leads", "hour_leads", "range_leads", "military_leads")
-    for word in LISTS[name]
-)
+_LEADS = list_words("clock_leads", "sure_clock_leads", "hour_leads", "range_leads", "military_leads")
 # The maximum number of hours of 6h30 as a duration: most films, trips and opening times divide there.
 _MAX_DURATION_HOURS = 6
 
@@ -352,7 +348,7 @@ class SpokenTime(NamedTuple):
     key: str
 
 
-class _Phrase(NamedTuple):
+class _MinutesPhrase(NamedTuple):
     """Words before or behind an hour that add minutes to it: "half past", "y media".
 
     Attributes:
@@ -380,13 +376,13 @@ def _rate_rarity(word: str) -> int:
 _RARITY_OF_NUMBERS = 16
 
 
-def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
+def _read_phrases(side: str) -> dict[str, list[_MinutesPhrase]]:
     """Read the phrases before or behind an hour, by the rarest word of each.
 
     Args:
         side: ``"before"`` or ``"behind"``.
     """
-    phrases_by_mark: dict[str, list[_Phrase]] = {}
+    phrases_by_mark: dict[str, list[_MinutesPhrase]] = {}
     times_of_language: dict[str, Any]
     for times_of_language in LISTS["spoken_times"]:
         hours: dict[str, int] = {}
@@ -396,7 +392,7 @@ def _read_phrases(side: str) -> dict[str, list[_Phrase]]:
             for phrase in phrases:
                 words = tuple(phrase.split())
                 rarest_word = max(words, key=_rate_rarity)
-                entry = _Phrase(words, words.index(rarest_word), int(minutes), hours)
+                entry = _MinutesPhrase(words, words.index(rarest_word), int(minutes), hours)
                 phrases_by_mark.setdefault(rarest_word, []).append(entry)
     return phrases_by_mark
 
@@ -460,7 +456,7 @@ def _counts_unit(chunks: Sequence[str], index: int) -> bool:
     return chunks[index][-1] not in MARKS_AROUND_WORD and is_unit(chunks, index + 1)
 
 
-def _is_sum(phrase: _Phrase) -> bool:
+def _is_sum(phrase: _MinutesPhrase) -> bool:
     """Whether a phrase adds a number to the hour, as in "las seis y diez": without "las" it may be a list of numbers."""
     return phrase.words[0] in TENS_JOINTS and phrase.words[-1] in NUMBER_WORDS
 

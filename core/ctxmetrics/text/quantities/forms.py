@@ -29,7 +29,7 @@ class Quantity(NamedTuple):
     parts: tuple[str, ...] = ()
 
 
-class Unit(NamedTuple):
+class MeasureUnit(NamedTuple):
     """A unit: its base, and the number of bases in one unit. An hour is 3,600 seconds."""
 
     base: str
@@ -54,10 +54,22 @@ class Value(NamedTuple):
     key: str
     parts: tuple[str, ...] = ()
     number: str | None = None
-    unit: Unit | None = None
+    unit: MeasureUnit | None = None
 
 
 LISTS: Mapping[str, Any] = read_data("text.quantities", "forms.json")
+
+
+def list_words(*names: str) -> frozenset[str]:
+    """Return the words of some lists of `LISTS`."""
+    return frozenset(word for name in names for word in LISTS[name])
+
+
+def name_lists(lists: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Return the name of its list for each word."""
+    return {word: name for name, words in lists.items() for word in words}
+
+
 # The first characters of the digits of other scripts: Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Tamil, Telugu,
 # Kannada, Malayalam, Thai, Lao, Burmese, Khmer, full width.
 _ZEROS_OF_SCRIPTS = "٠۰०০੦૦௦౦೦൦๐໐၀០０"
@@ -95,27 +107,29 @@ def _by_form(words: Iterable[str], entry: Any) -> dict[str, Any]:
     return table
 
 
-UNITS: dict[str, Unit] = {}
-MONEY: dict[str, Unit] = {}
+UNITS: dict[str, MeasureUnit] = {}
+MONEY: dict[str, MeasureUnit] = {}
 SCALES: dict[str, Decimal] = {}
 MONTHS: dict[str, int] = {}
 for _row in LISTS["units"]:
-    UNITS |= _by_form(_row["words"], Unit(_row["base"], Decimal(_row["factor"]), _row["base"]))
+    UNITS |= _by_form(_row["words"], MeasureUnit(_row["base"], Decimal(_row["factor"]), _row["base"]))
 for _row in LISTS["money"]:
-    MONEY |= _by_form(_row["words"], Unit(_row["base"], Decimal(_row.get("factor", "1")), "money"))
+    MONEY |= _by_form(
+        _row["words"], MeasureUnit(_row["base"], Decimal(_row.get("factor", "1")), "money")
+    )
 for _row in LISTS["scales"]:
     SCALES |= _by_form(_row["words"], Decimal(_row["factor"]))
 for _number, _row in enumerate(LISTS["months"], 1):
     MONTHS |= dict.fromkeys(_row, _number)
 MEASURES = {**UNITS, **MONEY}
-SCALES_AND_MEASURES: dict[str, Unit | Decimal] = {**MEASURES, **SCALES}
+SCALES_AND_MEASURES: dict[str, MeasureUnit | Decimal] = {**MEASURES, **SCALES}
 SHORT_SCALES = {word: Decimal(factor) for word, factor in LISTS["short_scales"].items()}
 FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
-DAY_PARTS_BEFORE = frozenset([*LISTS["morning_before"], *LISTS["evening_before"]])
+DAY_PARTS_BEFORE = list_words("morning_before", "evening_before")
 # Names of numbers that no other language reads as a common word: quantities apart from a unit are found by these alone.
 NUMBER_NAMES: Mapping[str, str] = {
     **{name: str(number) for number, names in enumerate(LISTS["number_names"]) for name in names},
-    **{name: number for number, names in LISTS["single_word_numbers"].items() for name in names},
+    **name_lists(LISTS["single_word_numbers"]),
 }
 NUMBER_WORDS: Mapping[str, str] = {**NUMBER_NAMES, **LISTS["numbers"]}
 _CAPITALISED_MONTHS = frozenset(LISTS["case_sensitive_months"])
@@ -131,7 +145,7 @@ def alternatives(*names: str) -> str:
 
     No letter may follow a word that ends in a letter, so that "min" is not found in "mint".
     """
-    words = sorted({word for name in names for word in LISTS[name]}, key=len, reverse=True)
+    words = sorted(list_words(*names), key=len, reverse=True)
     patterns = []
     for word in words:
         pattern = re.escape(word)

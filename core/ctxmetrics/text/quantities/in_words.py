@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
 
-from ctxmetrics.text.quantities.forms import LISTS, NUMBER_WORDS, SCALES_AND_MEASURES, name_at
+from ctxmetrics.text.quantities.forms import (
+    LISTS,
+    NUMBER_WORDS,
+    SCALES_AND_MEASURES,
+    name_at,
+    name_lists,
+)
 from ctxmetrics.text.quantities.numerals import SPACED_WORDS, read_spaced_number
 
 MARKS_AROUND_WORD = ".,;:!?()[]\"'“”„‘’«»…"
@@ -31,16 +37,14 @@ _ONES: dict[str, str] = {
 }
 # Words that are numbers only before what they count.
 _COUNTED_NUMBERS = frozenset(LISTS["counted"])
-_TENS = {
-    word: ten for word, ten in NUMBER_WORDS.items() if len(ten) > 1 and ten[1:] == "0" and ten != "10"
-}
+_DIGITS_OF_TENS = frozenset(("20", "30", "40", "50", "60", "70", "80", "90"))
+_TENS = {word: number for word, number in NUMBER_WORDS.items() if number in _DIGITS_OF_TENS}
 # Words that are numbers only before a fraction or an occasion.
 ONE_WORDS = frozenset((*LISTS["ones"], *LISTS["counted"]))
 # Words between tens and ones: treinta y uno.
 TENS_JOINTS = frozenset(LISTS["tens_and_ones"])
-_FRACTION_PARTS: dict[str, str] = {
-    word: number for number, words in LISTS["parts"].items() for word in words
-}
+# The number of parts that a word for a part divides one into: "third" is 3.
+_FRACTION_PARTS: Mapping[str, str] = name_lists(LISTS["parts"])
 # Words for parts that mean something else behind the numbers of other languages: "two quarts" are no fourths.
 _PARTS_BEHIND: Mapping[str, frozenset[str]] = {
     part: frozenset(numbers) for part, numbers in LISTS["parts_behind"].items()
@@ -81,15 +85,23 @@ _FIRST_OF_SUM = frozenset((*NUMBER_WORDS, *LISTS["hundred_alone"], *_THOUSAND_AL
 _THOUSANDS = frozenset(
     word for row in LISTS["scales"] if row["factor"] == "1000" for word in row["words"]
 )
-# Words for many, before which "a" or "one" is a number: a million, ein Jahrzehnt, a fortnight.
-_COUNTED_BY_ONE = frozenset(
-    word
-    for row in (*LISTS["scales"], *LISTS["units"])
-    if (row["factor"] in {"1000", "1000000", "1000000000"} and row.get("base") is None)
-    or (row.get("base"), row["factor"]) in {("month", "120"), ("day", "14")}
-    for word in row["words"]
-    if len(word) > len("mio")
-)
+
+
+def _list_counted_by_one() -> Iterator[str]:
+    """Yield the words for many before which "a" or "one" is a number: a million, ein Jahrzehnt, a fortnight."""
+    large_scales = [
+        row for row in LISTS["scales"] if row["factor"] in {"1000", "1000000", "1000000000"}
+    ]
+    decades_and_fortnights = [
+        row
+        for row in LISTS["units"]
+        if (row["base"], row["factor"]) in {("month", "120"), ("day", "14")}
+    ]
+    for row in (*large_scales, *decades_and_fortnights):
+        yield from (word for word in row["words"] if len(word) > len("mio"))
+
+
+_COUNTED_BY_ONE = frozenset(_list_counted_by_one())
 # The words for a quarter and a half of a year, and the words that say which of them it is.
 _QUARTERS_OF_YEAR = frozenset(LISTS["quarters"])
 _HALVES_OF_YEAR = frozenset(LISTS["halves_of_year"])
@@ -101,9 +113,7 @@ _ORDINALS_OF_QUARTERS: Mapping[str, str] = {
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 EACH_WORDS = frozenset(LISTS["each"]["words"])
 # The number of a share by its ordinal: the fifth, of every fifth guest, is 5.
-_SHARES_BY_ORDINAL: Mapping[str, str] = {
-    word: number for number, words in LISTS["each"]["ordinals"].items() for word in words
-}
+_SHARES_BY_ORDINAL: Mapping[str, str] = name_lists(LISTS["each"]["ordinals"])
 # Arabic tens behind the ones that they are added to: خمسة وعشرون is 25.
 _ARABIC_TENS: Mapping[str, str] = {
     **{f"و{word}": number for word, number in _TENS.items() if "\u0600" <= word[0] <= "\u06ff"},
@@ -133,7 +143,7 @@ _ZERO_NAMES = frozenset(
 )
 
 
-def is_nothing(chunk: str) -> bool:
+def is_zero_word(chunk: str) -> bool:
     """Whether a word is a zero, as in the result "drei zu null"."""
     return chunk.rstrip(MARKS_AROUND_WORD).lower() in _ZERO_NAMES
 
@@ -209,10 +219,8 @@ def _read_part_of_year(
     is_half = word in _HALVES_OF_YEAR
     if word == "half":
         words_behind = [*map(strip_marks, chunks[last + 1 : last + 4]), "", ""]  # the text may end here
-        names_year = _YEAR.fullmatch(words_behind[1]) is not None or words_behind[1:3] == [
-            "the",
-            "year",
-        ]
+        is_the_year = words_behind[1:3] == ["the", "year"]
+        names_year = is_the_year or _YEAR.fullmatch(words_behind[1]) is not None
         is_half = words_behind[0] == "of" and names_year
         if is_half:
             last += 1  # the word "of"
@@ -489,7 +497,7 @@ def _read_result(chunks: Sequence[str], index: int, first: str) -> tuple[int, Se
     end = index + 3
     if end > len(chunks) or first not in _ONES or chunks[index + 1] not in RESULT_JOINTS:
         return index + 1, ()
-    if not is_nothing(chunks[index + 2]):
+    if not is_zero_word(chunks[index + 2]):
         return index + 1, ()
     return end, [_write_number(chunks, index, index + 2, f"{_ONES[first]}-0")]
 

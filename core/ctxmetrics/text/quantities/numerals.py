@@ -21,7 +21,7 @@ _TWENTY = 20
 _HUNDRED = 100
 
 
-class Numerals(NamedTuple):
+class NumeralsOfLanguage(NamedTuple):
     """The number words of a language.
 
     Attributes:
@@ -173,7 +173,7 @@ def _write_compound(match: re.Match[str]) -> str:
 
 # --- Chinese and Japanese: 六点, 三千元, 百分之五, 三分の一 --------------------------------------------------------------
 
-_HAN = Numerals(
+_HAN = NumeralsOfLanguage(
     digits={
         **{digit: number for number, digit in enumerate("〇一二三四五六七八九")},
         "零": 0,
@@ -240,12 +240,14 @@ def _write_han(match: re.Match[str]) -> str:
     """Write a number in Chinese numerals in digits. It stays as it is if it has no sure value, or if 一 may mean "a"."""
     next_character = match.string[match.end() : match.end() + 1]
     if match["bottom"] is not None:
-        top, bottom = _read_han(match["top"]), _read_han(match["bottom"])
+        top = _read_han(match["top"])
+        bottom = _read_han(match["bottom"])
         return f"{top}/{bottom}" if top and bottom else match[0]
     if match["percent"] is not None:
         return _write_percent(match["percent"], match["last_percent"]) or match[0]
     if match["left"] is not None:
-        left, right = _read_han(match["left"]), _read_han(match["right"])
+        left = _read_han(match["left"])
+        right = _read_han(match["right"])
         return f"{left}:{right}" if left and right else match[0]
     numerals = (
         match["serial"] or match["large"] or match["decimal"] or match["minutes"] or match["japanese"]
@@ -262,8 +264,9 @@ def _write_han(match: re.Match[str]) -> str:
 
 def _write_era_year(match: re.Match[str]) -> str:
     """Write a year of a Japanese era as a year; it stays as it is if its number has no sure value."""
-    year = match["year"]
-    number = "1" if year == "元" else _read_han(year) if not year.isdecimal() else year
+    number = match["year"].replace("元", "1")  # the first year of an era
+    if not number.isdecimal():
+        number = _read_han(number)
     return str(_ERAS[match["era"]] + int(number)) if number else match[0]
 
 
@@ -308,10 +311,10 @@ def _read_digits(numerals: str, *, is_year: bool) -> str:
 # --- Thai and Korean --------------------------------------------------------------------------------------------------
 
 
-def _read_language(language: str) -> Numerals:
+def _read_language(language: str) -> NumeralsOfLanguage:
     """Read the number words of a language."""
     lists: Mapping[str, Any] = LISTS["numerals"][language]
-    return Numerals(
+    return NumeralsOfLanguage(
         lists["digits"],
         lists["scales"],
         lists["groups"],
@@ -352,27 +355,22 @@ _THAI_NUMBER = compile_on_use(
     re.VERBOSE,
 )
 _KOREAN_LETTER = re.compile(r"[\uac00-\ud7af]")
-_KOREAN = Numerals(
+_KOREAN = NumeralsOfLanguage(
     digits={
         **{digit: number for number, digit in enumerate("일이삼사오육칠팔구", 1)},
+        **dict.fromkeys(("한", "하나"), 1),
+        **dict.fromkeys(("두", "둘"), 2),
+        **dict.fromkeys(("세", "셋"), 3),
+        **dict.fromkeys(("네", "넷"), 4),
         **{
             word: number
-            for number, word in enumerate(
-                ["두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉", "열"], 2
-            )
+            for number, word in enumerate(["다섯", "여섯", "일곱", "여덟", "아홉", "열"], 5)
         },
+        **dict.fromkeys(("스물", "스무"), 20),
         **{
             word: 10 * ten
-            for ten, word in enumerate(
-                ["스물", "서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔"], 2
-            )
+            for ten, word in enumerate(["서른", "마흔", "쉰", "예순", "일흔", "여든", "아흔"], 3)
         },
-        "한": 1,
-        "하나": 1,
-        "둘": 2,
-        "셋": 3,
-        "넷": 4,
-        "스무": 20,
     },
     scales={"십": 10, "백": 100, "천": 1_000},
     groups={"만": 10**4, "억": 10**8},
@@ -422,7 +420,8 @@ def write_numerals(text: str) -> str:
 def _write_thai(match: re.Match[str]) -> str:
     """Write a Thai number in digits, with blanks around it. It stays as it is if it has no sure value."""
     if match["digits"]:
-        digits, multipliers = match["digits"].replace(",", ""), match["multipliers"]
+        digits = match["digits"].replace(",", "")
+        multipliers = match["multipliers"]
     else:
         value = _THAI.read(_THAI_WORD.findall(match["number"] or match["label"]))
         if value is None:
@@ -430,7 +429,8 @@ def _write_thai(match: re.Match[str]) -> str:
         decimals = "".join(
             str(_THAI.digits[word]) for word in _THAI_ONE.findall(match["decimals"] or "")
         )
-        digits, multipliers = f"{value}.{decimals or 0}", match["multipliers_behind"] or ""
+        digits = f"{value}.{decimals or 0}"
+        multipliers = match["multipliers_behind"] or ""
     number = Decimal(digits)
     for word in _THAI_MULTIPLIER.findall(multipliers):
         number *= _THAI_MULTIPLIERS[word]
@@ -495,22 +495,23 @@ def read_spaced_number(chunks: Sequence[str], index: int) -> tuple[int, str] | N
     return None
 
 
-def _may_begin(first: str, previous: str, numerals: Numerals, lists: Mapping[str, Any]) -> bool:
+def _may_begin(
+    first: str, previous: str, numerals: NumeralsOfLanguage, lists: Mapping[str, Any]
+) -> bool:
     """Whether a word may be the first one of a number, by the word before it."""
     if previous in lists["points"]:  # năm in "ba phẩy năm"
         return False
     if first in numerals.groups:
         return not previous[-1:].isdecimal() and previous not in numerals.words  # 50 nghìn, 3 nghìn tỷ
-    only_behind = lists.get(
-        "only_behind", ()
-    )  # Vietnamese tư is 4 in "hai mươi tư", and not in "đầu tư" (invest)
+    # Vietnamese tư is 4 in "hai mươi tư", and not in "đầu tư" (invest).
+    only_behind = lists.get("only_behind", ())
     may_be_no_number = previous in only_behind or previous in lists.get("only_first", ())
     is_inside_number = previous in numerals.words and not may_be_no_number  # ba in "hai ba", 2 or 3
     return first in numerals.digits and first not in only_behind and not is_inside_number
 
 
 def _read_spaced(
-    chunks: Sequence[str], index: int, numerals: Numerals, lists: Mapping[str, Any]
+    chunks: Sequence[str], index: int, numerals: NumeralsOfLanguage, lists: Mapping[str, Any]
 ) -> tuple[int, str] | None:
     """Read a number of one language. One word is a number only before a word that it counts, and a one is none by itself."""
     words: list[str] = []
@@ -535,9 +536,9 @@ def _read_spaced(
         return None
     if next_word in lists["points"]:
         return _read_decimals(chunks, end, value, numerals, lists)
-    multiplies = any(word not in numerals.digits for word in words)
     if is_label:
         return end, str(value)
+    multiplies = any(word not in numerals.digits for word in words)
     if next_word not in lists["counted"] and not (multiplies and len(words) > 1):
         return None
     return None if value == 1 else (end, str(value))
@@ -567,7 +568,11 @@ def _strip_marks_behind(chunks: Sequence[str], index: int) -> str:
 
 
 def _goes_on(
-    words: Sequence[str], word: str, next_word: str, numerals: Numerals, lists: Mapping[str, Any]
+    words: Sequence[str],
+    word: str,
+    next_word: str,
+    numerals: NumeralsOfLanguage,
+    lists: Mapping[str, Any],
 ) -> bool:
     """Whether a word is the next one of a number. Vietnamese năm is 5, and "year" behind a number."""
     if not words:
@@ -578,7 +583,11 @@ def _goes_on(
 
 
 def _read_decimals(
-    chunks: Sequence[str], point: int, whole: int, numerals: Numerals, lists: Mapping[str, Any]
+    chunks: Sequence[str],
+    point: int,
+    whole: int,
+    numerals: NumeralsOfLanguage,
+    lists: Mapping[str, Any],
 ) -> tuple[int, str] | None:
     """Read the digits behind a decimal point, which a noun or a scale follows: ba phẩy năm giờ (hours), dua koma lima juta (million)."""
     end = point + 1

@@ -15,7 +15,7 @@ from ctxmetrics.text.quantities.dates_and_times import (
     read_date,
     read_time,
 )
-from ctxmetrics.text.quantities.forms import FRACTIONS, LISTS, Value, alternatives
+from ctxmetrics.text.quantities.forms import FRACTIONS, LISTS, Value, alternatives, list_words
 from ctxmetrics.text.quantities.in_words import write_share
 
 # What stands between the ends of a range: 5-7, 5 to 7, 5から7
@@ -23,7 +23,7 @@ _TO = re.compile(
     rf"[ ]?-[ ]?(?=[\d(+$€£¥{FRACTIONS}]|[^\W\d_])|[ ](?:{alternatives('ranges')})[ ]|[ ]?[至到~][ ]?|から[ ]?|부터[ ]?",
     re.IGNORECASE,
 )
-_JOINTS = frozenset(word for name in ("ranges", "and", "by") for word in LISTS[name])
+_JOINTS = list_words("ranges", "and", "by")
 _MAY_JOIN = re.compile(r"[ ]?[-x×X~至到か부]|[ ]([^\W\d_]{1,9})[ ]")
 _DASHES = ("-", "~")
 _AND = re.compile(rf"[ ](?:{alternatives('and')})[ ]", re.IGNORECASE)
@@ -74,9 +74,10 @@ def read_share(text: str, first: Value) -> Value | None:
         return None
     if "in" in joint[0].lower().split():  # the same as "one in five"
         is_in_totals = int(second.key) in _TOTALS
-        is_share = is_in_totals and first.key.isdecimal() and int(first.key) < int(second.key)
-        share = write_share(int(first.key), int(second.key)) if is_share else ""
-        return build_amount(second.end, share, None)._replace(kind="fraction") if is_share else None
+        if not is_in_totals or not first.key.isdecimal() or int(first.key) >= int(second.key):
+            return None
+        share = write_share(int(first.key), int(second.key))
+        return build_amount(second.end, share, None)._replace(kind="fraction")
     return Value(second.end, "fraction", f"{first.key}/{second.key}", (first.key, second.key))
 
 
@@ -105,7 +106,7 @@ def _read_dimension(text: str, first: Value) -> Value | None:
         return None
     unit = values[-1].unit
     measured = [build_amount(value.end, value.number or "", value.unit or unit) for value in values]
-    if len({value.unit.base if value.unit else "" for value in measured}) > 1:
+    if len({value.unit and value.unit.base for value in measured}) > 1:
         return None
     parts = tuple(value.key for value in measured) if unit else ()
     return Value(values[-1].end, "dimension", " x ".join(value.key for value in measured), parts)

@@ -26,6 +26,7 @@ from ctxmetrics.text.quantities.forms import (
     Quantity,
     Value,
     is_month,
+    list_words,
 )
 from ctxmetrics.text.quantities.ranges import read_composed, read_range, read_share
 
@@ -36,11 +37,7 @@ _WORDS_BEHIND_NUMBER = frozenset(
         *MEASURES,
         *SCALES,
         *MONTHS,
-        *(
-            word
-            for name in ("ranges", "by", "clock", "clock_behind_lead", "morning", "evening", "night")
-            for word in LISTS[name]
-        ),
+        *list_words("ranges", "by", "clock", "clock_behind_lead", "morning", "evening", "night"),
         *("n", "e"),  # 41.73 N
         *(phrase.split()[0] for phrase in LISTS["out_of"]),
     ]
@@ -50,23 +47,9 @@ _WORDS_BEFORE_NUMBER = frozenset(
     [
         *MONTHS,
         *(word.lower() for word in MONEY),
-        *(
-            word
-            for name in (
-                "minus",
-                "between",
-                "range_leads",
-                "hour_leads",
-                "clock_leads",
-                "sure_clock_leads",
-                "military_leads",
-            )
-            for word in LISTS[name]
-        ),
-        "de",
-        "of",
-        "del",
-        "±",
+        *list_words("minus", "between", "range_leads"),
+        *list_words("hour_leads", "clock_leads", "sure_clock_leads", "military_leads"),
+        *("de", "of", "del", "±"),
     ]
 )
 
@@ -74,8 +57,8 @@ _WORDS_BEFORE_NUMBER = frozenset(
 # Words that may stand between the parts of a quantity, but never at its end.
 _LINK_WORDS = frozenset(
     [
-        *(word for name in ("ranges", "and", "by", "range_leads", "between") for word in LISTS[name]),
-        *(word for phrase in LISTS["out_of"] for word in phrase.split()),
+        *list_words("ranges", "and", "by", "range_leads", "between"),
+        *" ".join(LISTS["out_of"]).split(),
         *("in", "the", "of", "de", "del", "la", "du", "da", "po", "per", "at", "à", "a"),
     ]
 )
@@ -85,14 +68,9 @@ _WORDS_WITHIN_QUANTITY = frozenset(
         *_WORDS_BEHIND_NUMBER,
         *_WORDS_BEFORE_NUMBER,
         *_LINK_WORDS,
-        *(word.rstrip(".").lower() for name in [*MEASURES, *SCALES] for word in name.split()),
-        *(
-            word.rstrip(".")
-            for name in ("morning", "evening", "night")
-            for phrase in LISTS[name]
-            for word in phrase.split()
-        ),
-        *(word.partition("-")[0] for phrase in LISTS["below_zero"] for word in phrase.split()),
+        *(word.rstrip(".").lower() for word in " ".join([*MEASURES, *SCALES]).split()),
+        *(word.rstrip(".") for word in " ".join(list_words("morning", "evening", "night")).split()),
+        *(word.partition("-")[0] for word in " ".join(LISTS["below_zero"]).split()),
     ]
 )
 # Marks before and behind a word.
@@ -333,21 +311,21 @@ def _take_words_before(text: str, earliest: int, begin: int) -> tuple[int, str]:
     return begin, word.lower().strip(".")
 
 
-def _is_sign(text: str, earliest: int, place: int) -> bool:
+def _is_sign(text: str, earliest: int, position: int) -> bool:
     """Whether a character before a number is its sign, and not a hyphen behind a word."""
-    if text[place] not in "+-±":
+    if text[position] not in "+-±":
         return False
-    before = text[place - 1] if place > earliest else ""
+    before = text[position - 1] if position > earliest else ""
     if not before or before in _CHARACTERS_BEFORE_SIGN:
         return True
     return not before.isalnum() and before in MONEY
 
 
-def _is_minus_of_money(text: str, earliest: int, place: int) -> bool:
+def _is_minus_of_money(text: str, earliest: int, position: int) -> bool:
     """Whether a character before a currency is the minus of its amount."""
-    if text[place] != "-":
+    if text[position] != "-":
         return False
-    return place == earliest or text[place - 1] in _OPENING_CHARACTERS
+    return position == earliest or text[position - 1] in _OPENING_CHARACTERS
 
 
 _MAX_WORD_CHARACTERS = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ctxmetrics.judges.evidence.denials import find_reservation
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
+from ctxmetrics.judges.evidence.reservations import find_reservation
 
 
 @pytest.mark.parametrize(

@@ -740,7 +740,7 @@ def test_one_index_for_all_questions_about_the_same_contexts(monkeypatch):
 
 
 def test_the_memory_is_bounded():
-    memory = index.Memory(max_weight=3000)
+    memory = index.IndexMemory(max_weight=3000)
     for number in range(50):
         memory.get(number, lambda number=number: index.WordIndex((f"word{number} " * 3,)))
         assert memory._weight == sum(known.weight for known in memory._indexes.values()) <= 3000
@@ -754,7 +754,7 @@ def test_the_memory_is_bounded():
 
 
 def test_threads_share_the_memory(monkeypatch):
-    monkeypatch.setattr(index, "memory", index.Memory(max_weight=2000))
+    monkeypatch.setattr(index, "memory", index.IndexMemory(max_weight=2000))
     requests = [ask(f"alpha {n} omega", (f"alpha {n} omega. beta.", "gamma")) for n in range(20)]
     expected = [LexicalJudge().support(request) for request in requests]
     wrong = []
@@ -785,7 +785,7 @@ def test_long_contexts_are_read_once_for_both_metrics(monkeypatch, most):
 
     monkeypatch.setattr(index, "sentences", counted)
     monkeypatch.setattr(index, "MAX_INDEXED", most)
-    monkeypatch.setattr(index, "memory", index.Memory(max_weight=64_000_000))
+    monkeypatch.setattr(index, "memory", index.IndexMemory(max_weight=64_000_000))
     contexts = ("word word word. " * 14_000 + "alpha sigma delta omega.", "beta.")
     sample = Sample(reference="alpha sigma delta omega.", retrieved_contexts=contexts)
     results = evaluate([sample], [ContextRecall(), ContextPrecision()], progress=False)

@@ -6,7 +6,7 @@ import pytest
 
 from ctxmetrics.judges.llm.denied_ids import find_denied_ids
 from ctxmetrics.judges.llm.other_places import find_other_verdicts, find_remarks
-from ctxmetrics.judges.llm.own_keys import find_objection, find_reservations
+from ctxmetrics.judges.llm.own_keys import find_objection, find_verdicts_set_apart
 from ctxmetrics.judges.llm.totals import count_supported, find_verdict_on_all
 from ctxmetrics.prompts import get_pack
 
@@ -279,7 +279,7 @@ def test_a_remark_that_sets_a_yes_apart(remarks, expected):
     if None in remarks:
         del cells["s3"]
     verdicts = {id_: id_ != "s4" for id_ in cells}
-    found = [id_ for id_, _ in find_reservations(cells, verdicts, "supported", EN)]
+    found = [id_ for id_, _ in find_verdicts_set_apart(cells, verdicts, "supported", EN)]
     assert found == expected
 
 
