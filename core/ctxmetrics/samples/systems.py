@@ -67,10 +67,8 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
 )
 
 
-@lru_cache(maxsize=4096)
-def normalized_key(name: str) -> str:
-    """Return a name without case and separators."""
-    return to_plain_name(name)
+# Returns a name without case and separators.
+normalized_key: Callable[[str], str] = lru_cache(maxsize=4096)(to_plain_name)
 
 
 @cache

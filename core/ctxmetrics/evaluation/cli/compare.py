@@ -145,9 +145,6 @@ def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]
                 print_message(
                     f"note: {outcome.gate}: {power} comparisons of {plural(item.samples, 'sample')}"
                 )
-        lines = [
-            f"{worse.sample_id}: {worse.before:.4g} to {worse.after:.4g}"
-            for worse in comparison.worst
-            if worse.metric == item.name and not outcome.passed
-        ]
-        yield replace(outcome, samples=tuple(lines))
+        worst = [worse for worse in comparison.worst if worse.metric == item.name]
+        lines = [f"{worse.sample_id}: {worse.before:.4g} to {worse.after:.4g}" for worse in worst]
+        yield replace(outcome, samples=() if outcome.passed else tuple(lines))

@@ -358,10 +358,10 @@ def get_family(name: str) -> str:
 
 def _forget_other_run(unit: ChangedUnit) -> ChangedUnit:
     """Mark contexts that one run alone retrieved as unknown in the other run, whose index is another one."""
-    contexts = [
-        replace(item, retrieved_by_both=None, unknown="index")
-        if item.retrieved_by_both is False
-        else item
-        for item in unit.contexts
-    ]
+    contexts = []
+    for item in unit.contexts:
+        if item.retrieved_by_both is False:
+            contexts.append(replace(item, retrieved_by_both=None, unknown="index"))
+        else:
+            contexts.append(item)
     return replace(unit, contexts=tuple(contexts))

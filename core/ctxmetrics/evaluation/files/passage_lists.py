@@ -550,7 +550,8 @@ def _drop_repeated_retrieved(fields: dict[str, Any]) -> None:
     names = [name for name in RETRIEVED if not is_missing(fields.get(name))]
     lists = [fields[name] for name in names]
     if len(lists) == len(RETRIEVED) and len(lists[0]) == len(lists[1]):
-        lists = [[*items] for items in zip(*_drop_repeated(zip(*lists, strict=True)), strict=True)]
+        pairs = _drop_repeated(zip(*lists, strict=True))
+        lists = [[*items] for items in zip(*pairs, strict=True)]
     else:
         lists = [_drop_repeated(items) for items in lists]
     fields.update(zip(names, lists, strict=False))
@@ -597,20 +598,14 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
 
 def are_continued(records: Sequence[Record]) -> bool:
     """Tell whether rows with one retrieved text and nothing else follow rows with a question, and are as many as these or more."""
-    has_question = [bool(record.question) for record in records]
-    continued_rows = [
-        record
-        for record in records
-        if not (record.question or record.answers or record.expected)
-        and len(list_texts(record.retrieved)) == 1
-    ]
-    return (
-        bool(records)
-        and has_question[0]
-        and sum(has_question) + len(continued_rows) == len(records)
-        and len(continued_rows) >= _MIN_SINGLE_PASSAGE_SHARE * len(records)
-        and all(len(list_texts(record.retrieved)) == 1 for record in records)
-    )
+    if not records or not records[0].question:
+        return False
+    if any(len(list_texts(record.retrieved)) != 1 for record in records):
+        return False
+    others = [record for record in records if not record.question]
+    if any(record.answers or record.expected for record in others):
+        return False
+    return len(others) >= _MIN_SINGLE_PASSAGE_SHARE * len(records)
 
 
 def _describe_interleaved(records: Sequence[Record]) -> str:

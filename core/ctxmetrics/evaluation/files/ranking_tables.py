@@ -186,18 +186,15 @@ class _DocumentTable:
     def _holds_second_run(self) -> bool:
         """Tell whether a second run stands below the first one: all queries begin again, in the order of their scores."""
         queries = self._queries.values()
-        block_counts = {query.block_count for query in queries}
+        has_equal_block_counts = len({query.block_count for query in queries}) == 1
         row_count = sum(len(query.numbers) for query in queries)
         block_count = sum(query.block_count for query in queries)
         # In a table by rank, each block is one row: the best document of every query, then every second one.
         has_longer_blocks = row_count > block_count
-        return (
-            len(block_counts) == 1
-            and block_count > len(queries)
-            and has_longer_blocks
-            and all(query.blocks_are_sorted for query in queries)
-            and any(query.begins_again for query in queries)
-        )
+        if not has_equal_block_counts or block_count <= len(queries) or not has_longer_blocks:
+            return False
+        are_sorted = all(query.blocks_are_sorted for query in queries)
+        return are_sorted and any(query.begins_again for query in queries)
 
     def list_queries(self) -> Iterator[tuple[str, Any]]:
         """Yield the place of each query, and a row for it.

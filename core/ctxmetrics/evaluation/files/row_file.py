@@ -581,6 +581,6 @@ def _find_texts_of_items(documents: Any, path: str) -> list[str]:
     items = list_in(documents) or [None]
     if not hasattr(items[0], "items"):
         return []
-    texts = [(key, value) for key, value in items[0].items() if isinstance(value, str)]
-    longest_first = sorted(texts, key=lambda text: len(text[1]), reverse=True)
-    return [f"{path}[].{key}" for key, _ in longest_first]
+    texts = {key: value for key, value in items[0].items() if isinstance(value, str)}
+    longest_first = sorted(texts, key=lambda key: len(texts[key]), reverse=True)
+    return [f"{path}[].{key}" for key in longest_first]

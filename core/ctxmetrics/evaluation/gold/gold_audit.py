@@ -317,6 +317,7 @@ def _check_audited(answers: GoldAnswers, question: Question) -> None:
 def _list_changes(
     questions: Sequence[Question], golds: Mapping[int, PeopleGold]
 ) -> Iterator[GoldChange]:
+    """Yield what people's gold removes from the gold of each question, and what it adds."""
     for number in sorted(golds):
         question = questions[number - 1]
         gold = golds[number]

@@ -63,6 +63,7 @@ def get_macro(template: str, name: str) -> Any:
 
 @cache
 def _environment() -> Environment:
+    """Build what all pages share: the templates and their functions."""
     from markupsafe import Markup
 
     environment = build_environment(__name__, pages.__name__)

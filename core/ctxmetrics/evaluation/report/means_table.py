@@ -117,13 +117,13 @@ def format_means(items: Sequence[MetricSummary], language: str) -> list[str]:
         rows = [(_without_long_name(row[0]), *row[1:]) for row in table.rows]
         lines = replace(table, rows=tuple(rows)).list_lines()
     title_line, *row_lines = _add_bars(lines, items)
-    # The place of the first metric without a judge, if judged metrics stand before it and none after it.
-    title_place = next((index for index, item in enumerate(items) if not item.judged), 0)
-    if any(item.judged for item in items[title_place:]):
-        title_place = 0
+    # A title stands above the metrics without a judge, if all of them follow the judged ones.
+    first_without_judge = next((index for index, item in enumerate(items) if not item.judged), 0)
+    if any(item.judged for item in items[first_without_judge:]):
+        first_without_judge = 0
     formatted = [title_line]
     for index, line in enumerate(row_lines):
-        if index > 0 and index == title_place:
+        if index > 0 and index == first_without_judge:
             formatted.append(f"{say('without a judge, by strings and ids', language)}:")
         name = items[index].metric
         if not line.startswith(name):

@@ -73,9 +73,8 @@ async def _call_either(
 
 async def _call_function(function: Callable[..., Any], question: str) -> Any:
     """Call a coroutine function in the loop, any other function in a thread."""
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - the method of an object, not whether there is one
-    ):
+    call = getattr(function, "__call__", None)  # noqa: B004 - the method of an object, not whether there is one
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call):
         return await _await_result(await function(question))
     return await _await_result(await in_thread(partial(_call_to_end, function, question)))
 
@@ -108,12 +107,11 @@ def _component_inputs(retriever: Any, name: str, question: str) -> Mapping[str, 
         ParameterError: No parameter takes a question, or another one is needed.
     """
     parameters = inspect.signature(retriever.run).parameters
-    required = [
-        parameter_name
-        for parameter_name, parameter in parameters.items()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-    ]
+    required = []
+    for parameter_name, parameter in parameters.items():
+        is_variable = parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        if parameter.default is parameter.empty and not is_variable:
+            required.append(parameter_name)
     question_name = next((candidate for candidate in _QUESTION_INPUTS if candidate in parameters), None)
     other_required = [other for other in required if other != question_name]
     if question_name is None or other_required:

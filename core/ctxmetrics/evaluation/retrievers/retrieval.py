@@ -7,6 +7,7 @@ import json
 import math
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -363,13 +364,11 @@ class Retrieving:
             OutputFileError: A file cannot be written.
         """
         await in_thread(time.perf_counter)  # the first call does not pay for the first thread
-        names = [*self._retrievers]
-        # The index of a question, and the name of a setting. For each question another setting is the first.
-        calls = [
-            (index, names[(index + shift) % len(names)])
-            for index in range(len(self._questions))
-            for shift in range(len(names))
-        ]
+        names = deque(self._retrievers)
+        calls: list[tuple[int, str]] = []  # the index of a question, and the name of a setting
+        for index in range(len(self._questions)):
+            calls += [(index, name) for name in names]
+            names.rotate(-1)  # for each question another setting is the first
         open_calls = iter(calls)  # all workers take from it
 
         async def work() -> None:

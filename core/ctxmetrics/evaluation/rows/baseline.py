@@ -96,6 +96,7 @@ def shorten_row(row: Row, record: Mapping[str, Any]) -> Row:
 
 
 def _shorten_score(score: Score) -> Score:
+    """Keep of a score what a baseline holds."""
     verdicts: Any = get_deferred(score)
     # A verdict of nothing but an id and a value is short already: such verdicts are not built.
     if verdicts is None or verdicts.to_dicts() is None:
@@ -113,6 +114,7 @@ def _shorten_score(score: Score) -> Score:
 
 
 def _shorten_verdict(verdict: Verdict) -> Verdict:
+    """Keep of a verdict what a baseline holds: hashes in place of texts, no quotes."""
     contexts = sorted({span.context for span in verdict.evidence})
     return Verdict(
         id=verdict.id,

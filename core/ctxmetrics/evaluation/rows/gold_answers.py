@@ -218,6 +218,7 @@ def read_gold_answers(path: Path, labels: Path | None = None) -> GoldAnswers:
 
 
 def _read_random(path: Path) -> frozenset[str]:
+    """Read which questions of an audit were drawn at random, from the file beside the audit."""
     key = key_beside(path)
     names: Any = None
     with suppress(OSError, ValueError, KeyError, TypeError):

@@ -151,6 +151,7 @@ class MetricValues:
                 self.words.setdefault(code, verdict.reason or "")
 
     def _add_contradictions(self, verdicts: Sequence[Verdict], sample_id: str | None) -> None:
+        """Add a sentence for each verdict of a sample that its evidence contradicts."""
         name = clean(sample_id or f"row {len(self.values)}", TEXT)
         for verdict in verdicts:
             text = describe_contradiction(verdict)

@@ -131,6 +131,7 @@ def add_part(target: Path) -> Path:
 
 
 def _is_same_file(path: Path, other: Path) -> bool:
+    """Tell whether two paths name one file, also if it does not exist yet."""
     with suppress(OSError):
         return path.samefile(other)
     return os.path.normcase(path) == os.path.normcase(os.path.realpath(other))

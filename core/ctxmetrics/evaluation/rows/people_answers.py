@@ -211,6 +211,7 @@ class PeopleAnswers:
         )
 
     def _read(self, line: bytes, number: int) -> None:
+        """Read a line of the file: a draw or an answer."""
         try:
             data = json.loads(line)
             if "draw" in data:
@@ -253,6 +254,7 @@ class PeopleAnswers:
         return replace(draw, drawn=drawn)
 
     def _problem(self, number: int) -> InputFileError:
+        """Build the error of a line that is neither."""
         return InputFileError(
             f"{self.path}, line {number}: this is no line of labels. "
             "Give a file that `ctxmetrics label` wrote, or one that does not exist yet."
@@ -280,6 +282,7 @@ class PeopleAnswers:
 
 
 def _parse_draw(data: dict[str, Any]) -> Draw:
+    """Parse the line that says how samples were drawn."""
     about = data["draw"]
     drawn_samples = tuple(
         Drawn(
@@ -309,6 +312,7 @@ def _parse_key(data: Mapping[str, Any]) -> QuestionKey:
 
 
 def _parse_answer(data: dict[str, Any]) -> PersonAnswer:
+    """Parse a line with the answer of a person."""
     if data["answer"] not in ANSWERS:
         raise ValueError
     if not _ITEM.fullmatch(data["item"]):

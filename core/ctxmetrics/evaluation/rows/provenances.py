@@ -139,6 +139,7 @@ class Origin(Plain):
         return clean(", ".join(self._list_parts()), 4 * TEXT)
 
     def _list_parts(self) -> Iterator[str]:
+        """Yield the facts about a run that its description joins."""
         if self.name:
             yield self.name
         yield plural(self.samples, "sample")

@@ -292,6 +292,7 @@ class OutFile:
         self._close()
 
     def _problem(self, error: OSError) -> OutputFileError:
+        """Build the error of a file that cannot be written."""
         reason = error.strerror or error
         note = "" if self.part_path is None else f"; the rows before are in {self.part_path}"
         return OutputFileError(f"{self._path} cannot be written: {reason}{note}")

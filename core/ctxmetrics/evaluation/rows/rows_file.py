@@ -275,6 +275,7 @@ class LineReader(Generic[Content]):
             )
 
     def _find_provenance(self, number: object) -> Provenance:
+        """Find the provenance that a line before has under a number."""
         provenance = self._provenances.get(str(number))
         if provenance is None:
             raise InputFileError(f"provenance_id: no line before it has {_shorten(str(number))}.")

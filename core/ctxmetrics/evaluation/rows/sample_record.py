@@ -61,6 +61,7 @@ def question_hash(sample: Sample) -> str:
 def _hash_question(
     user_input: str | None, reference: str | None, references: tuple[str, ...] | None
 ) -> str:
+    """Hash a question with its expected answer."""
     return digest([user_input, reference or to_json_data(references)])
 
 

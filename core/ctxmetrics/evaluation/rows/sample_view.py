@@ -103,6 +103,7 @@ def _build_context(
 
 
 def _name_state(verdict: Verdict, word: str) -> str:
+    """Name the verdict about a context by the word for a yes, such as "useful": useful, not useful, not judged."""
     if verdict.value is None:
         return "not judged"
     return word if verdict.value else f"not {word}"
@@ -134,10 +135,12 @@ def _split_context(
     earlier_units: set[str] = set()
     for start, end in itertools.pairwise(sorted(edges)):
         # A piece lies inside a span or outside of it: a span that begins or ends within a piece would have cut it.
-        spans_around = [span for span in spans if span[0] <= start and end <= span[1]]
-        if not spans_around:
+        keys_around = [
+            key for span_start, span_end, key in spans if span_start <= start and end <= span_end
+        ]
+        if not keys_around:
             continue
-        units = [*dict.fromkeys(key for _, _, key in spans_around if key)]
+        units = [*dict.fromkeys(filter(None, keys_around))]
         ending_units = [key for _, span_end, key in spans if span_end == end and key]
         yield {
             "before": text[position:start],

@@ -131,6 +131,7 @@ def _build_verdict(fields: dict[str, Any]) -> Verdict:
 
 
 def _build_evidence(fields: dict[str, Any], text: str) -> Evidence:
+    """Build evidence from its fields; a line without a quote has the positions of the quote in its text."""
     if "quote" in fields:
         fields["quote"] = _reuse_text(fields["quote"])
     else:

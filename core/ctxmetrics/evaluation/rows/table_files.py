@@ -145,6 +145,7 @@ def build_tables(
 
 
 def _sample_row(row: Row, *, keep_texts: bool) -> dict[str, Any]:
+    """Build the row of a sample: its fields, then the value of each metric."""
     record = build_record(row, keep_texts=keep_texts) or {}
     values: dict[str, Any] = {"id": row.sample_id}
     for name in FIELDS[1:]:
@@ -167,6 +168,7 @@ def _columns(table: TableRows) -> tuple[str, ...]:
 
 
 def _verdict_rows(row: Row, score: Score) -> Iterable[dict[str, Any]]:
+    """Yield a row for each verdict of a score."""
     for verdict in score.verdicts:
         contexts = [span.context + 1 for span in verdict.evidence]
         cells = (
@@ -200,6 +202,7 @@ def _json(value: Any) -> str:
 
 
 def _write_csv(names: Sequence[str], table: TableRows) -> bytes:
+    """Write a table as CSV."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(names)
@@ -209,6 +212,7 @@ def _write_csv(names: Sequence[str], table: TableRows) -> bytes:
 
 
 def _write_excel(tables: Mapping[str, tuple[Sequence[str], TableRows]]) -> bytes:
+    """Write tables as the sheets of an Excel file."""
     from openpyxl import Workbook
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE as ILLEGAL
 
@@ -251,6 +255,7 @@ def _cut_text(text: str, size: int) -> str:
 
 
 def _write_parquet(names: Sequence[str], table: TableRows) -> bytes:
+    """Write a table as Parquet."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

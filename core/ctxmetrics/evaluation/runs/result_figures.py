@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, get_args
 
 from ctxmetrics.errors import CtxMetricsError, ParameterError
 from ctxmetrics.evaluation.files.text_files import check_path
-from ctxmetrics.evaluation.report.curve import Curve, SmallestK, compute_curve, find_smallest_k
+from ctxmetrics.evaluation.report.curve import (
+    Curve,
+    CurvePoint,
+    SmallestK,
+    compute_curve,
+    find_smallest_k,
+)
 from ctxmetrics.evaluation.report.stage_means import Stages, find_staged_metric, summarize_stages
 from ctxmetrics.evaluation.report.summary import Summary
 from ctxmetrics.evaluation.rows.row import Row
@@ -152,11 +158,10 @@ class ResultFigures(ResultRows):
         if not isinstance(ks, Iterable):
             raise ParameterError(f"curve: ks={ks!r} must be a list of numbers. Write ks=[{ks!r}].")
         ks = tuple(ks)
-        return Curve(
-            point
-            for name in self._list_counting_metrics("curve", metrics)
-            for point in compute_curve(name, (row[name] for row in self), ks, formula)
-        )
+        points: list[CurvePoint] = []
+        for name in self._list_counting_metrics("curve", metrics):
+            points += compute_curve(name, (row[name] for row in self), ks, formula)
+        return Curve(points)
 
     def smallest_k(self, keep: float = 0.95, metric: str | None = None) -> SmallestK:
         """Return the smallest k that keeps a share of the recall, and its interval.

@@ -239,6 +239,7 @@ def _check_one_setting(frame: Any, plan: Plan) -> None:
 def _build_scorer(
     metrics: Sequence[Metric | str], plan: Plan, judge: Judge | str | None, options: Any
 ) -> BatchScorer:
+    """Build what scores the batches of a table."""
     judge = coerce_text(judge)
     return BatchScorer(metrics=check_metrics(metrics, judge), plan=plan, judge=judge, options=options)
 

@@ -64,7 +64,8 @@ def mean_interval(
     n = total**2 / max(1, sum(weight * weight for weight in weights))
     if n < 2:  # noqa: PLR2004 - one value says nothing about the spread
         return None
-    lowest, highest = min(values), max(values)
+    lowest = min(values)
+    highest = max(values)
     weighted_values = (weight * value for weight, value in zip(weights, values, strict=True))
     mean = math.fsum(weighted_values) / total / scale
     if not (lowest >= 0 and highest <= scale * (1 + _ROUNDING_ERROR) and math.isfinite(mean)):
@@ -116,7 +117,9 @@ def student_quantile(probability: float, degrees: int) -> float:
             (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
         )
         return sum(term / float(degrees) ** power for power, term in enumerate(terms))
-    low, high = 0.0, math.pi / 2  # of the angle atan(t / sqrt(degrees)), in which the function is tame
+    # The search is over the angle atan(t / sqrt(degrees)), in which the function is smooth.
+    low = 0.0
+    high = math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
         if (1 + _central(middle, degrees)) / 2 < probability:
@@ -159,13 +162,17 @@ def upper_limit_of_share(hits: int, size: int, tail: float) -> float:
     >>> round(upper_limit_of_share(0, 100, 0.025), 4)
     0.0362
     """
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     if hits == size:
         return high
     for _ in range(60):
         share = (low + high) / 2
         below = math.fsum(binomial(hit, size, share) for hit in range(hits + 1))
-        low, high = (share, high) if below > tail else (low, share)
+        if below > tail:
+            low = share
+        else:
+            high = share
     return high
 
 

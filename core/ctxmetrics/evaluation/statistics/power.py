@@ -128,11 +128,11 @@ class ChangeModel:
             loss: The mean loss, above 0 and at most `find_largest_loss`.
         """
         rate = min(loss / self.find_largest_loss(), 1.0)
-        table = _Table(self._scale)
+        sums = _ChangeSums(self._scale)
         for amount, parts in self._losses:
             for lost_parts, probability in enumerate(_binomial(parts, rate)):
-                table.add(-amount * lost_parts / parts, probability / self._size)
-        return table.build()
+                sums.add(-amount * lost_parts / parts, probability / self._size)
+        return sums.build()
 
     def lose_samples(self, loss: float) -> Changes:
         """Build the changes if a sample loses its whole value or nothing. It has the argument of `lose_parts`."""
@@ -201,16 +201,16 @@ class ChangeModel:
             winning: The share of samples that win.
             further: The probability that a further part of such a sample changes.
         """
-        table = _Table(self._scale)
+        sums = _ChangeSums(self._scale)
         for share, amounts, sign in ((losing, self._losses, -1), (winning, self._wins, 1)):
             for amount, parts in amounts:
                 for further_parts, probability in enumerate(_binomial(parts - 1, further)):
                     size = sign * amount * (1 + further_parts) / parts
-                    table.add(size, share * probability / len(amounts))
-        return table.build()
+                    sums.add(size, share * probability / len(amounts))
+        return sums.build()
 
 
-class _Table:
+class _ChangeSums:
     """Collects sizes of changes with their probabilities. Sizes that are nearly equal are replaced by their mean."""
 
     def __init__(self, scale: float) -> None:

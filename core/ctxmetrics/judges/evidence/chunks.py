@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from sys import intern
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -58,6 +59,19 @@ class Token(NamedTuple):
     measures: str = ""
     parts: tuple[str, ...] = ()
     size: int = 1
+
+
+# Faster than by name.
+get_key = itemgetter(Token._fields.index("key"))
+get_folded = itemgetter(Token._fields.index("folded"))
+get_kind = itemgetter(Token._fields.index("kind"))
+get_spelling = itemgetter(Token._fields.index("spelling"))
+get_parts = itemgetter(Token._fields.index("parts"))
+
+
+def join_spellings(words: Sequence[Token]) -> str:
+    """Return words as the text writes them, one blank between them."""
+    return " ".join([word.spelling for word in words])
 
 
 # How a word was read: its key, folded form, kind and measure, as in `Token`.

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, compress, filterfalse, islice, pairwise
-from operator import itemgetter
 from typing import NamedTuple
 
 from ctxmetrics._internal.forks import cached_property
-from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token
+from ctxmetrics.judges.evidence.chunks import OPPOSITES, Token, get_folded, get_key, join_spellings
 from ctxmetrics.judges.evidence.contrasts import PhraseValue, find_numbers, find_values, may_hold_values
 from ctxmetrics.judges.evidence.replaced_words import Pair, find_initials, find_pairs
 from ctxmetrics.judges.evidence.word_forms import LISTS, base_language, fold
@@ -81,9 +80,6 @@ _HARMLESS_IN_ANY_LANGUAGE = frozenset(
 )
 # Words that deny only the verb behind "to": failed to win.
 _NEGATIONS_BEFORE_TO = frozenset(LISTS["negations_before_to"])
-# Faster than by name.
-_get_key = itemgetter(Token._fields.index("key"))
-_get_folded = itemgetter(Token._fields.index("folded"))
 
 
 # "Sugar-free" denies sugar.
@@ -167,7 +163,7 @@ class ComparedText:
         ]
         self.negations: Sequence[int] = ()
         denying_words = get_negations(language)
-        folded_words = {*map(_get_folded, self.tokens)}
+        folded_words = {*map(get_folded, self.tokens)}
         if not OPEN_NEGATIONS.isdisjoint(folded_words) and may_have_other_language(
             folded_words, language, common_words=_COMMON_WORDS
         ):
@@ -223,7 +219,7 @@ class ComparedText:
         """Whether the text is Turkish, or in a language that is taken for English. The guess of a language does not know Turkish."""
         if base_language(self.language) == "tr":
             return True
-        folded_words = {*map(_get_folded, self.tokens)}
+        folded_words = {*map(get_folded, self.tokens)}
         return may_have_other_language(folded_words, self.language, common_words=_COMMON_WORDS)
 
     @cached_property
@@ -258,7 +254,7 @@ class ComparedText:
         """Whether no list of stop words fits the text: its language has none, or the text is only taken for English."""
         if base_language(self.language) not in LISTS["stop"]:
             return True
-        return may_have_other_language({*map(_get_folded, self.tokens)}, self.language)
+        return may_have_other_language({*map(get_folded, self.tokens)}, self.language)
 
     @cached_property
     def pairs(self) -> Mapping[Pair, str]:
@@ -281,8 +277,8 @@ class ComparedText:
             for phrase in phrases_by_first_word.get(token.folded, ()):
                 end = position + len(phrase)
                 words = self.tokens[position:end]
-                if tuple(map(_get_folded, words)) == phrase:
-                    spelling = " ".join(word.spelling for word in words)
+                if tuple(map(get_folded, words)) == phrase:
+                    spelling = join_spellings(words)
                     is_contrast = not get_word_list("negations", self.language).isdisjoint(phrase)
                     words_behind = self.tokens[end : end + _WORDS_OF_EXCEPTION]
                     return StatedException(spelling, words_behind, is_contrast)
@@ -443,7 +439,7 @@ class ComparedText:
     @cached_property
     def content_keys(self) -> frozenset[str]:
         """The keys of the text's content words."""
-        return frozenset(map(_get_key, compress(self.tokens, self.is_content)))
+        return frozenset(map(get_key, compress(self.tokens, self.is_content)))
 
     @cached_property
     def content_count(self) -> int:
@@ -520,7 +516,7 @@ class ComparedText:
         """Return the text from one word to another, both included, in either order."""
         start = min(first, last)
         end = max(first, last) + 1
-        return " ".join(token.spelling for token in self.tokens[start:end])
+        return join_spellings(self.tokens[start:end])
 
 
 @lru_cache(maxsize=32)

@@ -559,6 +559,7 @@ def _guess_language(text: str, language: str) -> str:
     words = [word.folded for word in tokenize(text[:_MAX_QUOTE_CHARACTERS])]
 
     def count_stop_words(candidate: str) -> int:
+        """Count the words of the text that are stop words of a language."""
         if candidate not in LISTS["stop"]:
             return 0
         stop_words = get_word_list("stop", candidate)

@@ -15,16 +15,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise, product
-from operator import itemgetter
 from typing import NamedTuple
 
-from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.chunks import Token, get_spelling, join_spellings
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import JOINING_WORDS, LISTS, base_language
 from ctxmetrics.judges.evidence.words import find_equal_key, get_word_list, list_keys, tokenize
 
-# Faster than by name.
-_get_spelling = itemgetter(Token._fields.index("spelling"))
 # The share of the unit's other content words that a sentence has at least if it is about the same.
 _MIN_SHARED_WORD_SHARE = 0.5
 # The share and the number of these words that it has at least if only the word before the name must be equal.
@@ -217,7 +214,7 @@ def find_initials(words: Sequence[Token]) -> Mapping[tuple[str, str], tuple[str,
     {('lee', 'moss'): ('b',), ('georg', 'bush'): ('h', 'w')}
     """
     initials: dict[tuple[str, str], tuple[str, ...]] = {}
-    if 1 not in map(len, map(_get_spelling, words)):
+    if 1 not in map(len, map(get_spelling, words)):
         return initials  # the usual case
     first_name = ""
     letters: list[str] = []
@@ -300,7 +297,7 @@ def find_pairs(words: Sequence[Token], is_content: Sequence[bool], language: str
         return pairs
     than_words = _get_words("comparatives", language)
     than_words_behind = _get_words("comparatives_behind", language)
-    spellings = [*map(_get_spelling, words)]
+    spellings = [*map(get_spelling, words)]
     may_be_names = [spelling for spelling in spellings if spelling[:1].isupper() or "'" in spelling]
     compares = not (than_words | than_words_behind).isdisjoint(map(str.lower, spellings))
     if len(may_be_names) <= 1 and not compares:
@@ -395,7 +392,7 @@ def _build_pairs(
     keys_between = tuple(
         word.key.rstrip(_FINAL_VOWELS) for word in between if word.spelling.lower() not in articles
     )
-    spelling = " ".join(word.spelling for word in words[name.start : next_name.stop])
+    spelling = join_spellings(words[name.start : next_name.stop])
     return {
         Pair(words[first].key, keys_between, words[second].key): spelling
         for first, second in product(name, next_name)

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.chunks import Token, get_folded, join_spellings
 from ctxmetrics.judges.evidence.contrasts import Contradiction
 from ctxmetrics.judges.evidence.word_forms import JOINING_WORDS, LISTS, base_language, fold
 from ctxmetrics.judges.evidence.words import (
@@ -40,8 +39,6 @@ _PAST_WORDS = frozenset(fold(word) for words in LISTS["past"].values() for word 
 # The language of markers that is used for a text whose language is open: the markers of all languages.
 _OPEN_LANGUAGE = ""
 _NO_LISTS: Mapping[str, Sequence[str]] = {}
-# Faster than by name.
-_get_folded = itemgetter(Token._fields.index("folded"))
 
 
 class _Marker(NamedTuple):
@@ -181,7 +178,7 @@ def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
 
 def _choose_language(unit_words: Sequence[Token], language: str) -> str:
     """Return the language whose markers are looked for: `_OPEN_LANGUAGE` if the language of a short unit is open."""
-    folded_words = {*map(_get_folded, unit_words)}
+    folded_words = {*map(get_folded, unit_words)}
     if may_have_other_language(folded_words, language):
         return _OPEN_LANGUAGE
     return base_language(language)
@@ -207,7 +204,7 @@ def _read_unit(unit: str, language: str, question: str) -> _UnitWords:
     return _UnitWords(
         first_word=words[0].spelling,
         denies=_denies(words, language),
-        is_past=not _PAST_WORDS.isdisjoint(map(_get_folded, words)),
+        is_past=not _PAST_WORDS.isdisjoint(map(get_folded, words)),
         keys=frozenset(list_keys(words)),
         content_keys=frozenset(content_keys),
         forms=forms,
@@ -219,7 +216,7 @@ def _read_unit(unit: str, language: str, question: str) -> _UnitWords:
 
 def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
     """Whether a marker that is not harmless stands in some words."""
-    if markers.keys().isdisjoint(map(_get_folded, words)):
+    if markers.keys().isdisjoint(map(get_folded, words)):
         return False  # the usual case
     return next(_find_markers(words, markers), None) is not None
 
@@ -337,7 +334,7 @@ def _find_word_taken_back(
         return None  # "used to treat" is no contrary of "used in the treatment"
     if _is_stated_elsewhere(words, position, unit):
         return None
-    marker_and_word = _spell(words[place.start : position + 1])
+    marker_and_word = join_spellings(words[place.start : position + 1])
     return Contradiction("reservation", words[position].spelling, marker_and_word)
 
 
@@ -345,7 +342,7 @@ def _find_statement_taken_back(
     words: Sequence[Token], place: _MarkerPlace, unit: _UnitWords, language: str
 ) -> Contradiction | None:
     """Return a marker that takes back a whole sentence; None if it is about something else."""
-    marker_text = _spell(words[place.start : place.end])
+    marker_text = join_spellings(words[place.start : place.end])
     if place.kind == "until":
         date = _find_date(words, place.end)
         if date is None or date.key in unit.keys or unit.is_past:
@@ -386,11 +383,6 @@ def _ends_other_clause(words: Sequence[Token], place: _MarkerPlace, language: st
     return ends_clause and not is_inserted and base_language(language) != "de"
 
 
-def _spell(words: Sequence[Token]) -> str:
-    """Return words as the text writes them."""
-    return " ".join(word.spelling for word in words)
-
-
 def _is_stated_elsewhere(words: Sequence[Token], position: int, unit: _UnitWords) -> bool:
     """Whether a word that a marker takes back also stands elsewhere in the sentence, near as many content words of the unit.
 
@@ -425,12 +417,12 @@ def _find_content_word(words: Sequence[Token], start: int, language: str) -> int
 def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[_MarkerPlace]:
     """Yield the place of each marker. No marker is looked for within a harmless one."""
     next_free = 0  # the first position behind the last marker
-    for position, folded in enumerate(map(_get_folded, words)):
+    for position, folded in enumerate(map(get_folded, words)):
         if position < next_free or folded not in markers:
             continue
         for kind, phrase in markers[folded]:
             end = position + len(phrase)
-            if tuple(map(_get_folded, words[position:end])) == phrase:
+            if tuple(map(get_folded, words[position:end])) == phrase:
                 next_free = end
                 if kind != "harmless":
                     yield _MarkerPlace(kind, position, end)
@@ -451,7 +443,7 @@ def _read_markers(language: str) -> _Markers:
         for kind, phrases in phrases_by_kind.items():
             for text in phrases:
                 if fold(text) not in left_out:
-                    phrase = tuple(map(_get_folded, tokenize(text)))
+                    phrase = tuple(map(get_folded, tokenize(text)))
                     markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
     for markers_of_word in markers.values():
         markers_of_word.sort(key=lambda marker: len(marker.phrase), reverse=True)

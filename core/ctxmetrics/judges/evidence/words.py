@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
 from typing import Any
 
 from ctxmetrics.judges.evidence.chunks import (
@@ -42,6 +41,8 @@ from ctxmetrics.judges.evidence.chunks import (
     Token,
     find_plain_chunk,
     find_plain_keys,
+    get_key,
+    get_parts,
     may_end_clause,
     read_chunk,
     read_phrase,
@@ -69,9 +70,6 @@ from ctxmetrics.text.quantities import (
 
 # --- the words of a text ----------------------------------------------------------------------------------------------
 
-# Faster than by name.
-_get_key = itemgetter(Token._fields.index("key"))
-_get_parts = itemgetter(Token._fields.index("parts"))
 # The words of short texts that may hold numbers; emptied when there are too many. A sentence is read for the index, to
 # find contradictions, and in other samples with the same context.
 _texts_with_numbers: dict[str, Sequence[Token]] = {}
@@ -520,8 +518,8 @@ _DATED = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 
 def list_keys(words: Sequence[Token]) -> list[str]:
     """Return the keys that a text holds: the keys of its words, and the keys that its quantities hold."""
-    keys = [*map(_get_key, words)]
-    for parts in filter(None, map(_get_parts, words)):
+    keys = [*map(get_key, words)]
+    for parts in filter(None, map(get_parts, words)):
         keys += parts
     return keys
 

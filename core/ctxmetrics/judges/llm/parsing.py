@@ -349,11 +349,12 @@ class _Objects:
         self._add_text(len(self.text), len(self.text))
         sources = [source for _, source in self.replies]
         self.texts = [text for text in self.texts if not _is_edge(text.strip(), sources)]
-        self.others = [
-            (data, source)
-            for data, source in self.others
-            if source in sources or not any(source in reply for reply in sources)
-        ]
+        others = self.others
+        self.others = []
+        for data, source in others:
+            is_part_of_reply = source not in sources and any(source in reply for reply in sources)
+            if not is_part_of_reply:
+                self.others.append((data, source))
 
     def _add_text(self, start: int, end: int) -> None:
         """Add the text up to a place, and go on behind another one."""

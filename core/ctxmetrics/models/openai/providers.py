@@ -79,9 +79,10 @@ def get_batch_terms(base_url: str) -> tuple[BatchForm | None, float | None]:
     """
     host = urlsplit(base_url).hostname or ""
     for name, provider in PROVIDERS.items():
-        known = urlsplit(provider.base_url or "https://api.openai.com/v1").hostname or ""
-        between = _VARIABLE.split(known)[::2]  # the names of variables stand between these
-        pattern = r"[\w-]+".join(map(re.escape, between))
+        known_host = urlsplit(provider.base_url or "https://api.openai.com/v1").hostname or ""
+        # Every second piece is the name of a variable; the others are the same for all users.
+        fixed_parts = _VARIABLE.split(known_host)[::2]
+        pattern = r"[\w-]+".join(map(re.escape, fixed_parts))
         if name == "azure":  # the whole host is a variable
             pattern = rf".+{re.escape(_AZURE_HOST_ENDING)}"
         if not provider.local and re.fullmatch(pattern, host):

@@ -271,6 +271,7 @@ def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thre
     """Cancel what still runs, unless a blocking call holds the loop; a forked child leaves its parent's loop alone."""
 
     async def cancel_all() -> None:
+        """Cancel all other tasks of the loop, and wait for their end."""
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()

@@ -315,7 +315,6 @@ def _read_marked_text(
     return True
 
 
-# The end of a word of at least three letters, of a word and a mark, or of a text without blanks.
 # The end of a word: "abc", "ab.", or a character from Thai on. Such a character is written as one that is not before Thai, since
 # a large range takes milliseconds to compile.
 _ENDS_WORD = compile_on_use(r"[^\W\d_]{3}\Z|[^\W\d_]{2}[.,;!?”»)]\Z|[^\0-\u0dff]\Z")

@@ -156,11 +156,10 @@ def _pair_rows(first: str | os.PathLike[str], second: str | os.PathLike[str]) ->
             joined_rows = list(join_runs(read_rows(first), read_rows(second), by_id=by_id))
         except MissingIdError:
             continue
-        pairs = [
-            (before, after)
-            for _, before, after in joined_rows
-            if before is not None and after is not None
-        ]
+        pairs: list[RowPair] = []
+        for _, before, after in joined_rows:
+            if before is not None and after is not None:
+                pairs.append((before, after))
         if pairs:
             return pairs
         raise ParameterError(
