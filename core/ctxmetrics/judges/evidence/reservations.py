@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
-from typing import NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import NamedTuple
 
 from ctxmetrics.judges.evidence.chunks import Token, get_folded, join_spellings
 from ctxmetrics.judges.evidence.contrasts import Contradiction
@@ -55,8 +55,17 @@ class _Marker(NamedTuple):
     phrase: tuple[str, ...]
 
 
-# The markers of a language by their first word; the longest first.
-_Markers: TypeAlias = Mapping[str, Sequence[_Marker]]
+class _Markers(NamedTuple):
+    """The markers of a language.
+
+    Attributes:
+        by_first_word: The markers by their first word; the longest first.
+        keys: The key of one word of each marker that is not harmless: "only" of a limit, else the longest word, since others, such
+            as "is", stand in most texts.
+    """
+
+    by_first_word: Mapping[str, Sequence[_Marker]]
+    keys: frozenset[str]
 
 
 class _MarkerPlace(NamedTuple):
@@ -123,7 +132,7 @@ def find_reservation(
     "reservation: 'reach' against 'failed to reach'"
     """
     unit_words = tokenize(unit)
-    markers = _choose_markers(unit_words, language)
+    markers = _read_markers(_choose_language(unit_words, language))
     if not any(_has_marker(tokenize(text), markers) for text in evidence):
         return None  # the usual case
     if _has_marker(unit_words, markers):
@@ -156,24 +165,7 @@ def find_reservation(
 
 def list_reservation_keys(unit: str, language: str) -> frozenset[str]:
     """Return keys (`Token.key`) of which every text with a reservation about the unit has at least one."""
-    return _list_marker_keys(_choose_language(tokenize(unit), language))
-
-
-@lru_cache(maxsize=16)
-def _list_marker_keys(language: str) -> frozenset[str]:
-    """Return the key of one word of each marker: of a limit "only", else the longest, since others, such as "is", stand in most texts."""
-    telling_words = [
-        marker.phrase[0] if marker.kind == "limit" else max(marker.phrase, key=len)
-        for markers in _read_markers(language).values()
-        for marker in markers
-        if marker.kind != "harmless"
-    ]
-    return frozenset(word.key for word in chain.from_iterable(map(tokenize, telling_words)))
-
-
-def _choose_markers(unit_words: Sequence[Token], language: str) -> _Markers:
-    """Choose the markers of a language; those of all languages if the language of a short unit is open."""
-    return _read_markers(_choose_language(unit_words, language))
+    return _read_markers(_choose_language(tokenize(unit), language)).keys
 
 
 def _choose_language(unit_words: Sequence[Token], language: str) -> str:
@@ -188,7 +180,7 @@ def _choose_language(unit_words: Sequence[Token], language: str) -> str:
 def _read_unit(unit: str, language: str, question: str) -> _UnitWords:
     """Read the words of a unit."""
     words = tokenize(unit)
-    markers = _choose_markers(words, language)
+    markers = _read_markers(_choose_language(words, language))
     stop_words = get_word_list("stop", language)
     content_keys = set()
     forms: dict[str, str] = {}
@@ -216,7 +208,7 @@ def _read_unit(unit: str, language: str, question: str) -> _UnitWords:
 
 def _has_marker(words: Sequence[Token], markers: _Markers) -> bool:
     """Whether a marker that is not harmless stands in some words."""
-    if markers.keys().isdisjoint(map(get_folded, words)):
+    if markers.by_first_word.keys().isdisjoint(map(get_folded, words)):
         return False  # the usual case
     return next(_find_markers(words, markers), None) is not None
 
@@ -418,9 +410,9 @@ def _find_markers(words: Sequence[Token], markers: _Markers) -> Iterator[_Marker
     """Yield the place of each marker. No marker is looked for within a harmless one."""
     next_free = 0  # the first position behind the last marker
     for position, folded in enumerate(map(get_folded, words)):
-        if position < next_free or folded not in markers:
+        if position < next_free:
             continue
-        for kind, phrase in markers[folded]:
+        for kind, phrase in markers.by_first_word.get(folded, ()):
             end = position + len(phrase)
             if tuple(map(get_folded, words[position:end])) == phrase:
                 next_free = end
@@ -439,12 +431,19 @@ def _read_markers(language: str) -> _Markers:
         chosen_lists = [*lists.values()]
         left_out = frozenset(map(fold, LISTS["reservations_only_in_their_language"]))
     markers: dict[str, list[_Marker]] = {}
+    keys: set[str] = set()
     for phrases_by_kind in chosen_lists:
         for kind, phrases in phrases_by_kind.items():
             for text in phrases:
-                if fold(text) not in left_out:
-                    phrase = tuple(map(get_folded, tokenize(text)))
-                    markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
+                if fold(text) in left_out:
+                    continue
+                words = tokenize(text)
+                phrase = tuple(map(get_folded, words))
+                markers.setdefault(phrase[0], []).append(_Marker(kind, phrase))
+                if kind == "limit":
+                    keys.add(words[0].key)
+                elif kind != "harmless":
+                    keys.add(max(words, key=lambda word: len(word.folded)).key)
     for markers_of_word in markers.values():
         markers_of_word.sort(key=lambda marker: len(marker.phrase), reverse=True)
-    return markers
+    return _Markers(markers, frozenset(keys))

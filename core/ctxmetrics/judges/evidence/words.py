@@ -156,8 +156,10 @@ def read_keys(text: str) -> tuple[Sequence[str], int]:
     if numbers is None:
         words = tokenize(text)
         return list_keys(words), len(words)
+    words_by_chunk, number_kinds = numbers
+    _replace_stretches(chunks, words_by_chunk, number_kinds)
     extra_keys = 0
-    for index, words in numbers.items():
+    for index, words in words_by_chunk.items():
         keys_of_number = list_keys(words)
         extra_keys += len(keys_of_number) - len(words)
         keys_by_chunk[index] = keys_of_number
@@ -171,11 +173,11 @@ _KINDS_IN_DIGITS = frozenset((PlainDigits, Digits))
 
 def _read_digits(
     chunks: Sequence[str], keys_by_chunk: Sequence[Any]
-) -> Mapping[int, tuple[Token, ...]] | None:
-    """Read the words of the chunks of a line that have no entry in ``keys_by_chunk``, and of the chunks that a quantity takes in.
+) -> tuple[dict[int, tuple[Token, ...]], Mapping[int, type]] | None:
+    """Read the chunks of a line that have no entry in ``keys_by_chunk``, each alone.
 
     Returns:
-        The words by the index of the chunk. None if a chunk has a number that is not written in digits.
+        The words and the kinds of numbers, by the index of the chunk. None if a number is not written in digits.
     """
     words_by_chunk: dict[int, tuple[Token, ...]] = {}
     number_kinds: dict[int, type] = {}
@@ -189,8 +191,7 @@ def _read_digits(
             number_kinds[index] = kind
     if not _KINDS_IN_DIGITS.issuperset(number_kinds.values()):
         return None
-    _replace_stretches(chunks, words_by_chunk, number_kinds)
-    return words_by_chunk
+    return words_by_chunk, number_kinds
 
 
 def _split_lines(text: str) -> Sequence[str]:
@@ -299,24 +300,11 @@ def _write_number_words(chunks: Sequence[str], number_kinds: Mapping[int, type])
 
     Args:
         chunks: The parts of the line between white space.
-        number_kinds: The kind of each number, by the index of its chunk.
+        number_kinds: The kind of each number, by the index of its chunk, as `read_chunk` gives it.
     """
     kinds = frozenset(number_kinds.values())
     if kinds.isdisjoint(_KINDS_IN_WORDS):
         return chunks
-    return _write_in_digits(chunks, number_kinds, kinds)
-
-
-def _write_in_digits(
-    chunks: Sequence[str], number_kinds: Mapping[int, type], kinds: AbstractSet[type]
-) -> Sequence[str]:
-    """Return the chunks with digits in the place of numbers of several words, or of numbers in numerals.
-
-    Args:
-        chunks: The chunks of a text.
-        number_kinds: The index of each chunk that may hold a number, with the type that `read_chunk` gave it.
-        kinds: These types, each once.
-    """
     if Numerals in kinds:
         return write_numerals(" ".join(chunks)).split()
     if Decades in kinds:

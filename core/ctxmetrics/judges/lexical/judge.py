@@ -132,7 +132,8 @@ class LexicalJudge(Rules):
             if not unit.content_positions:
                 verdicts.append(_literal_verdict(id_, unit.text, contexts))
                 continue
-            support = attribute(unit, index, self, request)
+            reservation_keys = list_reservation_keys(unit.visible_text, request.language)
+            support = attribute(unit, index, self, request, reservation_keys)
             verdicts.append(_build_unit_verdict(id_, unit, support, index, contexts))
         return tuple(verdicts)
 

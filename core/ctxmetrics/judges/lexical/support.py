@@ -7,6 +7,7 @@ that all words of the unit in a sentence are one number.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import inf, log2
@@ -19,7 +20,7 @@ from ctxmetrics.judges.evidence.contradiction import (
     list_contradicting_keys,
 )
 from ctxmetrics.judges.evidence.contrasts import Contradiction
-from ctxmetrics.judges.evidence.reservations import find_reservation, list_reservation_keys
+from ctxmetrics.judges.evidence.reservations import find_reservation
 from ctxmetrics.judges.lexical.index import WordIndex
 from ctxmetrics.judges.lexical.phrase import ParsedText
 
@@ -85,7 +86,13 @@ class Support(NamedTuple):
     contradiction: Contradiction | None
 
 
-def attribute(unit: ParsedText, index: WordIndex, rules: Rules, request: JudgeRequest) -> Support:
+def attribute(
+    unit: ParsedText,
+    index: WordIndex,
+    rules: Rules,
+    request: JudgeRequest,
+    reservation_keys: AbstractSet[str],
+) -> Support:
     """Judge a unit against each context alone, and for every k against the first k contexts together.
 
     Args:
@@ -93,6 +100,7 @@ def attribute(unit: ParsedText, index: WordIndex, rules: Rules, request: JudgeRe
         index: The words of the contexts, in rank order.
         rules: The weights and the minimum score.
         request: The request with the unit and the contexts.
+        reservation_keys: Every text with a reservation about the unit holds at least one of these keys.
     """
     unit_words = _UnitWords(unit, index, rules)
     alone, together, best = _find_candidates(unit_words, index)
@@ -104,7 +112,7 @@ def attribute(unit: ParsedText, index: WordIndex, rules: Rules, request: JudgeRe
     sufficient.sort(key=_score, reverse=True)
 
     # The sentences to show: the best that support the unit and do not contradict it, if there are any.
-    contradictions = _Contradictions(unit.visible_text, index, request)
+    contradictions = _Contradictions(unit.visible_text, index, request, reservation_keys)
     undisputed = None
     for candidate in sufficient:
         if contradictions.find(candidate.sentences) is None:
@@ -149,12 +157,19 @@ def attribute(unit: ParsedText, index: WordIndex, rules: Rules, request: JudgeRe
 class _Contradictions:
     """How sentences of the contexts contradict one unit. Each choice of sentences is compared once."""
 
-    def __init__(self, unit_text: str, index: WordIndex, request: JudgeRequest) -> None:
+    def __init__(
+        self,
+        unit_text: str,
+        index: WordIndex,
+        request: JudgeRequest,
+        reservation_keys: AbstractSet[str],
+    ) -> None:
         self._unit_text = unit_text
         self._index = index
         self._contexts = request.contexts
         self._language = request.language
         self._question = request.user_input or ""
+        self._reservation_keys = reservation_keys
         self._by_sentences: dict[tuple[int, ...], Contradiction | None] = {}
 
     def find(self, sentences: tuple[int, ...]) -> Contradiction | None:
@@ -164,9 +179,7 @@ class _Contradictions:
         # Only texts with one of these keys can contradict the unit; None: any text can.
         keys = list_contradicting_keys(self._unit_text, self._language)
         may_contradict = keys is None or self._index.hold_any(sentences, keys)
-        may_take_back = self._index.hold_any(
-            sentences, list_reservation_keys(self._unit_text, self._language)
-        )
+        may_take_back = self._index.hold_any(sentences, self._reservation_keys)
         contradiction = None
         if may_contradict or may_take_back:
             texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)

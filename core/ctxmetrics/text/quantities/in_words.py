@@ -506,12 +506,14 @@ def _read_fraction(
     chunks: Sequence[str], index: int, first: str, number: str
 ) -> tuple[int, Sequence[str]]:
     """Read a fraction: "two thirds". "A third" is a fraction only in "a third of" and "a third off"."""
-    part = _look_up(chunks, index + 1, _FRACTION_PARTS)
-    word = chunks[index + 1].rstrip(MARKS_AROUND_WORD).lower() if part else ""
+    word = ""
+    if index + 1 < len(chunks):
+        word = chunks[index + 1].rstrip(MARKS_AROUND_WORD).lower()
+    part = _FRACTION_PARTS.get(word)
     has_other_meaning = word in _PARTS_BEHIND and first not in _PARTS_BEHIND[word]
     words_behind = chunks[index + 2 : index + 4]
     is_fraction = first in _ONES or words_behind[:1] in (["of"], ["off"])
-    if not part or has_other_meaning or not is_fraction:
+    if part is None or has_other_meaning or not is_fraction:
         return index + 1, ()
     end = index + 2
     is_before_article = words_behind in (["of", "a"], ["of", "an"])
