@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from ctxmetrics._internal.frozen import EMPTY, Bounds, Frozen, Plain, to_json_data
 
-# A whole number from 0 on; files of results are refused that hold another.
-Count = Annotated[int, Bounds(ge=0)]
+# A whole number from 0 on, small enough for sums and means; files of results are refused that hold another.
+Count = Annotated[int, Bounds(ge=0, le=10**15)]
 # Why a verdict is missing, or flagged. Stable.
 VerdictCode = Literal[
     "missing_id",  # the reply did not cover this id, also when asked again

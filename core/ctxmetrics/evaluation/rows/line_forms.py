@@ -22,6 +22,8 @@ from ctxmetrics.verdicts import Count, Evidence, Usage, Verdict
 
 # The maximum number of contexts of all stages of a retrieval. The index of a context is lower.
 _MAX_POOL_SIZE = 100_000
+# The maximum number of contexts or ids of one stage. The figures of a stage need memory for each.
+_MAX_STAGE_SIZE = 1_000_000
 _STRICT_CONFIG = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
 _STRICT_CONFIG_WITH_EXTRAS = ConfigDict(strict=True, allow_inf_nan=False, extra="allow")
 
@@ -116,7 +118,7 @@ class Details(TypedDict, total=False):
 class StageSizes(TypedDict):
     """The facts about one stage of the sample in a line."""
 
-    contexts: Count
+    contexts: Annotated[int, Field(ge=0, le=_MAX_STAGE_SIZE)]
     characters: Count
     ids: list[str] | None
     hash: str

@@ -532,6 +532,25 @@ def test_a_run_with_stages_and_all_texts_is_read(tmp_path):
     assert Results.from_jsonl(tmp_path / "a.jsonl")[0].sample == sample
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("contexts", 10**30), ("contexts", 10**9), ("characters", 10**400)],
+    ids=["no index", "no memory", "no float"],
+)
+@pytest.mark.parametrize("read", [Results.from_jsonl, lambda file: compare(file, file)])
+def test_a_stage_of_impossible_size_is_refused(tmp_path, name, value, read):
+    """Such a number would be a list of as many items, or is larger than any float."""
+    stages = {"search": ["Rain fell.", "Tea is sold."], "rerank": ["Tea is sold."]}
+    sample = Sample(id="a", reference="Tea is sold.", stages=stages)
+    file = tmp_path / "a.jsonl"
+    evaluate([sample], [ContextRecall()], progress=False).to_jsonl(file)
+    lines = read_rows(file)
+    lines[0]["sample"]["stage_sizes"]["search"][name] = value
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(InputFileError, match=f"line 1: .*stage_sizes.search.{name}: "):
+        read(file)
+
+
 def test_names_of_a_file_reach_no_terminal_unseen(results, tmp_path):
     """A name or code may hold a command to a terminal, or turn the direction of the line."""
     path = tmp_path / "out.jsonl"
