@@ -17,6 +17,8 @@ _FILE = "CTXMETRICS_TEST_DEPARTURES"
 """The variable with the file to which refused addresses are appended."""
 _RECORDER = "CTXMETRICS_TEST_RECORDER"
 """The variable with the port that stands in for every other host; without it, other hosts are refused."""
+_ABSENT = "CTXMETRICS_TEST_ABSENT"
+"""The variable with packages that are installed, and that this process shall not find: importing them takes seconds."""
 _INTERNET = (2, 10, 30)
 """AF_INET, and AF_INET6 on Linux and on macOS."""
 _LOCAL = ("", "localhost", "::1", "::", "0.0.0.0")  # noqa: S104 - nothing is bound: a connection to it stays here
@@ -82,6 +84,9 @@ def redirect_departures(port: int) -> None:
     context.wrap_bio = unchecked(context.wrap_bio)
 
 
+# An import of a module that is None fails.
+_modules: Any = sys.modules
+_modules.update(dict.fromkeys(os.environ.get(_ABSENT, "").split()))
 if _RECORDER in os.environ:
     redirect_departures(int(os.environ[_RECORDER]))
 else:
