@@ -47,7 +47,7 @@ class NoScoreError(CtxMetricsError):
     code = "no_score"
 
     def __init__(self, score: Score) -> None:
-        super().__init__(_break_tags(f"{score.reason_code}: {score.message}"))
+        super().__init__(_escape_tags(f"{score.reason_code}: {score.message}"))
         self.score = score
 
 
@@ -163,7 +163,7 @@ class MetricEvaluator(adapting.MetricClass, Evaluator[Any, Any, Any]):
         _save_score(ctx.attributes, name, score)
         if score.value is None:
             raise NoScoreError(score)
-        reason = _break_tags(score.reason) or None
+        reason = _escape_tags(score.reason) or None
         results = {name: EvaluationReason(value=score.value, reason=reason)}
         if score.passed is not None:
             results[f"{name}_pass"] = EvaluationReason(value=score.passed)
@@ -223,8 +223,8 @@ def _read_scores(case: ReportCase[Any, Any, Any]) -> list[tuple[str, Any]]:
     return scores
 
 
-def _break_tags(text: str) -> str:
-    """Break the texts that Rich would read as tags; see `_TAG_BEGINNING_PATTERN`."""
+def _escape_tags(text: str) -> str:
+    """Escape the texts that Rich would read as tags; see `_TAG_BEGINNING_PATTERN`."""
     return _TAG_BEGINNING_PATTERN.sub(f"[{_WORD_JOINER}", text)
 
 

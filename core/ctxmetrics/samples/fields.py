@@ -46,8 +46,8 @@ _FLAT_TYPES = frozenset({str, int, float, bool, type(None)})
 _TEXT_TYPE = frozenset({str})
 # The maximum number of characters of a text: a longer text is no chunk, but a whole file.
 MAX_CHARACTERS = 10_000_000
-# The maximum number of texts in one field, and of units in one answer. More are no sample, but a corpus: each unit is compared
-# with each context.
+# The maximum number of texts in one field, and of units in one reference or response. Each unit is compared with each context: a
+# corpus of more texts would take too long.
 MAX_TEXTS = 50_000
 MAX_UNITS = 10_000
 # The maximum number of characters of a list whose texts are shared with other samples: shared texts stay in memory.

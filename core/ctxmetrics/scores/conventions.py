@@ -24,8 +24,8 @@ Family = Literal[
 ]
 # What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
 Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
-# The value of a sample with an empty side: a number from 0 to 1, ``"undefined"`` (the value is None), or ``"judge"`` (the
-# judge is asked although a side is empty).
+# The value of a sample where the retrieved or the expected side is empty: a number from 0 to 1, ``"undefined"`` (the value is None),
+# or ``"judge"`` (the judge is asked all the same).
 EmptySideValue = float | Literal["undefined", "judge"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import pickle
 import sys
+from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,19 @@ def test_an_earlier_corrected_difference_keeps_its_values() -> None:
     assert (corrected.difference, corrected.p, corrected.labelled) == (-0.1, 0.04, 40)
     assert corrected.interval == corrected.decision_interval == (-0.2, 0.05)
     assert (corrected.degrees, corrected.people, corrected.by_audit) == (99, -0.12, False)
+    assert (corrected.correction, corrected.size_correction, corrected.size_error) == (0.01, 0.0, 0.0)
     assert pickle.loads(pickle.dumps(corrected)) == corrected  # noqa: S301 - the same
+
+
+def test_a_corrected_difference_of_two_intervals_keeps_its_values() -> None:
+    """Such a pickle has a second interval, and does not split the correction."""
+    corrected = pickle.loads(_CORRECTED)  # noqa: S301 - the same
+    state = dict(zip([item.name for item in fields(corrected)], corrected.__getstate__(), strict=True))
+    del state["size_correction"], state["size_error"]
+    state["decision_interval"] = (-0.3, 0.1)
+    read = object.__new__(type(corrected))
+    read.__setstate__([*state.values()])
+    assert read == replace(corrected, decision_interval=(-0.3, 0.1))
 
 
 def test_a_metric_of_an_earlier_pickle_scores() -> None:

@@ -269,13 +269,13 @@ def write_card(path: Path, report: AgreementReport) -> None:
         )
     served, prompts = _read_origin(report.results, [item.metric for item in corrections])
     first_row = report.results[0]
-    compared_by_metric = {compared[0].mean: compared for compared in report.compared.values()}
+    pairs_by_metric = {pairs[0].mean: pairs for pairs in report.compared.values()}
     rates_by_label = {agreement.label: agreement.to_dict() for agreement in report.agreements}
     bars_by_label = {fitted.label: fitted.bar for fitted in report.bars}
     metrics = []
     for correction in corrections:
-        compared = compared_by_metric[correction.metric]
-        label = compared[0].label
+        pairs = pairs_by_metric[correction.metric]
+        label = pairs[0].label  # all pairs of a metric have the same label
         figures = correction.to_dict()
         for rate in _SHOWN_RATES:
             figures[rate] = rates_by_label[label][rate]
@@ -286,7 +286,7 @@ def write_card(path: Path, report: AgreementReport) -> None:
                 unit=first_row[correction.metric].counted[0],
                 labels=correction.labelled,
                 figures=figures,
-                labelled=_list_labelled(compared),
+                labelled=_list_labelled(pairs),
             )
         )
     draw: dict[str, int | str | None] = {}

@@ -433,7 +433,7 @@ def _write_page(results: Results, output: Output, gates: Sequence[tuple[str, str
 def _write_baseline(results: Results, output: Output, gates: Sequence[Gate]) -> None:
     """Write the baseline of a complete run. Print by how much a later mean may be lower and still pass the gates.
 
-    If the file name ends in ``.best``, a better older baseline stays as a whole: it is not replaced for any metric.
+    If the file name ends in ``.best`` and the run is worse than the older baseline in one metric or more, nothing is written.
     """
     path = output.baseline
     if path is None or results.stopped or results.unanswered:

@@ -58,7 +58,7 @@ def compare(
     """Compare two runs on the same samples: paired differences, and the units that were lost and won.
 
     Samples are joined by their ids where all have one, else by question and reference. Every difference is ``after``
-    minus ``before``; the unit of every figure is the sample.
+    minus ``before``; every figure counts samples.
 
     Two files are read side by side. A row stays in memory only until the row of the same sample is read from the other file.
     So files whose samples have the same order take little memory. Rows with labels or stages stay in memory.

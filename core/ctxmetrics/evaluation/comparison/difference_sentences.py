@@ -24,7 +24,7 @@ from ctxmetrics.scores.wording import clean, format_p, plural
 _UNKNOWN_REASONS = {
     "hashes": "may have been retrieved {there}: a run kept no hashes",
     "text": "has the id of another text that was retrieved {there}",
-    "index": "may stand in another text that was retrieved {there}: the runs have other ids",
+    "index": "may stand in another text that was retrieved {there}: the two runs have different ids",
 }
 
 

@@ -32,17 +32,22 @@ class CorrectedDifference(LabelledDifference, Plain):
         return "the judge", "the labels speak"
 
 
+# The fields that earlier pickles do not have, the newest first.
+_LATER_FIELDS = ("size_error", "size_correction", "decision_interval")
+
+
 def _set_values(corrected: CorrectedDifference, state: Sequence[Any]) -> None:
     """Take the values of a pickle, in the order of the fields.
 
-    In earlier pickles one interval is printed and decides, so that they have one value less.
+    In the first pickles, one interval is printed and decides. In those and in later ones, ``correction`` is not split by what changed
+    by both the judge and people.
     """
     names = [item.name for item in fields(corrected)]
-    values = [*state]
-    if len(values) < len(names):
-        interval = values[names.index("interval")]
-        values.insert(names.index("decision_interval"), interval)
-    for name, value in zip(names, values, strict=True):
+    missing_names = _LATER_FIELDS[: len(names) - len(state)]
+    held_names = [name for name in names if name not in missing_names]
+    values = {"size_correction": 0.0, "size_error": 0.0, **dict(zip(held_names, state, strict=True))}
+    values.setdefault("decision_interval", values["interval"])
+    for name, value in values.items():
         object.__setattr__(corrected, name, value)
 
 

@@ -297,10 +297,13 @@ def _find_scale(name: str, scores: tuple[Score, Score]) -> float:
 
 
 def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
-    """Count changes of the contexts and of the judge. Return None if there is no judge or without hashes."""
+    """Count changes with other contexts, and changes of verdicts on the same contexts.
+
+    Return None if there is no judge, or if a run kept no hashes.
+    """
     changed_with_same_contexts = 0
     changed_with_other_contexts = 0
-    verdicts_of_all = 0
+    compared_verdicts = 0
     different_verdicts = 0
     has_judge = False
     for position, difference in zip(values.positions, values.differences, strict=True):
@@ -314,14 +317,14 @@ def _count_causes(column: PairedColumn, values: _Values) -> Causes | None:
             changed_with_same_contexts += 1
         elif has_changed:
             changed_with_other_contexts += 1
-        verdicts_of_all += verdict_count
+        compared_verdicts += verdict_count
         different_verdicts += different_count
     if not has_judge:
         return None
     return Causes(
         other_contexts=changed_with_other_contexts,
         same_contexts=changed_with_same_contexts,
-        verdicts=verdicts_of_all,
+        verdicts=compared_verdicts,
         different=different_verdicts,
     )
 

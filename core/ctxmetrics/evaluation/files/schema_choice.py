@@ -137,12 +137,12 @@ def _find_answer_columns(
         return {}
     other_columns = without_paths(parsed_row, {*paths.values(), *columns})
     field_by_path: dict[str, str] = {}
-    for answer_path, field in find_store_answers(other_columns, _MAX_DEPTH).items():
-        if NAMES_OF_NOT_RETRIEVED.search(answer_path):
+    for path_of_answer, field in find_store_answers(other_columns, _MAX_DEPTH).items():
+        if NAMES_OF_NOT_RETRIEVED.search(path_of_answer):
             continue
-        if field in field_by_path.values():  # two answers: which one counts is not known
+        if field in field_by_path.values():  # two paths hold this field: which one counts is not known
             return {}
-        field_by_path[answer_path] = field
+        field_by_path[path_of_answer] = field
     return field_by_path
 
 

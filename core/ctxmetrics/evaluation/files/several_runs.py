@@ -239,7 +239,8 @@ class SettingCheck:
         if system_columns:
             row = read_retrieval({**values, "metadata": system_columns}, self._excluded)
         if row is not None and row.columns:
-            row = RetrievalRow(row.question, (hash(row.items),), (), row.columns)
+            # Only whether two lists of items are equal is asked later: their hash takes less memory.
+            row = row._replace(items=(hash(row.items),), ranks=())
             self._counts.update(row.columns.items())
             before = self._first.setdefault(hash(row.question), row)
             # A value that only one row has, such as the id of a call, is no setting.

@@ -107,7 +107,7 @@ def _points_elsewhere(text: str) -> bool:
     has_address = _ADDRESS.search(text) is not None
     folded_text = fold_words(_ADDRESS.sub(" ", text))
     places = read_folded_words("places")
-    documents = read_folded_words("documents")
+    document_words = read_folded_words("documents")
     first_word, _, other_words = folded_text.partition(" ")
     if first_word in read_folded_words("answer_words"):
         folded_text = other_words
@@ -117,13 +117,13 @@ def _points_elsewhere(text: str) -> bool:
     words_behind_see = _cut_beginning(folded_text, "see")
     if words_behind_see is None:
         return False
-    names_document = has_address or not documents.isdisjoint(words_behind_see)
+    names_document = has_address or not document_words.isdisjoint(words_behind_see)
     has_number = any(map(_NUMBERED_LABEL.fullmatch, words_behind_see))
-    return (names_document or has_number) and _are_known(words_behind_see, documents)
+    return (names_document or has_number) and _are_known(words_behind_see, document_words)
 
 
 def _cut_beginning(plain: str, name: str) -> Sequence[str] | None:
-    """Return the words after the longest phrase of a list that folded words begin with. Return None if they begin with none."""
+    """Return the words of a text after the longest phrase of a list with which it begins; None if it begins with no phrase."""
     beginnings = [words for words in read_folded_words(name) if f"{plain} ".startswith(f"{words} ")]
     if not beginnings:
         return None

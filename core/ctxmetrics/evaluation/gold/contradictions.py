@@ -231,7 +231,7 @@ class GoldTexts:
         )
         if in_same_words or is_stated:
             return in_same_words
-        return self._find_other_name(text, sentence.words) or self._find_other_statement(text)
+        return self._describe_other_names(text, sentence.words) or self._find_other_statement(text)
 
     # --- the same statement, with a word in place of another ---
 
@@ -307,7 +307,7 @@ class GoldTexts:
             if denied_by_text is not None and not self._has_words(denied_by_text.keys):
                 return repr(denied_by_text.spelling)
             denied_by_gold = find_words_without_negation(passage, compared, min_equal)
-            if denied_by_gold is not None and not self._has_words(denied_by_gold.keys_without):
+            if denied_by_gold is not None and not self._has_words(denied_by_gold.keys_without_negation):
                 return repr(denied_by_gold.spelling)
         return ""
 
@@ -352,8 +352,11 @@ class GoldTexts:
 
     # --- nearly the same statement ---
 
-    def _find_other_name(self, text: str, words: Sequence[Token]) -> str:
-        """Describe names that no passage has, and other names in a sentence that is nearly equal apart from the names."""
+    def _describe_other_names(self, text: str, words: Sequence[Token]) -> str:
+        """Describe the names of a text that no passage has, and those that a sentence of a passage has in their place.
+
+        Apart from these names, the text and the sentence are nearly equal. Return an empty text if there is no such sentence.
+        """
         language = self._language
         unknown_names = find_unknown_names(words, language, self._known_keys)
         content = find_content(text, self._language) - unknown_names

@@ -83,7 +83,7 @@ def find_number_between(
         starts_differ = before < min(place, other_place)
         if starts_differ and before + after <= _FEW_EQUAL_WORDS:
             words_before = (words[place - before - 1], others[other_place - before - 1])
-            if _carry_meaning(words_before, language):
+            if _are_content_words(words_before, language):
                 continue  # "the hall costs" and "the sauna costs" are two statements
         return other
     return None
@@ -95,12 +95,12 @@ class DeniedWords(NamedTuple):
     Attributes:
         spelling: The words as a text.
         keys: The keys of the words.
-        keys_without: The keys of the words without the negation.
+        keys_without_negation: The keys of the words without the negation.
     """
 
     spelling: str
     keys: Sequence[str]
-    keys_without: Sequence[str]
+    keys_without_negation: Sequence[str]
 
 
 def find_words_without_negation(
@@ -129,7 +129,7 @@ def find_words_without_negation(
             other_first_equal = position - count_before
             if first_equal and other_first_equal:
                 words_before = (words[first_equal - 1], others[other_first_equal - 1])
-                if _carry_meaning(words_before, text.language):
+                if _are_content_words(words_before, text.language):
                     continue  # "Guests may not enter": what staff may do is another statement
             if count_after > 1 and count_before + count_after >= min_equal:
                 equal_words = words[negation - count_before : negation + count_after + 1]
@@ -137,13 +137,13 @@ def find_words_without_negation(
                 return DeniedWords(
                     spelling=" ".join(word.spelling for word in equal_words),
                     keys=keys,
-                    keys_without=[*keys[:count_before], *keys[count_before + 1 :]],
+                    keys_without_negation=[*keys[:count_before], *keys[count_before + 1 :]],
                 )
     return None
 
 
-def _carry_meaning(words_before: Iterable[Token], language: str) -> bool:
-    """Tell whether the words before two equal stretches carry a meaning: then each stretch has its own subject.
+def _are_content_words(words_before: Iterable[Token], language: str) -> bool:
+    """Tell whether a content word stands before each of two equal stretches. Then the stretches may have different subjects.
 
     Args:
         words_before: The last word before the stretch in each text. These words differ.

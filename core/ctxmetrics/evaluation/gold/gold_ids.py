@@ -221,7 +221,7 @@ class IdForms:
         return groups
 
     def find_spelling(self, id_: str) -> Sequence[str]:
-        """Find the ids that differ from an id by case, marks and zeros."""
+        """Find the ids that differ from an id only by case, punctuation marks and leading zeros."""
         return self._by_spelling.get(_fold_id(id_), ())
 
     def find_named(self, id_: str) -> Sequence[str]:

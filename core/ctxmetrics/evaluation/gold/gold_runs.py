@@ -59,7 +59,7 @@ class RunGold(Plain):
         return f"{text}: its recall is 1 by construction"
 
 
-class LikeRun(NamedTuple):
+class SimilarRun(NamedTuple):
     """Gold that is the first results of a run, or all of them but one.
 
     Attributes:
@@ -79,13 +79,13 @@ class RunChecks(NamedTuple):
     Attributes:
         counts: For each run, how often the gold equals its first results.
         findings: The questions whose gold seems to be copied.
-        undecided: The run whose first results the gold equals, or nearly equals, by the number of the question; for questions without a
-            finding.
+        undecided: For questions without a finding, by the number of the question: the run whose first results are equal or nearly
+            equal to the gold.
     """
 
     counts: list[RunGold]
     findings: list[Finding]
-    undecided: Mapping[int, LikeRun]
+    undecided: Mapping[int, SimilarRun]
 
 
 def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
@@ -95,7 +95,7 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
         questions: The questions.
         runs: The results of each run, as `list_run_results` has them.
     """
-    like_run: dict[int, LikeRun] = {}
+    like_run: dict[int, SimilarRun] = {}
     counts: list[RunGold] = []
     findings: dict[int, Finding] = {}
     sorts_gold = _sorts_gold(questions)
@@ -115,7 +115,7 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
                 evidence = (
                     f"{count_first} are among the first {len(gold) + 1} results of the run {name!r}"
                 )
-                like_run.setdefault(question.number, LikeRun(name, evidence))
+                like_run.setdefault(question.number, SimilarRun(name, evidence))
         max_gold = max((len(first_results) for _, first_results in equal_questions), default=0)
         count = RunGold(run=name, questions=usable_count, equal=len(equal_questions), most=max_gold)
         counts.append(count)
@@ -123,7 +123,7 @@ def check_runs(questions: Sequence[Question], runs: RunResults) -> RunChecks:
         for question, first_results in equal_questions:
             is_in_order = _is_in_rank_order(question, first_results)
             first_results_text = describe_first_results(len(first_results), name)
-            like_run[question.number] = LikeRun(name, first_results_text, is_in_order)
+            like_run[question.number] = SimilarRun(name, first_results_text, is_in_order)
             evidence = _find_evidence(
                 question,
                 first_results,

@@ -14,7 +14,7 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics.evaluation.gold.answers import cut_short_answer, is_answer, may_be_refusal
 from ctxmetrics.evaluation.gold.contradictions import GoldTexts
 from ctxmetrics.evaluation.gold.findings import Finding
-from ctxmetrics.evaluation.gold.gold_runs import LikeRun
+from ctxmetrics.evaluation.gold.gold_runs import SimilarRun
 from ctxmetrics.evaluation.gold.passages import Passages, read_words, shorten
 from ctxmetrics.evaluation.gold.question import Question, find_language
 from ctxmetrics.evaluation.gold.values import list_counts
@@ -260,7 +260,7 @@ class PoolFindings:
         self._unit_verdicts = row[_RECALL_METRIC.name].verdicts
         self._usefulness_verdicts = row[_PRECISION_METRIC.name].verdicts
         self._passages = passages
-        self._by_words = by_words
+        self._compares_words = by_words
         # By the index of a passage, the keys of the words of each of its sentences.
         self._words_by_place: dict[int, Sequence[frozenset[str]]] = {}
 
@@ -294,10 +294,10 @@ class PoolFindings:
     def is_in_another_language(self) -> bool:
         """Whether no gold passage has the language of question and reference. Without gold, all passages of the pool count.
 
-        Then common words cannot show whether a passage states the reference.
+        If so, words that a passage shares with the reference cannot show whether the passage states it.
         """
         language = find_language(self._question.reference)
-        if not self._by_words or language is None:
+        if not self._compares_words or language is None:
             return False
         if find_language(self._question.text) not in {None, language}:
             return False
@@ -351,7 +351,7 @@ class PoolFindings:
         if normalise(self._pool.texts[indexes[0]]) in _find_useless(self._question.sample):
             return ""
         content = self._question.find_content(unit.text)
-        if self._by_words and (
+        if self._compares_words and (
             self.is_in_another_language
             or len(content) < _MIN_SENTENCE_WORDS
             or self._weigh(content & self._unite_gold(), content) >= _MAX_SHARE_BESIDE_STATING
@@ -376,7 +376,7 @@ class PoolFindings:
 
     def _is_unstated(self, text: str) -> bool:
         """Tell whether a sentence that the judge calls unsupported is clearly not stated. A language model's verdict always counts."""
-        if not self._by_words:
+        if not self._compares_words:
             return True
         if self.is_in_another_language:
             return False
@@ -448,7 +448,7 @@ class PoolFindings:
         """The gold passages that add nothing to the others."""
         return [index for index in self._pool.gold if self._adds_nothing(index)]
 
-    def check_first_results(self, like_run: LikeRun | None) -> Iterator[Finding]:
+    def check_first_results(self, like_run: SimilarRun | None) -> Iterator[Finding]:
         """Find gold that is nearly the first results of a run and has a passage that the answer does not need.
 
         Args:
@@ -458,7 +458,7 @@ class PoolFindings:
         if like_run is None or len(gold) == 1 or not any(unit.value for unit in self._unit_verdicts):
             return
         needless = self._needless
-        if not needless and like_run.is_in_order and self._by_words:
+        if not needless and like_run.is_in_order and self._compares_words:
             needless = [index for index in gold if self._adds_few_words(index)]
         if not needless:
             return
@@ -480,9 +480,9 @@ class PoolFindings:
             if not any(span.context == index for span in unit.evidence):
                 continue
             other_stating = self._find_stating(unit) - {index}
-            if self._by_words or not other_stating:
+            if self._compares_words or not other_stating:
                 return False
-        if not self._by_words:
+        if not self._compares_words:
             return True
         content = self._question.reference_content
         has_few_words = self._weigh(content & self._words[index], content) < _MIN_SHARE_IN_GOLD
@@ -511,9 +511,9 @@ class PoolFindings:
         """Find the quote that makes a passage useful. Return an empty text if the passage is not useful."""
         verdict = self._usefulness_verdicts[index] if index < len(self._usefulness_verdicts) else None
         is_useful = verdict is not None and verdict.value and verdict.evidence
-        if verdict is not None and is_useful and (not self._by_words or self._has_answer(index)):
+        if verdict is not None and is_useful and (not self._compares_words or self._has_answer(index)):
             return verdict.evidence[0].quote
-        if not self._by_words:
+        if not self._compares_words:
             return ""
         for unit in self._unit_verdicts:
             quotes = [span.quote for span in unit.evidence if span.context == index]

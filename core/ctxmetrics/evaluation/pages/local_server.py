@@ -76,12 +76,12 @@ class LocalHandler(BaseHTTPRequestHandler):
     def check(self) -> list[str | None]:
         """Return the parts of the path after the token: the requested page and its parameters. All are None after a refusal."""
         match = self.target.fullmatch(self.path)
-        token, *words = match.groups(None) if match else ("", *[None] * (self.target.groups - 1))
-        is_right = secrets.compare_digest((token or "").encode(), self.server.token.encode())
-        if not is_right or self.headers.get_all("Host") != [self.server.host]:
+        token, *parts = match.groups(None) if match else ("", *[None] * (self.target.groups - 1))
+        has_token = secrets.compare_digest((token or "").encode(), self.server.token.encode())
+        if not has_token or self.headers.get_all("Host") != [self.server.host]:
             self.refuse(HTTPStatus.FORBIDDEN)
-            return [None] * len(words)
-        return words
+            return [None] * len(parts)
+        return parts
 
     def refuse(self, status: HTTPStatus) -> None:
         """Send a status and nothing else, and close the connection."""

@@ -17,8 +17,8 @@ from ctxmetrics.text.character_spans import has_content
 Questions: TypeAlias = Iterable[Sample | Mapping[str, Any]] | str | os.PathLike[str]
 # What the calls of a retriever fill in.
 _FIELDS_OF_RETRIEVAL = frozenset({"retrieved_contexts", "retrieved_context_ids", "stages", "searches"})
-# Labels that are about a question, whatever was retrieved for it.
-_LABELS_OF_QUESTION = frozenset({LABEL, "relevance"})
+# Names of labels that are about a question, whatever was retrieved for it.
+_LABEL_NAMES_OF_QUESTION = frozenset({LABEL, "relevance"})
 
 
 def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Sample]:
@@ -49,7 +49,7 @@ def read_questions(questions: Questions, metrics: Sequence[Metric]) -> list[Samp
 
 def _to_question(sample: Sample) -> Sample:
     """Return a sample without what was retrieved for it before, and without the labels about that."""
-    labels = {name: value for name, value in sample.labels.items() if name in _LABELS_OF_QUESTION}
+    labels = {name: value for name, value in sample.labels.items() if name in _LABEL_NAMES_OF_QUESTION}
     return replace(
         sample,
         retrieved_contexts=None,

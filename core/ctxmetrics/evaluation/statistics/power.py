@@ -289,7 +289,7 @@ def simulate(
     """Simulate comparisons.
 
     Args:
-        changes: The true changes.
+        changes: The true sizes of changes, and the share of samples with each.
         samples: How many samples a comparison has, two at least.
         scale: The largest possible difference.
         draws: How many comparisons to simulate.

@@ -226,7 +226,7 @@ def is_named(token: Token) -> bool:
 # The maximum number of characters of a chunk that is remembered.
 LONGEST_CHUNK = 64
 # The maximum number of chunks that are remembered: they take about 20 MB.
-MOST_KEPT = 1 << 16
+MAX_CHUNKS_REMEMBERED = 1 << 16
 
 # The words of the remembered chunks that hold no number.
 _plain_chunks: dict[str, tuple[Token, ...]] = {}
@@ -244,7 +244,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
             if option_or_address:
                 self._keep(chunk, option_or_address)
                 return option_or_address
-        word = chunk.strip(MARKS_AROUND).replace("’", "'")  # Ukrainian п’ятий is п'ятий
+        word = chunk.strip(MARKS_AROUND_CHUNK).replace("’", "'")  # Ukrainian п’ятий is п'ятий
         if len(chunk) > LONGEST_CHUNK or not (_is_one_word(word) or fold(word) in _HYPHENATED):
             return self._read(chunk)
         words = self.get(word)
@@ -262,7 +262,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
     def _keep(self, chunk: str, words: tuple[Token, ...]) -> None:
         """Remember the words of a short chunk."""
         if len(chunk) <= LONGEST_CHUNK:
-            if len(self) >= MOST_KEPT:
+            if len(self) >= MAX_CHUNKS_REMEMBERED:
                 self.clear()
                 _plain_chunks.clear()
                 _plain_keys.clear()
@@ -310,7 +310,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                 words.append(_join_word(words, gap_before, match, reading, ends_clause=ends_clause))
             gap_before = gap
         result = tuple(words)
-        if chunk.lower().rstrip(MARKS_AROUND) in SPOKEN_MARKS:  # o'clock
+        if chunk.lower().rstrip(MARKS_AROUND_CHUNK) in SPOKEN_MARKS:  # o'clock
             result = ClockWords(words)
         elif is_numeric or not chunk.isascii():
             result = _classify(chunk, words)
@@ -326,7 +326,7 @@ def _add_marks(words: tuple[Token, ...], chunk: str, word: str) -> tuple[Token, 
         chunk: The chunk.
         word: The text of the word: the chunk without the marks.
     """
-    marks_behind = chunk[len(chunk.rstrip(MARKS_AROUND)) :]
+    marks_behind = chunk[len(chunk.rstrip(MARKS_AROUND_CHUNK)) :]
     has_plain_end = word + marks_behind == chunk and _PLAIN_END.issuperset(marks_behind)
     if type(words) is PlainDigits and not has_plain_end:
         words = Digits(words)  # "$5" is a quantity without a neighbour
@@ -514,7 +514,7 @@ def _classify(chunk: str, words: Sequence[Token]) -> tuple[Token, ...]:
     """Return the words of a chunk as a tuple whose type says whether it has digits or number words."""
     if len(words) == 1 and words[0].key in DECADES:
         return Decades(words)
-    if max(chunk) >= _FIRST_UNSPACED and may_hold_numerals(chunk.strip(MARKS_AROUND)):
+    if max(chunk) >= _FIRST_UNSPACED and may_hold_numerals(chunk.strip(MARKS_AROUND_CHUNK)):
         return Numerals(words)
     if _DIGIT.search(chunk):
         return Digits(words)
@@ -538,7 +538,7 @@ _CLAUSE_END = frozenset(".,;:!?，。；：！？、")
 # Digits with one of these marks behind them are nothing but a number.
 _PLAIN_END = frozenset(".,;:!?")
 # Marks that may stand before and behind a word without being a part of it. The underscore is one of them.
-MARKS_AROUND = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–—，。；：！？、"
+MARKS_AROUND_CHUNK = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–—，。；：！？、"
 # Letters before this one belong to scripts with spaces.
 _FIRST_UNSPACED = "\u0e00"
 

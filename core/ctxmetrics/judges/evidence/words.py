@@ -30,8 +30,8 @@ from typing import Any
 from ctxmetrics.judges.evidence.chunks import (
     DECADES,
     LONGEST_CHUNK,
-    MARKS_AROUND,
-    MOST_KEPT,
+    MARKS_AROUND_CHUNK,
+    MAX_CHUNKS_REMEMBERED,
     ClockWords,
     Decades,
     Digits,
@@ -344,7 +344,7 @@ def _write_decade(chunk: str, *, previous: str) -> str:
         return chunk.replace("s", " seconds", 1)
     if previous.lower() not in _WORDS_BEFORE_DECADE:
         return chunk
-    word = chunk.strip(MARKS_AROUND)
+    word = chunk.strip(MARKS_AROUND_CHUNK)
     return chunk.replace(word, f"19{DECADES.get(word.lower(), word)}")
 
 
@@ -362,7 +362,7 @@ def _may_join(chunks: Sequence[str], number_kinds: Mapping[int, type]) -> bool:
         if "-" in chunks[index] or (index < last_index and chunks[index + 1] in _WORDS_BEHIND_FRACTION):
             return True
         if kind is ClockWords or len(chunks[index]) <= _MAX_HALF_LETTERS:
-            word = chunks[index].strip(MARKS_AROUND).lower()
+            word = chunks[index].strip(MARKS_AROUND_CHUNK).lower()
             if word in HALVES or word in QUARTERS:
                 return True
         if index and chunks[index - 1].lower() in _WORDS_BEFORE_NUMBER:
@@ -397,7 +397,7 @@ def _replace_spoken_times(
                 number_kinds.pop(index, None)
             continue
         next_free = time.end
-        spelling = " ".join(chunks[time.begin : time.end]).rstrip(MARKS_AROUND)
+        spelling = " ".join(chunks[time.begin : time.end]).rstrip(MARKS_AROUND_CHUNK)
         ends_clause = may_end_clause(chunks[time.end - 1])
         for chunk_index in range(time.begin, time.end):
             words_by_chunk[chunk_index] = ()
@@ -426,7 +426,7 @@ def _replace_quantities(stretch: str, quantities: Sequence[Quantity]) -> tuple[T
         position = quantity.end
     words.extend(chain.from_iterable(map(read_chunk, stretch[position:].split())))
     if len(stretch) <= LONGEST_CHUNK:
-        if len(_stretches) >= MOST_KEPT:
+        if len(_stretches) >= MAX_CHUNKS_REMEMBERED:
             _stretches.clear()
         _stretches[stretch] = tuple(words)
     return tuple(words)

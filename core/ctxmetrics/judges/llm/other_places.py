@@ -95,9 +95,11 @@ def find_other_verdicts(
     """
     for key, value in islice(data.items(), MOST_KEYS):
         if key == "code" or ID.fullmatch(str(key)):
-            continue  # a verdict under one id about another id would be about both
+            # Below the key of one id, a second id does not say which of the two a verdict is about.
+            continue
         if isinstance(value, Mapping) and key in REPLY_LISTS:
             letter = "s" if key == "sentences" else "c"
+            # At the top, the entries of the ids themselves are read elsewhere.
             names = [name for name in value if depth or str(name).strip() not in ids]
             yield from _read_list({name: value[name] for name in names}, ids, None, pack, letter)
         elif isinstance(value, Mapping):

@@ -21,8 +21,8 @@ _THOUGHT_BEGIN_PATTERN = rf"<(?:{_THOUGHT_NAMES})>|\[THINK\]|<\|channel\|>analys
 _THOUGHT_END_PATTERN = rf"</(?:{_THOUGHT_NAMES})>|\[/THINK\]|<\|channel\|>final\b"
 _THOUGHT_END = re.compile(_THOUGHT_END_PATTERN, re.IGNORECASE)
 _BEGINS_THINKING = re.compile(rf"\s*(?:{_THOUGHT_BEGIN_PATTERN})", re.IGNORECASE)
-_THOUGHT_EDGE = re.compile(rf"{_THOUGHT_BEGIN_PATTERN}|{_THOUGHT_END_PATTERN}", re.IGNORECASE)
-_BRACE_OR_THOUGHT_EDGE = re.compile(rf"\{{|{_THOUGHT_EDGE.pattern}", re.IGNORECASE)
+_THOUGHT_TAG = re.compile(rf"{_THOUGHT_BEGIN_PATTERN}|{_THOUGHT_END_PATTERN}", re.IGNORECASE)
+_BRACE_OR_THOUGHT_TAG = re.compile(rf"\{{|{_THOUGHT_TAG.pattern}", re.IGNORECASE)
 _FENCE = re.compile(r"```[^\n`]*\n")
 _VERDICT = re.compile(r"\b(?:supported|useful)['\"]?\s*:")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -378,24 +378,24 @@ def _find_objects(text: str, keys: Sequence[str], code: str) -> _Objects:
     """
     decoder = _decoder()
     objects = _Objects(text, keys, code)
-    is_thinking = _BEGINS_THINKING.match(text) is not None
-    is_thought_open = False
+    begins_with_thought = _BEGINS_THINKING.match(text) is not None
+    is_inside_thought = False
     position = 0
     attempts = 0
     failures = 0
     while True:
         may_read_objects = attempts < _MAX_ATTEMPTS and failures < _MAX_FAILURES
-        pattern = _BRACE_OR_THOUGHT_EDGE if may_read_objects else _THOUGHT_EDGE
+        pattern = _BRACE_OR_THOUGHT_TAG if may_read_objects else _THOUGHT_TAG
         match = pattern.search(text, position)
         if match is None:
             break
         position = match.end()
         if match.group() != "{":
-            is_thought_open = _THOUGHT_END.fullmatch(match.group()) is None
-            if not is_thought_open:
-                objects.end_thought(match.start(), position, is_marked=is_thinking)
+            is_inside_thought = _THOUGHT_END.fullmatch(match.group()) is None
+            if not is_inside_thought:
+                objects.end_thought(match.start(), position, is_marked=begins_with_thought)
                 failures = 0
-                is_thinking = False
+                begins_with_thought = False
             continue
         attempts += 1
         try:
@@ -404,7 +404,7 @@ def _find_objects(text: str, keys: Sequence[str], code: str) -> _Objects:
             failures += 1
             continue
         objects.add(data, match.start(), position)
-    if is_thought_open:
+    if is_inside_thought:
         raise UnreadableReplyError(NOT_JSON)
     objects.end_text()
     return objects
