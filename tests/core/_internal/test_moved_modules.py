@@ -57,7 +57,7 @@ def test_an_earlier_corrected_difference_keeps_its_values() -> None:
     assert pickle.loads(pickle.dumps(corrected)) == corrected  # noqa: S301 - the same
 
 
-def test_a_corrected_difference_of_two_intervals_keeps_its_values() -> None:
+def test_an_earlier_difference_of_two_intervals_is_read() -> None:
     """Such a pickle has a second interval, and does not split the correction."""
     corrected = pickle.loads(_CORRECTED)  # noqa: S301 - the same
     state = dict(zip([item.name for item in fields(corrected)], corrected.__getstate__(), strict=True))
