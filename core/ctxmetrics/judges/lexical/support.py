@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import inf, log2
 from operator import itemgetter, or_
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.evidence.contradiction import (
@@ -28,8 +28,8 @@ TOLERANCE = 1e-9
 # The maximum number of sentences to choose from without a deduction. Each doubling of this number costs one deduction.
 _SENTENCES_WITHOUT_COST = 8
 Contradicted = Literal["flag", "no"]
-# Contexts of several samples and stages share sentences.
-find_remembered_contradiction = lru_cache(maxsize=256)(find_contradiction)
+# Finds a contradiction, and remembers the last ones: contexts of several samples and stages share sentences.
+find_remembered_contradiction: Any = lru_cache(maxsize=256)(find_contradiction)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +180,7 @@ class _Contradictions:
         keys = list_contradicting_keys(self._unit_text, self._language)
         may_contradict = keys is None or self._index.hold_any(sentences, keys)
         may_take_back = self._index.hold_any(sentences, self._reservation_keys)
-        contradiction = None
+        contradiction: Contradiction | None = None
         if may_contradict or may_take_back:
             texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
             is_unit_itself = texts == (self._unit_text,)
