@@ -198,6 +198,7 @@ def test_every_public_type_is_known(built, tmp_path):
 def test_every_public_type_of_the_adapters_is_known(tmp_path):
     """In one package: pyright reads what the frameworks have in common once, and not for each adapter."""
     pytest.importorskip("pyright")
+    # Where a framework is missing, its types are unknown: the environment with all of them checks the adapters.
     if absent := missing("ragas", "deepeval", "langsmith", "mlflow", "pydantic_evals", "inspect_ai"):
         pytest.skip(f"not installed: {absent}")
     adapters = sorted((ROOT / "adapters").glob("ctxmetrics_*"))

@@ -21,7 +21,7 @@ _PICKLES: dict[str, bytes] = pickle.loads(  # noqa: S301 - a file of the tests
 
 
 def load(name: str) -> Any:
-    return pickle.loads(_PICKLES[name])  # noqa: S301 - the same
+    return pickle.loads(_PICKLES[name])  # noqa: S301 - made by this project
 
 
 @pytest.mark.parametrize("name", sorted(_PICKLES))
@@ -49,17 +49,17 @@ _CORRECTED = base64.b64decode(
 
 
 def test_an_earlier_corrected_difference_keeps_its_values() -> None:
-    corrected = pickle.loads(_CORRECTED)  # noqa: S301 - the same
+    corrected = pickle.loads(_CORRECTED)  # noqa: S301 - made by this project
     assert (corrected.difference, corrected.p, corrected.labelled) == (-0.1, 0.04, 40)
     assert corrected.interval == corrected.decision_interval == (-0.2, 0.05)
     assert (corrected.degrees, corrected.people, corrected.by_audit) == (99, -0.12, False)
     assert (corrected.correction, corrected.size_correction, corrected.size_error) == (0.01, 0.0, 0.0)
-    assert pickle.loads(pickle.dumps(corrected)) == corrected  # noqa: S301 - the same
+    assert pickle.loads(pickle.dumps(corrected)) == corrected  # noqa: S301 - made by this project
 
 
 def test_an_earlier_difference_of_two_intervals_is_read() -> None:
     """Such a pickle has a second interval, and does not split the correction."""
-    corrected = pickle.loads(_CORRECTED)  # noqa: S301 - the same
+    corrected = pickle.loads(_CORRECTED)  # noqa: S301 - made by this project
     state = dict(zip([item.name for item in fields(corrected)], corrected.__getstate__(), strict=True))
     del state["size_correction"], state["size_error"]
     state["decision_interval"] = (-0.3, 0.1)

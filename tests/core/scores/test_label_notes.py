@@ -489,6 +489,7 @@ def test_a_row_with_a_question_takes_sixteen_bytes() -> None:
     kept = labels.answers
     assert len(kept.questions) == len(kept.references) == 3000
     assert kept.questions.itemsize + kept.references.itemsize == 16
+    # The 17th byte of each sample is room for all other fields of the labels.
     assert len(pickle.dumps(labels)) < 3000 * 17
 
 

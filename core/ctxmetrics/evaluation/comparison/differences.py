@@ -32,7 +32,7 @@ class CorrectedDifference(LabelledDifference, Plain):
         return "the judge", "the labels speak"
 
 
-# The fields that earlier pickles do not have, the newest first.
+# The fields that earlier pickles do not have, the newest first. Pickles of public objects stay readable.
 _LATER_FIELDS = ("size_error", "size_correction", "decision_interval")
 
 

@@ -115,7 +115,9 @@ def tokenize(text: str) -> Sequence[Token]:
     if len(lines) > 1:
         words = [*chain.from_iterable(map(tokenize, lines))]
     else:
-        number_kinds = _read_chunks_with_numbers(chunks, words_by_chunk)
+        other_words, number_kinds = _read_other_chunks(chunks, words_by_chunk)
+        for index, words_of_chunk in other_words.items():
+            words_by_chunk[index] = words_of_chunk
         in_digits = _write_number_words(chunks, number_kinds)
         if in_digits != chunks:
             words = tokenize(" ".join(in_digits))
@@ -150,13 +152,11 @@ def read_keys(text: str) -> tuple[Sequence[str], int]:
     if None not in keys_by_chunk:
         keys = [*chain.from_iterable(keys_by_chunk)]
         return keys, len(keys)
-    numbers = None
-    if "\n" not in text and "\t" not in text:
-        numbers = _read_digits(chunks, keys_by_chunk)
-    if numbers is None:
-        words = tokenize(text)
-        return list_keys(words), len(words)
-    words_by_chunk, number_kinds = numbers
+    words_by_chunk, number_kinds = _read_other_chunks(chunks, keys_by_chunk)
+    has_several_lines = "\n" in text or "\t" in text
+    if has_several_lines or not _KINDS_IN_DIGITS.issuperset(number_kinds.values()):
+        all_words = tokenize(text)
+        return list_keys(all_words), len(all_words)
     _replace_stretches(chunks, words_by_chunk, number_kinds)
     extra_keys = 0
     for index, words in words_by_chunk.items():
@@ -171,52 +171,34 @@ def read_keys(text: str) -> tuple[Sequence[str], int]:
 _KINDS_IN_DIGITS = frozenset((PlainDigits, Digits))
 
 
-def _read_digits(
-    chunks: Sequence[str], keys_by_chunk: Sequence[Any]
-) -> tuple[dict[int, tuple[Token, ...]], Mapping[int, type]] | None:
-    """Read the chunks of a line that have no entry in ``keys_by_chunk``, each alone.
-
-    Returns:
-        The words and the kinds of numbers, by the index of the chunk. None if a number is not written in digits.
-    """
-    words_by_chunk: dict[int, tuple[Token, ...]] = {}
-    number_kinds: dict[int, type] = {}
-    index = -1
-    for _ in range(keys_by_chunk.count(None)):  # faster than to look at each
-        index = keys_by_chunk.index(None, index + 1)
-        words = read_chunk(chunks[index])
-        words_by_chunk[index] = words
-        kind = type(words)
-        if kind is not tuple:
-            number_kinds[index] = kind
-    if not _KINDS_IN_DIGITS.issuperset(number_kinds.values()):
-        return None
-    return words_by_chunk, number_kinds
-
-
 def _split_lines(text: str) -> Sequence[str]:
     """Split a text at the ends of lines and cells, which no quantity crosses."""
     return _CELL_END.split(text) if "\t" in text else _LINE_END.split(text)
 
 
-def _read_chunks_with_numbers(chunks: Sequence[str], words_by_chunk: list[Any]) -> dict[int, type]:
-    """Read the chunks that may hold a number, and return the kind of each number by the index of its chunk.
+def _read_other_chunks(
+    chunks: Sequence[str], read_chunks: Sequence[Any]
+) -> tuple[dict[int, tuple[Token, ...]], dict[int, type]]:
+    """Read the chunks of a line that may hold a number, each alone.
 
     Args:
-        chunks: The parts of a text between white space.
-        words_by_chunk: For each chunk, its words if the chunk is known to hold no number, else None. This function fills the
-            list.
+        chunks: The parts of the line between white space.
+        read_chunks: For each chunk, None if it may hold a number.
+
+    Returns:
+        The words of these chunks, and the kinds of their numbers, by the index of the chunk.
     """
+    words_by_chunk: dict[int, tuple[Token, ...]] = {}
     number_kinds: dict[int, type] = {}
     index = -1
-    for _ in range(words_by_chunk.count(None)):  # faster than to look at each
-        index = words_by_chunk.index(None, index + 1)
+    for _ in range(read_chunks.count(None)):  # faster than to look at each
+        index = read_chunks.index(None, index + 1)
         words = read_chunk(chunks[index])
         words_by_chunk[index] = words
         kind = type(words)
         if kind is not tuple:
             number_kinds[index] = kind
-    return number_kinds
+    return words_by_chunk, number_kinds
 
 
 # --- quantities: numbers with their neighbours ------------------------------------------------------------------------

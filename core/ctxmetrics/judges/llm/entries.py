@@ -409,6 +409,10 @@ def _list_pieces_by_context(piece: Any) -> list[Any]:
     return pieces
 
 
+# The sizes of a list that is a quote: the context and the quote, and behind them whether the context alone states the unit.
+_SIZES_OF_QUOTE = (2, 3)
+
+
 def _read_quotes(pieces: Sequence[Any], pack: Pack) -> list[Quote]:
     """Read the quotes of the pieces of evidence. A piece without a text is no quote.
 
@@ -425,10 +429,8 @@ def _read_quotes(pieces: Sequence[Any], pack: Pack) -> list[Quote]:
         elif isinstance(piece, str):
             match = _NAMED_QUOTE.match(piece)
             context, content = match.groups() if match else ("", piece)
-        elif isinstance(piece, (list, tuple)) and len(piece) == len(("context", "quote")):
-            context, content = piece
-        elif isinstance(piece, (list, tuple)) and len(piece) == len(("context", "quote", "whole")):
-            context, content, mark = piece
+        elif isinstance(piece, (list, tuple)) and len(piece) in _SIZES_OF_QUOTE:
+            context, content, mark = [*piece, None][:3]
         has_mark = has_mark or mark is not None
         whole = _yes_or_no(mark, pack) is True
         texts = content if isinstance(content, (list, tuple)) else [content]
