@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from typing import Any
 
@@ -26,6 +26,8 @@ END_MARKS = frozenset(".!:;。！")
 _MIN_REPEATED_LETTERS = 5
 # A note after a mark such as TODO has at most this number of words; more are a sentence.
 _MAX_NOTE_WORDS = 3
+# Several checks, one after the other, ask about the references of all questions. So many references are remembered.
+_MAX_REFERENCES_REMEMBERED = 16_384
 # The question mark at the end of a question. The last one is the Greek mark.
 _QUESTION_END = re.compile(r"[?？؟\u037e]\W*$")
 # A whole text in brackets, as templates have it: [answer], <answer>, {{ answer }}.
@@ -137,6 +139,7 @@ def _are_known(words: Iterable[str], names: frozenset[str]) -> bool:
     return all(word in allowed or _NUMBERED_LABEL.fullmatch(word) for word in words)
 
 
+@lru_cache(maxsize=_MAX_REFERENCES_REMEMBERED)
 def is_answer(text: str) -> bool:
     """Tell whether a reference is an answer: no refusal, no placeholder and no question."""
     return not (phrase_kind(text) in {"refusal", "mark"} or is_placeholder(text) or asks(text))

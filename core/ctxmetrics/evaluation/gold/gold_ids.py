@@ -34,6 +34,9 @@ _MIN_EQUAL_SHARE = 0.9
 # A passage that contains another passage word for word is a copy of it (with a heading, for example) if at least this share of
 # its words is in the other passage.
 _MIN_EQUAL_SHARE_OF_COPY = 0.7
+# Passages with a smaller share of common words are compared no further. It is lower than the shares above: a word that one of them
+# leaves out may change how the words beside it are read.
+_MIN_COMMON_SHARE = 0.7
 # Passages with fewer words are duplicates only if all their words are equal.
 _MIN_WORDS_FOR_SHARE = 10
 # The maximum number of passages that a gold passage is compared with.
@@ -396,12 +399,14 @@ class _Duplicates:
 
     def check(self, question: Question) -> Iterator[Finding]:
         """Yield a finding for each gold passage of a question that has duplicates which are not gold."""
-        for passage in question.gold:
+        for passage, gold_words in zip(question.gold, question.gold_words, strict=True):
             if not passage.places:
                 continue
             first_place = passage.places[0]  # all its places have the same text
+            text = self._passages.chunks[first_place].text
+            words = gold_words if passage.text == text else read_words(text)
             duplicates = [
-                place for place in self._find(first_place) if place not in question.gold_places
+                place for place in self._find(first_place, words) if place not in question.gold_places
             ]
             if not duplicates:
                 continue
@@ -414,37 +419,51 @@ class _Duplicates:
             evidence = f"{gold_name!r} is gold, and {_list_names(names)} with {likeness} is not"
             yield question.make_finding("double", evidence, (gold_name, *names))
 
-    def _find(self, place: int) -> Sequence[int]:
-        """Find the places of the duplicates of the passage at a place."""
+    def _find(self, place: int, words: Sequence[Token]) -> Sequence[int]:
+        """Find the places of the duplicates of a passage.
+
+        Args:
+            place: The place of the passage.
+            words: The words of the passage.
+        """
         if place not in self._duplicates:
-            text = self._passages.chunks[place].text
-            words = read_words(text)
-            language = detect_language(text)
+            word_counts = Counter(word.key for word in words)
             nearest = self._passages.search(
-                (word.key for word in words),
+                word_counts,
                 _MAX_COMPARED_PASSAGES,
                 without=(place,),
                 most_words=_MAX_SEARCH_WORDS,
             )
             duplicates: list[int] = []
             for other in nearest:
-                other_count = self._passages.count_words(other)
-                fewer, more = sorted((len(words), other_count))
+                fewer, more = sorted((len(words), self._passages.count_words(other)))
                 if fewer < _MIN_EQUAL_SHARE_OF_COPY * more:
                     continue
-                other_text = self._passages.chunks[other].text
-                other_words = read_words(other_text)
-                is_copy = _is_copy(text, other_text) and not has_more_numbers(words, other_words)
-                has_equal_length = fewer >= _MIN_EQUAL_SHARE * more
-                if (
-                    is_copy
-                    or normalise(text) == normalise(other_text)
-                    or (has_equal_length and _are_duplicates(words, other_words, language))
-                    or (has_equal_length and _leaves_out_words(text, other_text, language))
+                # Most of the nearest passages are told apart by the index. Their texts are not read.
+                common_count = self._passages.count_common(other, word_counts)
+                if common_count >= _MIN_COMMON_SHARE * fewer and self._is_duplicate(
+                    place, words, other
                 ):
                     duplicates.append(other)
             self._duplicates[place] = duplicates
         return self._duplicates[place]
+
+    def _is_duplicate(self, place: int, words: Sequence[Token], other: int) -> bool:
+        """Tell whether the passage at a place, with certain words, and another passage are equal or nearly equal."""
+        text = self._passages.chunks[place].text
+        other_text = self._passages.chunks[other].text
+        if normalise(text) == normalise(other_text):
+            return True
+        other_words = read_words(other_text)
+        if _is_copy(text, other_text) and not has_more_numbers(words, other_words):
+            return True
+        fewer, more = sorted((len(words), len(other_words)))
+        if fewer < _MIN_EQUAL_SHARE * more:
+            return False
+        language = detect_language(text)
+        return _are_duplicates(words, other_words, language) or _leaves_out_words(
+            text, other_text, language
+        )
 
 
 def _is_copy(text: str, other: str) -> bool:

@@ -261,6 +261,8 @@ class PoolFindings:
         self._usefulness_verdicts = row[_PRECISION_METRIC.name].verdicts
         self._passages = passages
         self._compares_words = by_words
+        # By the index of a passage, the keys of its words.
+        self._words: dict[int, frozenset[str]] = {}
         # By the index of a passage, the keys of the words of each of its sentences.
         self._words_by_place: dict[int, Sequence[frozenset[str]]] = {}
 
@@ -269,15 +271,18 @@ class PoolFindings:
         yield from self._check_needed()
         yield from self._check_holes()
 
-    @cached_property
-    def _words(self) -> Sequence[frozenset[str]]:
-        """The keys of the words of each passage."""
-        return [frozenset(word.key for word in read_words(text)) for text in self._pool.texts]
+    def _read_passage(self, index: int) -> frozenset[str]:
+        """Read the keys of the words of a passage."""
+        words = self._words.get(index)
+        if words is None:
+            words = frozenset(word.key for word in read_words(self._pool.texts[index]))
+            self._words[index] = words
+        return words
 
     def _unite_gold(self, without: int | None = None) -> frozenset[str]:
         """Return the words of all gold passages together, or of all except one."""
         return frozenset[str]().union(
-            *(self._words[index] for index in self._pool.gold if index != without)
+            *(self._read_passage(index) for index in self._pool.gold if index != without)
         )
 
     def _weigh(self, keys: Iterable[str], whole: Iterable[str]) -> float:
@@ -355,7 +360,7 @@ class PoolFindings:
             self.is_in_another_language
             or len(content) < _MIN_SENTENCE_WORDS
             or self._weigh(content & self._unite_gold(), content) >= _MAX_SHARE_BESIDE_STATING
-            or self._weigh(content & self._words[indexes[0]], content) < _MIN_SHARE_IN_SURE_HOLE
+            or self._weigh(content & self._read_passage(indexes[0]), content) < _MIN_SHARE_IN_SURE_HOLE
         ):
             return ""
         return self._pool.name(indexes[0])
@@ -386,8 +391,8 @@ class PoolFindings:
             return False
         gold = self._unite_gold()
         is_same_subject = self._weigh(content & gold, content) >= _MIN_GOLD_SHARE_FOR_FORMS
-        for index, words in enumerate(self._words):
-            known_words = gold | words
+        for index in range(len(self._pool.texts)):
+            known_words = gold | self._read_passage(index)
             shared_words = content & known_words
             if is_same_subject:
                 shared_words |= _find_other_forms(content, known_words)
@@ -485,13 +490,13 @@ class PoolFindings:
         if not self._compares_words:
             return True
         content = self._question.reference_content
-        has_few_words = self._weigh(content & self._words[index], content) < _MIN_SHARE_IN_GOLD
+        has_few_words = self._weigh(content & self._read_passage(index), content) < _MIN_SHARE_IN_GOLD
         return has_few_words and self._adds_few_words(index)
 
     def _adds_few_words(self, index: int) -> bool:
         """Tell whether a gold passage has few words of the reference that no other gold passage has."""
         content = self._question.reference_content
-        words_of_no_other = (content & self._words[index]) - self._unite_gold(index)
+        words_of_no_other = (content & self._read_passage(index)) - self._unite_gold(index)
         return self._weigh(words_of_no_other, content) < _MIN_NEW_SHARE_IN_GOLD
 
     # --- the retrieved passages ---
@@ -524,7 +529,7 @@ class PoolFindings:
     def _has_answer(self, index: int) -> bool:
         """Tell whether a passage has enough words of the reference, or is evidence for the reference and near to the question."""
         content = self._question.reference_content
-        shared_words = content & self._words[index]
+        shared_words = content & self._read_passage(index)
         share = self._weigh(shared_words, content)
         if share >= _MIN_SHARE_IN_SURE_HOLE:
             return True
@@ -541,7 +546,7 @@ class PoolFindings:
             if any(span.context == index for span in unit.evidence):
                 is_evidence = True
         question_words = self._question.find_content(self._question.text)
-        share_of_question = self._weigh(question_words & self._words[index], question_words)
+        share_of_question = self._weigh(question_words & self._read_passage(index), question_words)
         is_near = share_of_question >= _MIN_QUESTION_SHARE_IN_HOLE or index in self._pool.first
         return is_evidence and is_near
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from math import log
 
@@ -52,10 +52,12 @@ class _Postings:
         self.places: array[int] = array("I")
         self.counts: array[int] = array("H")
 
-    def has(self, place: int) -> bool:
-        """Tell whether a passage contains the word."""
+    def count(self, place: int) -> int:
+        """Count how often a passage contains the word."""
         number = bisect_left(self.places, place)
-        return number < len(self.places) and self.places[number] == place
+        if number == len(self.places) or self.places[number] != place:
+            return 0
+        return self.counts[number]
 
 
 class Passages:
@@ -142,7 +144,7 @@ class Passages:
         title = self.chunks[place].title
         title_keys = {word.key for word in read_words(title)} if title else frozenset[str]()
         return frozenset(
-            key for key in keys if key in title_keys or (key in index and index[key].has(place))
+            key for key in keys if key in title_keys or (key in index and index[key].count(place))
         )
 
     def find_known(self, keys: Iterable[str]) -> frozenset[str]:
@@ -154,6 +156,18 @@ class Passages:
         """Return the number of words of a passage."""
         _, lengths = self._index
         return lengths[place]
+
+    def count_common(self, place: int, word_counts: Mapping[str, int]) -> int:
+        """Count the words that a passage has in common with a text. The passage is not read again: the index has its words.
+
+        Args:
+            place: The index of the passage.
+            word_counts: How often the text has each word, by its key.
+        """
+        index, _ = self._index
+        return sum(
+            min(count, index[key].count(place)) for key, count in word_counts.items() if key in index
+        )
 
     def search(
         self,
@@ -177,9 +191,7 @@ class Passages:
         rare_first = sorted(found_words, key=lambda postings: len(postings.places))[:most_words]
         if not rare_first:
             return []
-        # For each word: the places of the passages that have the word, and what the word adds to the score of each passage.
-        places_by_word: list[NDArray[np.uint32]] = []
-        scores_by_word: list[NDArray[np.float64]] = []
+        scores = np.zeros(len(self))
         entries_read = 0
         for postings in rare_first:
             passage_count = len(postings.places)
@@ -188,15 +200,19 @@ class Passages:
             entries_read += passage_count
             places = np.frombuffer(postings.places, np.uint32)
             counts = np.frombuffer(postings.counts, np.uint16)
-            places_by_word.append(places)
             word_weight = self._weigh_count(passage_count)
-            scores_by_word.append(word_weight * counts / (counts + length_terms[places]))
-        matches, numbers = np.unique(np.concatenate(places_by_word), return_inverse=True)
-        scores = np.bincount(numbers, np.concatenate(scores_by_word))
-        order = np.argsort(-scores, kind="stable")  # equal scores stay in the order of the passages
-        excluded = set(without)
-        best_places = matches[order[: most + len(excluded)]].tolist()
-        return [place for place in best_places if place not in excluded][:most]
+            scores[places] += word_weight * counts / (counts + length_terms[places])
+        excluded = [*without]
+        scores[excluded] = 0.0
+        matches = np.flatnonzero(scores)
+        if len(matches) > most:
+            # Only the best passages are sorted, and those with the score of the last one of them.
+            lowest = np.partition(scores[matches], -most)[-most]
+            matches = matches[scores[matches] >= lowest]
+        order = np.argsort(
+            -scores[matches], kind="stable"
+        )  # equal scores stay in the order of the passages
+        return matches[order[:most]].tolist()
 
     def weigh(self, key: str) -> float:
         """Weigh a word by how rare it is among the passages: its inverse document frequency, as BM25 has it."""

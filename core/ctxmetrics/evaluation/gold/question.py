@@ -91,11 +91,19 @@ class Question:
         return self.find_content(self.reference)
 
     @cached_property
+    def reference_words(self) -> Sequence[Token]:
+        """The words of the reference."""
+        return read_words(self.reference)
+
+    @cached_property
+    def gold_words(self) -> Sequence[Sequence[Token]]:
+        """The words of each gold passage. A passage without a text has none."""
+        return [read_words(passage.text or "") for passage in self.gold]
+
+    @cached_property
     def gold_content(self) -> Sequence[frozenset[str]]:
         """The keys of the words of each gold passage. A passage without a text has none."""
-        return [
-            frozenset(token.key for token in read_words(passage.text or "")) for passage in self.gold
-        ]
+        return [frozenset(word.key for word in words) for words in self.gold_words]
 
     @cached_property
     def gold_by_words(self) -> frozenset[str | frozenset[str]]:

@@ -9,7 +9,6 @@ from functools import cache
 from ctxmetrics.evaluation.gold.answers import (
     END_MARKS,
     MARKS_BETWEEN_WORDS,
-    asks,
     begins_with_yes_or_no,
     fold_words,
     is_answer,
@@ -93,17 +92,21 @@ def _check_reference(question: Question, folded_questions: frozenset[str]) -> It
     text = question.reference
     if question.sample.reference is None and not text:
         return
-    evidence = f"the reference is {shorten(text)!r}"
-    kind = phrase_kind(text)
+    is_question = fold_words(text) in folded_questions
+    if is_answer(text) and not (
+        is_question or may_be_refusal(question) or _may_be_placeholder(question)
+    ):
+        return
     if _gold_states_answer(question):
         return
-    if kind in {"refusal", "mark"} or may_be_refusal(question):
+    evidence = f"the reference is {shorten(text)!r}"
+    if phrase_kind(text) in {"refusal", "mark"} or may_be_refusal(question):
         is_unanswerable = question.sample.labels.get(LABEL)  # then a refusal is what is expected
         if not is_unanswerable:
             yield question.make_finding("refusal", f"{evidence}: no answer")
     elif is_placeholder(text) or _may_be_placeholder(question):
         yield question.make_finding("placeholder", f"{evidence}: the answer is missing")
-    elif fold_words(text) in folded_questions or asks(text):
+    else:
         yield question.make_finding("asks", f"{evidence}: a question, no answer")
 
 
@@ -111,7 +114,7 @@ def _may_be_placeholder(question: Question) -> bool:
     """Tell whether a reference may be a placeholder: a word such as "later" that no gold passage contains."""
     if fold_words(question.reference) not in read_folded_words("placeholders_or_answers"):
         return False
-    answer = [word.key for word in read_words(question.reference)]
+    answer = [word.key for word in question.reference_words]
     texts = [passage.text or "" for passage in question.gold]
     return not any(_contains([word.key for word in read_words(text)], answer) for text in texts)
 
@@ -121,7 +124,7 @@ def _gold_states_answer(question: Question) -> bool:
 
     Then a reference such as "null" is an answer and not a placeholder.
     """
-    reference_keys = [word.key for word in read_words(question.reference)]
+    reference_keys = [word.key for word in question.reference_words]
     question_keys = question.find_content(question.text)
     for passage in question.gold:
         for sentence in split_sentences(passage.text or ""):
@@ -177,7 +180,7 @@ def _check_answer_in_question(question: Question) -> Iterator[Finding]:
 
 def _names_number(question: Question) -> bool:
     """Tell whether a question has all words of a reference with a number, in any order: (120) of 120 passengers."""
-    has_number = any(word.kind == "number" for word in read_words(question.reference))
+    has_number = any(word.kind == "number" for word in question.reference_words)
     return has_number and question.reference_content <= question.word_keys
 
 
@@ -326,7 +329,7 @@ def _check_language(question: Question) -> Iterator[Finding]:
     is_quoted = any(reference in normalise(passage.text or "") for passage in question.gold)
     if not is_answer(question.reference) or not question.gold or is_quoted:
         return
-    if len(read_words(question.reference)) < _MIN_WORDS_IN_LANGUAGE:
+    if len(question.reference_words) < _MIN_WORDS_IN_LANGUAGE:
         return
     reference_language = find_language(question.reference)
     if reference_language is None and _is_in_another_script(question):

@@ -149,7 +149,7 @@ def _check_subject(question: Question, passages: Passages) -> Iterator[Finding]:
 
 def _find_answers(question: Question, passages: Passages) -> Iterator[_Answer]:
     """Yield the numbers and names of the reference that sentences of the gold contain and the question does not."""
-    reference = read_words(question.reference)
+    reference = question.reference_words
     values = list_values(reference) - list_values(question.words)
     reference_names = find_names(reference) - question.word_keys
     if not values and not reference_names:
