@@ -191,7 +191,9 @@ class Passages:
         rare_first = sorted(found_words, key=lambda postings: len(postings.places))[:most_words]
         if not rare_first:
             return []
-        scores = np.zeros(len(self))
+        # For each word: the places of the passages that have the word, and what the word adds to the score of each passage.
+        places_by_word: list[NDArray[np.uint32]] = []
+        scores_by_word: list[NDArray[np.float64]] = []
         entries_read = 0
         for postings in rare_first:
             passage_count = len(postings.places)
@@ -200,19 +202,20 @@ class Passages:
             entries_read += passage_count
             places = np.frombuffer(postings.places, np.uint32)
             counts = np.frombuffer(postings.counts, np.uint16)
+            places_by_word.append(places)
             word_weight = self._weigh_count(passage_count)
-            scores[places] += word_weight * counts / (counts + length_terms[places])
-        excluded = [*without]
-        scores[excluded] = 0.0
-        matches = np.flatnonzero(scores)
-        if len(matches) > most:
-            # Only the best passages are sorted, and those with the score of the last one of them.
-            lowest = np.partition(scores[matches], -most)[-most]
-            matches = matches[scores[matches] >= lowest]
-        order = np.argsort(
-            -scores[matches], kind="stable"
-        )  # equal scores stay in the order of the passages
-        return matches[order[:most]].tolist()
+            scores_by_word.append(word_weight * counts / (counts + length_terms[places]))
+        matches, scores = _add_scores(np.concatenate(places_by_word), np.concatenate(scores_by_word))
+        excluded = set(without)
+        best_count = most + len(excluded)
+        if len(matches) > best_count:
+            # Sort only the best passages, and all that are as good as the last one of them.
+            lowest_score = np.partition(scores, -best_count)[-best_count]
+            best = np.flatnonzero(scores >= lowest_score)
+            matches, scores = matches[best], scores[best]
+        order = np.argsort(-scores, kind="stable")  # equal scores stay in the order of the passages
+        best_places = matches[order[:best_count]].tolist()
+        return [place for place in best_places if place not in excluded][:most]
 
     def weigh(self, key: str) -> float:
         """Weigh a word by how rare it is among the passages: its inverse document frequency, as BM25 has it."""
@@ -222,6 +225,26 @@ class Passages:
     def _weigh_count(self, count: int) -> float:
         """Return the inverse document frequency of a word."""
         return log(1 + (len(self) - count + 0.5) / (count + 0.5))
+
+
+def _add_scores(
+    places: NDArray[np.uint32], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    """Add the scores of each passage.
+
+    Args:
+        places: The indexes of passages, with repetitions.
+        scores: A score for each of them.
+
+    Returns:
+        The index of each passage once, in order, and the sum of its scores.
+    """
+    order = np.argsort(places, kind="stable")  # fast: the places of each word are sorted already
+    sorted_places = places[order]
+    is_first = np.ones(len(places), np.bool_)
+    is_first[1:] = sorted_places[1:] != sorted_places[:-1]
+    starts = np.flatnonzero(is_first)
+    return sorted_places[starts], np.add.reduceat(scores[order], starts)
 
 
 def collect_chunks(samples: Iterable[Sample]) -> list[Chunk]:
