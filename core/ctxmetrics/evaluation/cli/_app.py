@@ -1,4 +1,4 @@
-"""The program `ctxmetrics`: its commands, and what becomes of errors."""
+"""The program `ctxmetrics`: its commands, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from typer.core import TyperCommand, TyperGroup
 from ctxmetrics import __version__
 from ctxmetrics.errors import CtxMetricsError, OutputFileError, ParameterError
 from ctxmetrics.evaluation.cli._commands import COMMANDS, load_function
-from ctxmetrics.evaluation.cli._meant import explain_command, explain_option
-from ctxmetrics.evaluation.cli._options import GroupedCommand, convert_plainly
+from ctxmetrics.evaluation.cli._options import GroupedCommand, convert_without_pydantic
+from ctxmetrics.evaluation.cli._suggestions import explain_command, explain_option
 from ctxmetrics.evaluation.cli._terminal import (
     BAD_INPUT,
     INTERRUPTED,
@@ -32,7 +32,7 @@ from ctxmetrics.evaluation.cli._terminal import (
 from ctxmetrics.evaluation.cli.cache import cache_app
 from ctxmetrics.evaluation.cli.config import with_config
 
-# Plain help: the frames that rich draws cost twice the CPU of the rest of the start.
+# Help without the frames that rich draws: they take twice the CPU time of the rest of the start.
 _PLAIN_HELP: dict[str, Any] = {
     "add_completion": False,
     "pretty_exceptions_enable": False,
@@ -42,10 +42,10 @@ _PLAIN_HELP: dict[str, Any] = {
 
 
 class _BuiltCommands(MutableMapping[str, Any]):
-    """The commands of the program by their names. Each is built when it is first used: all of them take twice the start.
+    """The commands of the program by their names. Each is built when it is first used: to build all doubles the start.
 
     Args:
-        groups: Groups of commands, which are built.
+        groups: The groups of commands, which are built already.
     """
 
     def __init__(self, groups: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ class _Program(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the program itself, ``--help`` among them."""
-        return convert_plainly(super().get_params(ctx))
+        return convert_without_pydantic(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the table of commands: it needs their names and docstrings, and no option."""
@@ -132,7 +132,7 @@ def ctxmetrics(
 
 
 class _ProcessSignals:
-    """Ends the command at SIGTERM and SIGHUP as Ctrl-C does. A shell may have asked for the second to be ignored.
+    """Ends the command at SIGTERM and SIGHUP as Ctrl-C does. A signal that the shell ignores stays ignored (`nohup`).
 
     Attributes:
         last: The signal that arrived last, or None.
@@ -154,16 +154,16 @@ class _ProcessSignals:
         raise KeyboardInterrupt
 
     def to_status(self, status: int) -> int:
-        """Return the exit status: that of the signal where one interrupted."""
+        """Return the exit status. If a signal ended the command, it is the status of the signal."""
         if status == INTERRUPTED and self.last is not None:
             return SIGNALLED + self.last
         return status
 
 
 def _prepare_streams() -> None:
-    """Let every result be printed: a closed stream takes text that goes nowhere, and stdout takes characters that its encoding lacks.
+    """Prepare the streams so that every text can be printed. The text of a closed stream is dropped.
 
-    Such a character is printed as an escape, as Python does on stderr.
+    Characters that the encoding of stdout lacks are printed as escapes, as Python does on stderr.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -185,7 +185,7 @@ def main() -> NoReturn:
     except (typer.Abort, KeyboardInterrupt):
         _fail("interrupted", signals.to_status(INTERRUPTED))
     except Exception as error:
-        # A usage error of click, which has this method whichever click typer brings.
+        # Usage errors of click have this method, in every version of click.
         if not hasattr(error, "format_message"):
             raise
         _fail(_explain_usage_error(error), BAD_INPUT)
@@ -201,7 +201,7 @@ def _explain_usage_error(error: Any) -> str:
         if sys.argv[1:] and sys.argv[1] in COMMANDS:
             command += f" {sys.argv[1]}"
         return f"{_format_sentence(error)} Try: {command} --help"
-    if option is None or not hasattr(error, "possibilities"):  # the option is known
+    if option is None or not hasattr(error, "possibilities"):  # not about an unknown option
         return f"{_format_sentence(error)} Try: {context.command_path} --help"
     other_commands = context.parent.command.commands if context.parent else {}
     explanation = explain_option(option, context.command, other_commands)

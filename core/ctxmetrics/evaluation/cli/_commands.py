@@ -40,7 +40,7 @@ def load_function(name: str) -> Callable[..., None]:
 
 
 class _Commands(Mapping[str, Callable[..., None]]):
-    """The commands in the form that typer takes. A command is brought into this form when it is first used, since all its options are read."""
+    """The commands in the form that typer takes. A command is converted when it is first used: its options are read then."""
 
     def __init__(self) -> None:
         # The commands that were used so far.

@@ -54,7 +54,7 @@ class Gate(NamedTuple):
     text: str = ""
 
 
-def name_and_value(option: str, text: str) -> tuple[str, float]:
+def read_name_and_value(option: str, text: str) -> tuple[str, float]:
     """Read ``NAME=VALUE``.
 
     Raises:
@@ -98,7 +98,7 @@ def _read_gate(option: str, text: str, metrics: Sequence[Metric]) -> Gate:
     """Read one gate from the text of its option."""
     from ctxmetrics.evaluation.comparison.compare import choose_metric
 
-    name, value = name_and_value(option, text)
+    name, value = read_name_and_value(option, text)
     metrics_by_name = {metric.name: metric for metric in metrics}
     metric = metrics_by_name[choose_metric(list(metrics_by_name), name, option)]
     if option == "--min-pass-rate":

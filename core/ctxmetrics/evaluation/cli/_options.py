@@ -19,7 +19,7 @@ from typer.core import TyperCommand
 
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
-from ctxmetrics.evaluation.cli._meant import explain_extra
+from ctxmetrics.evaluation.cli._suggestions import explain_extra
 from ctxmetrics.evaluation.runs.options import DEFAULTS
 from ctxmetrics.scores.conventions import CONVENTIONS
 
@@ -453,19 +453,19 @@ def _find_metavar(annotation: Any) -> str | None:
 class _Conversion:
     """Converts the values of one parameter. It leaves to typer only what cannot be converted by a plain rule.
 
-    typer makes a validator of pydantic for each parameter. To load pydantic took a tenth of the start of ``score``.
+    typer makes a validator of pydantic for each parameter. Loading pydantic takes a tenth of the start of ``score``.
 
     Attributes:
-        load_typers: Load the conversion of typer.
+        load_typer_conversion: Load the conversion of typer.
     """
 
-    load_typers: Callable[[], Any]
+    load_typer_conversion: Callable[[], Any]
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return a value of the command line, or a default, as a value of the parameter's type; typer calls this method."""
         source = ctx.get_parameter_source(param.name)
         is_default = source is None or source.name == "DEFAULT"
-        # An option of two values that is left out is None.
+        # An option that takes two values is None if it is left out.
         takes_several = param.multiple or param.nargs == -1
         if is_default and type(value) in _TYPES_OF_DEFAULTS:
             return () if takes_several and value is None else value
@@ -475,17 +475,17 @@ class _Conversion:
         if annotation is Path and isinstance(value, str):
             return Path(value)
         if annotation == list[str] and isinstance(value, (list, tuple)):
-            return [*value]
-        return self.load_typers().coerce(value, param=param, ctx=ctx)
+            return list(value)
+        return self.load_typer_conversion().coerce(value, param=param, ctx=ctx)
 
 
-def convert_plainly(parameters: list[Any]) -> list[Any]:
+def convert_without_pydantic(parameters: list[Any]) -> list[Any]:
     """Let the parameters of a command convert their values as `_Conversion` says, and return the parameters."""
     for parameter in parameters:
-        load_typers = getattr(parameter, "get_runtime_param", None)
+        load_typer_conversion = getattr(parameter, "get_runtime_param", None)
         # An old typer, which does not use pydantic, has no such method.
-        if load_typers is not None and "get_runtime_param" not in vars(parameter):
-            parameter.get_runtime_param = partial(_Conversion, load_typers)
+        if load_typer_conversion is not None and "get_runtime_param" not in vars(parameter):
+            parameter.get_runtime_param = partial(_Conversion, load_typer_conversion)
     return parameters
 
 
@@ -494,7 +494,7 @@ class GroupedCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, ``--help`` among them. typer calls this method before it reads the command line."""
-        return convert_plainly(super().get_params(ctx))
+        return convert_without_pydantic(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words after the command.

@@ -1,4 +1,4 @@
-"""Makes samples, metrics and a judge of the options of a command."""
+"""Builds the samples, the metrics and the judge from the options of a command."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def build_task(
     selection: Selection,
     judge: Judge,
     *,
-    listed: bool = True,
+    as_list: bool = True,
     by: str | None = None,
 ) -> tuple[Any, list[Metric], Payload | None]:
     """Build the samples, the metrics, and what a request to Aegis says beside them, if the file is one.
@@ -102,18 +102,18 @@ def build_task(
         source: The file. Its samples are a list, or are read as the run goes on.
         selection: The metrics. Without ``--metric``: the metrics that a request to Aegis names, else every metric that fits.
         judge: The judge that will judge.
-        listed: Whether the samples must be a list. Without ``--metric`` they are always one: it shows which metrics fit.
+        as_list: Whether the samples must be a list. Without ``--metric`` they are always one: it shows which metrics fit.
         by: As for `read_samples`.
     """
     file = open_samples(source, by)
     convention = choose_convention(source.schema, selection.convention)
     payload = file.payload
     samples: Any = file
-    if listed or not selection.metric:
+    if as_list or not selection.metric:
         samples = load_samples(file)
     if selection.metric:
         chosen_metrics = [build_metric(name, convention) for name in selection.metric]
-        if listed:
+        if as_list:
             _check_fields(samples, chosen_metrics, file.list_plans())
         return samples, chosen_metrics, payload
     if payload is None or not payload.metrics:
@@ -185,7 +185,7 @@ def list_fitting_metrics(
         samples: The samples.
         convention: The convention of the metrics.
         judge: The judge.
-        plan: How the file is read; it knows its columns, and the lists that are no field.
+        plan: How the file is read. It knows the columns, and the lists that were read as no field.
 
     Raises:
         ParameterError: No metric fits.
@@ -309,8 +309,8 @@ def _has_reference(sample: Sample) -> bool:
 def _write_map_option(name: str, samples: Sequence[Sample], *plans: Plan | None) -> str:
     """Write the --map option for a field, one for each column that may hold it. If there is no such column, show how to write the option.
 
-    What was retrieved has an exact name in the plural: ``ideal_contexts`` and ``passage`` may be what is expected. Without such a
-    name, it is a list of texts that is read as no field.
+    A column of retrieved items must have an exact name in the plural: ``ideal_contexts`` and ``passage`` may be expected items.
+    Without such a column, the lists of texts are suggested that were read as no field.
     """
     columns: list[str] = []
     for column in _list_metadata_columns(samples, plans[0]):
@@ -322,7 +322,10 @@ def _write_map_option(name: str, samples: Sequence[Sample], *plans: Plan | None)
             columns.append(column)
     if columns:
         return join_options(f"{column}={name}" for column in columns)
-    for field in (name, "references", "reference_facts") if name == "reference" else (name,):
+    possible_fields = [name]
+    if name == "reference":
+        possible_fields += ["references", "reference_facts"]
+    for field in possible_fields:
         for plan in plans:
             if plan is not None and field in plan.candidates:
                 return join_options(f"{path}={field}" for path in plan.candidates[field])

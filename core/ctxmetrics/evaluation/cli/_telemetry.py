@@ -49,7 +49,7 @@ class Delivery:
 
 @contextmanager
 def deliver_events(*, wanted: bool) -> Iterator[Delivery]:
-    """Send the events of a run by OTLP over HTTP; they have left at the end of the block.
+    """Send the events of a run by OTLP over HTTP. At the end of the block, all are sent.
 
     Raises:
         MissingExtraError: OpenTelemetry's SDK or its exporter is not installed.
@@ -92,7 +92,7 @@ def deliver_events(*, wanted: bool) -> Iterator[Delivery]:
     delivery.provider.add_log_record_processor(processor)
     tracer = TracerProvider()
     tracer.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    trace.set_tracer_provider(tracer)  # for the spans of our own
+    trace.set_tracer_provider(tracer)  # for our own spans
     try:
         yield delivery
     finally:

@@ -78,11 +78,11 @@ def print_message(text: str) -> None:
 
 
 def note_unused(options: Mapping[str, object], needed_options: Mapping[str, object]) -> None:
-    """Say which options have no effect, since none of the options is given that they are about.
+    """Say which options have no effect, because none of the options that they need is given.
 
     Args:
         options: The values of options by their names.
-        needed_options: The same, of the options that they are about.
+        needed_options: The same, of the options that they need: one of them is enough.
     """
     if any(needed_options.values()):
         return
@@ -123,7 +123,7 @@ def print_warnings_at_end() -> Iterator[list[str]]:
     Warnings that are printed at once would break the progress bar. The block may remove a warning that repeats its last line.
     """
     log = logging.getLogger("ctxmetrics")
-    texts = list[str]()
+    texts: list[str] = []
     handler = logging.Handler(logging.WARNING)
     propagate = log.propagate
     handler.emit = lambda record: texts.append(record.getMessage())  # type: ignore[method-assign]  # a handler of this call alone

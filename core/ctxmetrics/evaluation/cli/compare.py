@@ -87,7 +87,7 @@ def compare(
     title: PageTitle = None,
 ) -> None:
     """Compare runs on the same samples with the first run: which is better, and which sentences were lost?"""
-    from ctxmetrics.evaluation.cli._gates import name_and_value, write_ci_reports
+    from ctxmetrics.evaluation.cli._gates import read_name_and_value, write_ci_reports
     from ctxmetrics.evaluation.comparison.compare import compare_all
     from ctxmetrics.evaluation.pages import name_page
     from ctxmetrics.evaluation.rows.output_files import write_gates, write_whole
@@ -101,7 +101,7 @@ def compare(
     check_outputs({"--report": report, "--junit": verdict.junit}, inputs)
     gates = []
     for option, texts in gate_options.items():
-        gates += [(option, *name_and_value(option, text)) for text in texts or ()]
+        gates += [(option, *read_name_and_value(option, text)) for text in texts or ()]
     names = verdict.metric or [name for _, name, _ in gates]
     options = {name: value for name, value in vars(pairing).items() if value}
     comparisons = compare_all(first, runs, metrics=names, **options)
@@ -138,13 +138,16 @@ def _check_gates(comparison: Comparison, gates: Sequence[tuple[str, str, float]]
             overruled = describe_overruled(item, margin)
             if overruled:
                 print_message(f"note: {outcome.gate}: {overruled}")
-            # This gate fails if the interval ends below the margin: a drop is found that is larger than the margin by what can be
-            # detected.
+            # This gate fails only if the whole interval is beyond the margin. So a drop is found if it is larger than the margin
+            # and the detectable difference together.
             if item.detectable:
                 power = describe_power(format_number(margin + item.detectable, item))
                 print_message(
                     f"note: {outcome.gate}: {power} comparisons of {plural(item.samples, 'sample')}"
                 )
-        worst = [worse for worse in comparison.worst if worse.metric == item.name]
-        lines = [f"{worse.sample_id}: {worse.before:.4g} to {worse.after:.4g}" for worse in worst]
+        fallen_samples = [fallen for fallen in comparison.worst if fallen.metric == item.name]
+        lines = [
+            f"{fallen.sample_id}: {fallen.before:.4g} to {fallen.after:.4g}"
+            for fallen in fallen_samples
+        ]
         yield replace(outcome, samples=() if outcome.passed else tuple(lines))

@@ -81,10 +81,10 @@ class Config:
     @property
     def margin(self) -> dict[str, float]:
         """The margins of ``not-worse`` of ``[compare]`` by metric, as `ctxmetrics.testing.assert_not_worse` takes them."""
-        from ctxmetrics.evaluation.cli._gates import name_and_value
+        from ctxmetrics.evaluation.cli._gates import read_name_and_value
 
         texts = self.commands["compare"].get("not_worse", ())
-        return dict(name_and_value("not-worse", text) for text in texts)
+        return dict(read_name_and_value("not-worse", text) for text in texts)
 
     def evaluate(self, **options: Unpack[RunOptions]) -> Results:
         """Score the file of the configuration as ``ctxmetrics score`` does, without its gates and outputs.
@@ -123,7 +123,7 @@ class Config:
 
 
 def _find_config_file() -> Path | None:
-    """Find the nearest configuration file in the current directory or above it. Its path begins here."""
+    """Find the nearest configuration file in the current directory or above it. Its path is relative to the current directory."""
     try:
         current_folder = Path.cwd()
     except OSError:  # it was deleted meanwhile
@@ -316,7 +316,7 @@ def _list_parameters(command: Any) -> dict[str, Parameter]:
     parameters = {}
     for parameter in signature(command).parameters.values():
         option = parameter.annotation.__metadata__[0]
-        # typer takes the first name of an option for its default. Names with one dash are short forms.
+        # typer keeps the first name of an option as its `default`. Names with one dash are short forms.
         names = [option.default, *(option.param_decls or ()), parameter.name]
         long_name = next(
             name for name in names if isinstance(name, str) and not re.match("-[^-]", name)

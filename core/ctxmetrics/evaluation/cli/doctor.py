@@ -82,9 +82,11 @@ def doctor(
         print_result(str(check))
         if not check.ok:
             raise typer.Exit(BAD_INPUT)
-        note = " (as measured now"
-        note += ", with the start of the client)" if check.with_start else ")"
-        request_time = RequestTime(float(f"{check.seconds:.2g}"), note)
+        note = " (as measured now)"
+        if check.with_start:
+            note = " (as measured now, with the start of the client)"
+        rounded_seconds = float(f"{check.seconds:.2g}")
+        request_time = RequestTime(rounded_seconds, note)
     else:
         print_result(f"{judge.name} asks no model. How well it judges: ctxmetrics check-judge")
     if task is not None:
@@ -142,7 +144,7 @@ def estimate(
     ] = None,
 ) -> None:
     """Count the calls and tokens of a run before you pay for it, or say what its samples can show."""
-    from ctxmetrics.evaluation.cli._gates import name_and_value
+    from ctxmetrics.evaluation.cli._gates import read_name_and_value
     from ctxmetrics.evaluation.cli._run import build_judge, build_task
     from ctxmetrics.evaluation.runs.estimate import samples_for
     from ctxmetrics.evaluation.runs.power import GATES, describe_gate
@@ -152,7 +154,7 @@ def estimate(
     gates: list[tuple[str, str, float]] = []
     for option, texts in zip(GATES, (fail_under, max_drop, not_worse), strict=True):
         for text in texts or ():
-            name, value = name_and_value(option, text)
+            name, value = read_name_and_value(option, text)
             gates.append((option, name, value))
     if labels and not (max_drop or not_worse):
         raise ParameterError(

@@ -233,7 +233,7 @@ def _list_plan(source: SampleFile, file: RowFile[Sample]) -> dict[str, Any]:
     columns = file.list_columns()
     if columns is None:
         return {}
-    # Without a convention, that with the name of the schema would be taken.
+    # Without --convention, the convention with the name of the schema would be used.
     options: dict[str, Any] = {"schema": "ragas", "convention": "default"}
     if columns:
         options["map"] = [f"{column}={name}" for column, name in columns.items()]
@@ -411,7 +411,7 @@ def _describe_fields(file: RowFile[Any]) -> Iterator[str]:
     by_hand = file.list_columns()
     if by_hand:
         options = map_options(f"{column}={name}" for column, name in by_hand.items())
-        # Without a convention, that with the name of the schema would be taken.
+        # Without --convention, the convention with the name of the schema would be used.
         yield f"the same by hand: --schema ragas --convention default {' '.join(options)}"
 
 

@@ -136,7 +136,7 @@ def agree(
 
 
 def _print_reports(reports: Sequence[AgreementReport], show: int) -> None:
-    """Print the reports, several beside each other first, each with the samples on which its judge and people differ most."""
+    """Print a table of several reports, then each report with the samples on which its judge and people differ most."""
     if len(reports) > 1:
         print_result(f"{reports[0].beside(*reports[1:])}\n")
     texts: list[str] = []

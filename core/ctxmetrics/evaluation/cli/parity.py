@@ -14,10 +14,8 @@ from ctxmetrics.errors import InputFileError, install_command
 from ctxmetrics.evaluation.cli._options import Help, SampleFile, Selection
 from ctxmetrics.evaluation.cli._terminal import GATE_FAILED, print_message, print_result
 
-# Variables with which a framework uploads what it is given. A comparison needs none of them.
-_UPLOAD_VARIABLE_PATTERN = re.compile(
-    r"_API_KEY$|_TRACING|^OTEL_"
-)  # LANGSMITH_TRACING, OTEL_SERVICE_NAME
+# Environment variables that let a framework upload data: OPENAI_API_KEY, LANGSMITH_TRACING, OTEL_SERVICE_NAME.
+_UPLOAD_VARIABLE_PATTERN = re.compile(r"_API_KEY$|_TRACING|^OTEL_")
 
 
 def parity(

@@ -405,7 +405,7 @@ def _read_margins(metrics: Sequence[Metric], judge: Judge, gates: RunGates) -> l
         ParameterError: A gate names no metric of the comparison, or a metric without a verdict; or its margin is not on the
             metric's scale.
     """
-    from ctxmetrics.evaluation.cli._gates import name_and_value
+    from ctxmetrics.evaluation.cli._gates import read_name_and_value
     from ctxmetrics.evaluation.comparison.compare import choose_metric
     from ctxmetrics.evaluation.runs.gates import check_margin
     from ctxmetrics.evaluation.runs.metric_list import check_metrics
@@ -416,7 +416,7 @@ def _read_margins(metrics: Sequence[Metric], judge: Judge, gates: RunGates) -> l
     margin_gates: list[_MarginGate] = []
     for option, texts in (("--max-drop", gates.max_drop), ("--not-worse", gates.not_worse)):
         for text in texts or ():
-            name, margin = name_and_value(option, text)
+            name, margin = read_name_and_value(option, text)
             metric = metrics_by_name[choose_metric(names, name, option)]
             if metric.name not in (primary or names):
                 raise ParameterError(

@@ -180,7 +180,7 @@ def score(
     keeps_rows = _needs_rows(output, gates, show)
     earlier_results = [Path(text) for text in source.only or () if text.endswith(FAILED_ENDING)]
     samples, metrics, payload = build_task(
-        source, selection, judge, listed=keeps_rows or bool(earlier_results), by=output.by
+        source, selection, judge, as_list=keeps_rows or bool(earlier_results), by=output.by
     )
     for path in earlier_results:
         samples = _choose_failed(samples, path)

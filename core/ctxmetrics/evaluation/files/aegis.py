@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import InputFileError
@@ -48,7 +48,7 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
     """
     evaluations = _read_list(data, "evaluations", 'objects with "metrics" and "data"', f"{file}")
     unused = _find_unused(data, f"{file}")
-    all_settings: set[tuple[tuple[str, ...], float | None, bool]] = set()
+    all_settings: set[_Settings] = set()
     rows: list[tuple[str, Any]] = []
     for number, item in enumerate(evaluations, 1):
         where = f"{file}, evaluation {number}"
@@ -61,11 +61,19 @@ def read_payload(data: Mapping[str, Any], file: Path) -> Payload:
         len(all_settings) == 1,
         f"{file}: the evaluations differ in metrics, threshold or is_blocking. Write each into a file of its own.",
     )
-    metrics, threshold, blocking = all_settings.pop()
-    return Payload(tuple(rows), metrics, threshold, blocking, unused)
+    settings = all_settings.pop()
+    return Payload(tuple(rows), settings.metrics, settings.threshold, settings.blocking, unused)
 
 
-def _read_settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...], float | None, bool]:
+class _Settings(NamedTuple):
+    """The settings of an evaluation; see `Payload`."""
+
+    metrics: tuple[str, ...]
+    threshold: float | None
+    blocking: bool
+
+
+def _read_settings(item: Mapping[str, Any], where: str) -> _Settings:
     """Read the metrics, the pass mark and ``is_blocking`` of an evaluation."""
     names = _read_list(item, "metrics", 'names, such as ["ctx_recall"]', where)
     threshold = item.get("threshold")
@@ -80,7 +88,8 @@ def _read_settings(item: Mapping[str, Any], where: str) -> tuple[tuple[str, ...]
         f'{where}: "threshold" must be a number from 0 to {THRESHOLD_SCALE:g}.',
     )
     _require(isinstance(blocking, bool), f'{where}: "is_blocking" must be true or false.')
-    return tuple(dict.fromkeys(_METRIC_NAMES[name] for name in names)), threshold, blocking
+    metrics = dict.fromkeys(_METRIC_NAMES[name] for name in names)  # each once, in order
+    return _Settings(tuple(metrics), threshold, blocking)
 
 
 def _find_unused(item: Mapping[str, Any], where: str) -> dict[str, Any]:

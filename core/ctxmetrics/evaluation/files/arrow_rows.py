@@ -29,7 +29,8 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
     with importing("pyarrow"):
         import pyarrow as pa
     number = 0
-    for file in _list_dataset_files(path) if path.is_dir() else [path]:
+    files = _list_dataset_files(path) if path.is_dir() else [path]
+    for file in files:
         try:
             for batch in _iterate_batches(file):
                 name = find_doubled(batch.schema.names)
@@ -37,7 +38,8 @@ def arrow_rows(path: Path) -> Iterator[tuple[str, Any]]:
                     raise InputFileError(f"{file}: two columns are named {name!r}. Rename one.")
                 for row in _read_batch(batch, file):
                     number += 1
-                    yield f"row {number}", {key: row[key] for key in row if row[key] is not None}
+                    cells = {name: cell for name, cell in row.items() if cell is not None}
+                    yield f"row {number}", cells
         except OSError as error:
             raise InputFileError(
                 f"{file}: cannot be read: {error.strerror or error}.{suggest_file(file)}"
@@ -77,7 +79,8 @@ def _read_batch(batch: Any, file: Path) -> list[dict[str, Any]]:
     except (OverflowError, ValueError) as error:
         if isinstance(error, UnicodeDecodeError):
             raise
-        columns = zip(batch.schema.names, (column.to_pylist for column in batch.columns), strict=True)
+        readers = [column.to_pylist for column in batch.columns]
+        columns = zip(batch.schema.names, readers, strict=True)
         raise InputFileError(f"{file}: {explain_unreadable(columns, error)}") from None
     text = json.dumps(values, default=_to_text)
     rows: list[dict[str, Any]] = json.loads(
@@ -127,8 +130,9 @@ def _list_dataset_files(folder: Path) -> list[Path]:
     if len(splits) == 1:
         return _list_dataset_files(splits[0])
     files = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
-    shards = {path.with_name(path.name.partition("-000")[0]) for path in files}
-    if len(shards) == 1:
+    # "train-00000-of-00002.parquet" -> "train"
+    shared_names = {path.with_name(path.name.partition("-000")[0]) for path in files}
+    if len(shared_names) == 1:
         return files
     if splits:
         names = ", ".join(split.name for split in splits)

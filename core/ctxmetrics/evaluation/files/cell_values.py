@@ -47,7 +47,7 @@ def is_text(cell: Any, value: Any, name: str, *, has_text_cells: bool = False) -
         cell: The cell.
         value: The value that can be read from the cell.
         name: The field.
-        has_text_cells: Whether cells of other rows are texts, so that a list of words is one, too: what code prints.
+        has_text_cells: Whether cells of other rows are texts. Then a printed list of single words is a text, too.
     """
     if name not in TEXTS or not isinstance(cell, str) or isinstance(value, str):
         return False
@@ -58,7 +58,7 @@ def is_text(cell: Any, value: Any, name: str, *, has_text_cells: bool = False) -
     return has_text_cells and not any(map(_has_words, value))  # a list of references is no text
 
 
-def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
+def find_inner_text(path: str, value: Any, name: str) -> tuple[str, Any]:
     """Find the text of a field in an object, under a usual key, or in a list of parts. Return its path and the text.
 
     Any other value is returned with its own path.
@@ -73,7 +73,9 @@ def text_within(path: str, value: Any, name: str) -> tuple[str, Any]:
         holder = object_in(_without_fence(value))
     if hasattr(holder, "items"):
         key = _find_text_key(holder, name)
-        return (path, value) if key is None else (f"{path}.{key}", holder[key])
+        if key is None:
+            return path, value
+        return f"{path}.{key}", holder[key]
     if name == "reference" and isinstance(holder, list):
         answers = _list_answers(holder)
         if answers:
@@ -156,7 +158,7 @@ def split_ids(text: str) -> list[str] | None:
     name with a comma in it.
     """
     stripped = text.strip(" \t\r\n;|,")
-    # A list of another language: whether its items have quotes is not known.
+    # A list as another programming language writes it: its items may or may not be quoted.
     if _IDS_IN_BRACKETS.fullmatch(stripped):
         return None
     for separator in "\n;|,":
@@ -210,7 +212,8 @@ def _without_quotes(ids: list[str]) -> list[str]:
     """Return ids without the quotation marks around them, if each of several has them."""
     matches = [_QUOTED_ID.fullmatch(id_) for id_ in ids if id_]
     inner_ids = [match["id"].strip() for match in matches if match is not None]
-    return inner_ids if 1 < len(inner_ids) == len(matches) else ids
+    all_are_quoted = len(inner_ids) == len(matches)
+    return inner_ids if all_are_quoted and len(inner_ids) > 1 else ids
 
 
 # An id with a score after it: d4:0.87.
@@ -321,15 +324,15 @@ def are_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
 
 
-def number_as_meant(value: Any, name: str) -> Any:
+def convert_number(value: Any, name: str) -> Any:
     """Convert a number to the kind of its field: to a text for a text, to an integer for an id.
 
     A truth value becomes a text, too. A table writes whole numbers with a point if their column has a gap.
     """
     if name in _TEXT_LIST_FIELDS and isinstance(value, (list, tuple)):
-        return [number_as_meant(item, "reference") for item in value]
+        return [convert_number(item, "reference") for item in value]
     if name in TEXTS_OF and isinstance(value, (list, tuple)) and float in map(type, value):
-        return [number_as_meant(item, "id") for item in value]
+        return [convert_number(item, "id") for item in value]
     if name == "id":
         return whole_number(value)
     if name not in TEXTS:
@@ -356,7 +359,7 @@ def find_fault(value: Any, name: str) -> str:
         return f"is a {kind}, and no list"
     types = set(map(type, value))
     if types <= {str} or (types == {dict} and name not in TEXTS_OF and have_texts(value)):
-        return ""  # as nearly always
+        return ""  # the usual case
     for number, item in enumerate(value, 1):
         if not _is_usable(item, name):
             return f"has an item {number} that is a {type(item).__name__} without a text or an id"

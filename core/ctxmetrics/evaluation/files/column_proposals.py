@@ -91,7 +91,7 @@ def find_candidates(reading: Reading, parsed_row: Mapping[str, Any]) -> dict[str
     answer_path, answer = locations.get("response", ("", None))
     if "reference" not in candidates and _EITHER_ANSWER_NAME.search(answer_path):
         candidates |= find_expected_answer(answer_path, answer)
-    candidates |= _share_ids(_find_id_paths(unread_row), locations)
+    candidates |= _divide_id_paths(_find_id_paths(unread_row), locations)
     return {
         field: tuple(_write_as_in_row(reading, path) for path in paths)
         for field, paths in candidates.items()
@@ -107,7 +107,7 @@ def _write_as_in_row(reading: Reading, path: str) -> str:
 
 
 def find_expected_answer(path: str, answer: Any) -> dict[str, tuple[str, ...]]:
-    """Find what an answer is if it is the expected one: a text, several acceptable answers, or facts with their spellings.
+    """Find the field of an answer that is the expected one: one text, several acceptable answers, or facts with their spellings.
 
     Facts are lists of spellings, ``[["three years", "3 years"], ["Otis"]]``. The first spelling of each is the fact.
     """
@@ -204,10 +204,10 @@ def _is_id(value: Any) -> bool:
     return _ID_MARK.search(value) is not None
 
 
-def _share_ids(
+def _divide_id_paths(
     id_paths: list[str], locations: Mapping[str, tuple[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """Tell the paths of ids that may be expected from those that may have been retrieved.
+    """Divide the paths of ids: those that may be expected, and those that may have been retrieved.
 
     A path whose name says neither may be expected only if the retrieved ids stand elsewhere, and the other way round.
     """
@@ -220,8 +220,12 @@ def _share_ids(
     if not retrieved:
         retrieved = [path for path in unclear if path not in expected]
         retrieved = [path for path in retrieved if SEARCH_RESULT_NAMES.search(path)] or retrieved
-    shares = {"reference_context_ids": tuple(expected), "retrieved_context_ids": tuple(retrieved)}
-    return {field: paths for field, paths in shares.items() if paths}
+    paths_by_field: dict[str, tuple[str, ...]] = {}
+    if expected:
+        paths_by_field["reference_context_ids"] = tuple(expected)
+    if retrieved:
+        paths_by_field["retrieved_context_ids"] = tuple(retrieved)
+    return paths_by_field
 
 
 def describe_candidates(

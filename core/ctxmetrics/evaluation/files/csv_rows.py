@@ -30,7 +30,7 @@ _CHARACTERS_WITHOUT_TEXT = f'\ufeff{_DELIMITERS}" \r\n'
 Header = bool | Sequence[str] | None
 # The first line of a file that says what separates its cells.
 _DELIMITER_LINE = re.compile(r"\ufeff?sep=(.)\r?\n", re.IGNORECASE)
-# A cell that a spreadsheet would run as a formula, after the apostrophe that disarms it.
+# A cell that a spreadsheet would run as a formula, with the apostrophe before it that prevents this: '=1+2.
 ESCAPED_CELL = re.compile(r"'+[=+\-@\t\r]")
 # Cells without a value, as pandas, spreadsheets and databases write them.
 _EMPTY_CELL_TEXTS = frozenset({"", *read_data("samples", "keys.json")["cells"]["gaps"]})
@@ -56,8 +56,8 @@ def cell_rows(
     csv.field_size_limit(_MAX_CELL_CHARACTERS)
     with open_text(file, encoding) as text:
         start = _read_start(text)
-        delimiters = start.delimiter or ("\t" if get_ending(file) == ".tsv" else _DELIMITERS)
-        delimiter = _find_delimiter(start.line, delimiters)
+        usual_delimiters = "\t" if get_ending(file) == ".tsv" else _DELIMITERS
+        delimiter = _find_delimiter(start.line, start.delimiter or usual_delimiters)
         reader = csv.reader(chain([start.line], text), delimiter=delimiter, strict=True)
         # Each row with the number of its line in the file; of a row of several lines, the last one.
         numbered_rows = ((reader.line_num + start.lines_before, cells) for cells in reader)
@@ -133,7 +133,12 @@ def read_gaps(row: dict[str, str]) -> dict[str, str]:
 
 def _find_delimiter(line: str, delimiters: str) -> str:
     """Return the delimiter that splits a line into the most cells, the first of several."""
-    return max(delimiters, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
+
+    def count_cells(delimiter: str) -> int:
+        """Count the cells of the line."""
+        return len(next(csv.reader([line], delimiter=delimiter), []))
+
+    return max(delimiters, key=count_cells)
 
 
 def drop_title(rows: list[tuple[int, list[str]]], file: Path) -> list[tuple[int, list[str]]]:

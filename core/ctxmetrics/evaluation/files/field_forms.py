@@ -1,4 +1,4 @@
-"""In which form the first rows have each field: where it stands, one text or a list, ids with grades, usable or not."""
+"""Finds the form of each field in the first rows: its place, one text or a list, ids with grades, usable or not."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _find_graded_ids(
     """Find the expected ids of the first rows if a grade follows each of them in its text; see `are_graded`. Otherwise return no id."""
     if GRADED_FIELD not in first_locations:
         return []
-    path = first_locations[GRADED_FIELD][0]
+    path, _ = first_locations[GRADED_FIELD]
     values: list[Any] = []
     graded_ids: list[str] = []
     for _, row in rows:
@@ -144,7 +144,7 @@ def _find_graded_ids(
         if not (isinstance(value, (str, list)) and value):
             continue
         graded = read_graded_ids(value)
-        if graded is None:  # as nearly always
+        if graded is None:  # the usual case
             return []
         values.append(value)
         graded_ids += [item["id"] for item in graded]

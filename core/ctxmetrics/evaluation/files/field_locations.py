@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ctxmetrics.errors import SampleError
-from ctxmetrics.evaluation.files.cell_values import are_sources, text_within
+from ctxmetrics.evaluation.files.cell_values import are_sources, find_inner_text
 from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_by_id
 from ctxmetrics.evaluation.files.hit_order import find_fields_beside
 from ctxmetrics.evaluation.files.row_decisions import Reading
@@ -72,7 +72,7 @@ def find_locations(reading: Reading, row: Mapping[str, Any], name: str) -> list[
     if mapped_columns and name != "metadata":
         locations = _find_mapped_locations(row, name, mapped_columns)
         if name in TEXTS:
-            locations = [text_within(path, value, name) for path, value in locations]
+            locations = [find_inner_text(path, value, name) for path, value in locations]
         return locations
     locations = reading.schema.find_locations(row, _NO_KEYS, name)
     if not locations:  # as for most fields
@@ -127,11 +127,11 @@ def _keep_text_locations(reading: Reading, locations: list[Location], name: str)
         path = location_path
         value = item
         if location_path not in reading.schema.sides:
-            path, value = text_within(location_path, item, name)
-        may_be_list = name == "reference" and path not in reading.schema.sides
-        is_list = isinstance(value, (list, tuple))
-        is_object = hasattr(value, "items")
-        may_be_text = may_be_list if is_list else not is_object
+            path, value = find_inner_text(location_path, item, name)
+        if isinstance(value, (list, tuple)):  # several references
+            may_be_text = name == "reference" and path not in reading.schema.sides
+        else:
+            may_be_text = not hasattr(value, "items")
         if may_be_text:
             text_locations.append((path, value))
     if text_locations:
@@ -147,7 +147,7 @@ def find_list_contexts(
     for name in (*RETRIEVED, "searches", "reference_context_ids"):
         if not locations.get(name):
             continue
-        path = locations[name][0][0]
+        path, _ = locations[name][0]
         if name != "searches" or path in reading.schema.flat_keys[name]:
             list_contexts[name] = find_fields_beside(parsed_row, path)
     return list_contexts
@@ -198,13 +198,13 @@ def list_paths(locations: Mapping[str, list[Location]]) -> set[str]:
     return paths
 
 
-def without_paths(row: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
+def without_paths(row: Mapping[str, Any], read_paths: Collection[str]) -> dict[str, Any]:
     """Return a row without the paths that were read, and without None."""
     rest: dict[str, Any] = {}
     for key, value in row.items():
-        if key in read or any(path.startswith(f"{key}[") for path in read):
+        if key in read_paths or any(path.startswith(f"{key}[") for path in read_paths):
             continue
-        inner_paths = {path[len(key) + 1 :] for path in read if path.startswith(f"{key}.")}
+        inner_paths = {path[len(key) + 1 :] for path in read_paths if path.startswith(f"{key}.")}
         if not inner_paths:
             if value is not None:
                 rest[key] = value

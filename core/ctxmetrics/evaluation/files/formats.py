@@ -116,7 +116,10 @@ def expand_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         shared_fields = {key: value for key, value in row.items() if key != _SAMPLES_KEY}
         for number, sample in enumerate(samples, 1):
             where = row_place if len(samples) == 1 else f"{row_place}, turn {number}"
-            yield where, {**shared_fields, **sample} if isinstance(sample, dict) else sample
+            if isinstance(sample, dict):
+                yield where, {**shared_fields, **sample}
+            else:
+                yield where, sample
 
 
 def unwrap_inner_list(value: Any) -> Any:
@@ -221,8 +224,10 @@ def texts_beside_ids(row: Mapping[str, Any], path: str) -> dict[str, str]:
 
 def find_ties(items: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     """Return, as metadata, the ids of neighbouring hits with equal scores. The result is empty if there are none."""
+    if not isinstance(items, list):
+        return {}
     scores: list[Any] = []
-    for hit in items if isinstance(items, list) else ():
+    for hit in items:
         score = first_value_at(hit, _SCORE_PATHS) if _may_have_score(hit) else None
         # The check for Real alone would be slow.
         if score is None or not isinstance(score, (float, Real)):

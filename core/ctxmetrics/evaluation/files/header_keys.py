@@ -12,7 +12,7 @@ from ctxmetrics.samples.field_keys import OPTIONS, TEXTS
 from ctxmetrics.samples.schema import first_keys
 from ctxmetrics.samples.systems import SCHEMAS, normalized_key
 
-# Every key of every schema; and by the letters of a key alone, the first such key.
+# Every key of every schema; and the first key of each spelling by its letters alone: "ground_truth" by "groundtruth".
 _ALL_KEYS: tuple[str, ...] = tuple(
     key for schema in SCHEMAS.values() for key in sorted(schema.known_keys)
 )
@@ -59,8 +59,8 @@ def find_renamed_keys(row: Mapping[str, Any], columns: Mapping[str, str]) -> dic
 
 
 @lru_cache(maxsize=4096)
-def fields_called(key: str) -> frozenset[str]:
-    """Return the fields that have this name in any schema whose records hold the fields themselves, in no sides."""
+def find_fields_by_name(key: str) -> frozenset[str]:
+    """Return the fields that this name means in the schemas without sides, whose records hold the fields themselves."""
     name = _KEYS_BY_LETTERS.get(normalized_key(key), key)
     fields: set[str] = set()
     for schema in SCHEMAS.values():

@@ -84,7 +84,7 @@ def _fields_by_letters() -> Mapping[str, str]:
 
 @cache
 def _letters_of_passages() -> frozenset[str]:
-    """Return the letters of what stands before the number of a passage."""
+    """Return what stands before the number in the header of a passage, by its letters: ``chunk`` of ``Chunk 1``."""
     names = [normalized_key(name) for name in _DATA["passages"]]
     words_before = [normalized_key(word) for word in _DATA["before"]]
     words_after = [normalized_key(word) for word in _DATA["after"]]
@@ -114,7 +114,7 @@ def find_plain_field(header: str, value: Any) -> str | None:
     if items is not None and any(
         look_up(item, key) is not None for item in items for key in _CANDIDATE_KEYS
     ):
-        return None  # what a set offers, and no retriever returned
+        return None  # candidates of a data set, which no retriever returned
     if field in TEXTS:
         return None if hasattr(value, "items") else field
     return None if find_fault(items, field) else field
@@ -130,23 +130,23 @@ def find_numbered_columns(
         columns: The columns that are a field already.
         has_expected_ids: Whether the rows have expected ids. If so, the single passages may also be ids.
     """
-    runs_by_name: dict[str, dict[int, str]] = {}
-    for name, run in _list_numbered_columns(row, columns).items():
-        are_lettered = min(run) >= ord("A")
+    columns_by_name: dict[str, dict[int, str]] = {}
+    for name, columns_by_number in _list_numbered_columns(row, columns).items():
+        are_lettered = min(columns_by_number) >= ord("A")
         min_columns = _MIN_LETTERED_COLUMNS if are_lettered else _MIN_NUMBERED_COLUMNS
-        if len(run) < min_columns:
+        if len(columns_by_number) < min_columns:
             continue
-        may_be_ids = has_expected_ids and _are_ids(row, run)
-        if may_be_ids or _are_prose(row, run):
-            runs_by_name[name] = run
-    if len(runs_by_name) > 1:  # one of them may be the sources of the passages
+        may_be_ids = has_expected_ids and _are_ids(row, columns_by_number)
+        if may_be_ids or _are_prose(row, columns_by_number):
+            columns_by_name[name] = columns_by_number
+    if len(columns_by_name) > 1:  # one of them may be the sources of the passages
         for source_name in _DATA["sources"]:
-            runs_by_name.pop(normalized_key(source_name), None)
-    if len(runs_by_name) != 1:  # nothing says which of two was retrieved
+            columns_by_name.pop(normalized_key(source_name), None)
+    if len(columns_by_name) != 1:  # nothing says which of two was retrieved
         return {}
-    run = next(iter(runs_by_name.values()))
-    field = "retrieved_contexts" if _are_prose(row, run) else "retrieved_context_ids"
-    return {run[number]: field for number in sorted(run)}
+    columns_by_number = next(iter(columns_by_name.values()))
+    field = "retrieved_contexts" if _are_prose(row, columns_by_number) else "retrieved_context_ids"
+    return {columns_by_number[number]: field for number in sorted(columns_by_number)}
 
 
 def _list_numbered_columns(
@@ -180,12 +180,12 @@ def _match_numbered_header(column: str) -> re.Match[str] | None:
     return None
 
 
-def _are_prose(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
+def _are_prose(row: Mapping[str, Any], columns_by_number: Mapping[int, str]) -> bool:
     """Tell whether one of the columns has a text, not an id."""
-    return any(" " in row[column] or not row[column].isascii() for column in run.values())
+    return any(" " in row[column] or not row[column].isascii() for column in columns_by_number.values())
 
 
-def _are_ids(row: Mapping[str, Any], run: Mapping[int, str]) -> bool:
+def _are_ids(row: Mapping[str, Any], columns_by_number: Mapping[int, str]) -> bool:
     """Tell whether the columns have one word each, which is no number."""
-    cells = [row[column] for column in run.values()]
+    cells = [row[column] for column in columns_by_number.values()]
     return all(len(cell.split()) == 1 and not _NUMBER_ONLY.fullmatch(cell) for cell in cells)

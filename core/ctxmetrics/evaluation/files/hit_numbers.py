@@ -71,7 +71,7 @@ _CHOICE_NAMES = frozenset(ORDER_WORDS["choices"])
 _CHOSEN_VALUES = frozenset(ORDER_WORDS["chosen"])
 # Words of names of lists of places.
 _PLACE_LIST_WORDS = frozenset({"permutation", "mask"})
-# A word of a name: small letters and digits, also with one capital before them, or capitals.
+# A word of a name: "bm25", "Score", "BM25", "3".
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*|\d+")
 # The name of a column for one of several passages, and its number: Score 1, rank_2.
 _NUMBERED_COLUMN = re.compile(r"(?P<name>.*?[^\W\d_])[\W_]*(?P<number>\d{1,3})\W*", re.DOTALL)
@@ -132,7 +132,7 @@ class Numbers(NamedTuple):
         return self.values == sorted(self.values, reverse=not self.is_lowest_first)  # type: ignore[type-var]  # asked of complete numbers only, so no value is None
 
     @property
-    def count_hits(self) -> bool:
+    def are_consecutive(self) -> bool:
         """Whether they are the numbers from 0 or 1 on, as many as there are hits, each once."""
         count = len(self.values)
         return {*self.values} in ({*range(count)}, {*range(1, count + 1)})
@@ -251,7 +251,7 @@ def _collect_numbers(
         path: The path of the object in the hit, with a dot at its end; empty for the hit.
     """
     document = hit if type(hit) is dict else unscored(hit)
-    if document is not hit:
+    if document is not hit:  # a pair of a document and a number
         name = "the number beside a document"
         columns.setdefault(name, _NumberCells("unclear", 0, [None] * count)).cells[hit_index] = hit[1]
     fields = document if hasattr(document, "items") else getattr(document, "__dict__", None)
@@ -334,10 +334,10 @@ def find_list_kind(key: Any) -> str | None:
     if not isinstance(key, str):
         return None
     letters = normalized_key(key)
-    for name in (
-        letters,
-        *(letters.removeprefix(owner) for owner in _LIST_NAME_PREFIXES if letters.startswith(owner)),
-    ):
+    shorter_names = [
+        letters.removeprefix(prefix) for prefix in _LIST_NAME_PREFIXES if letters.startswith(prefix)
+    ]
+    for name in [letters, *shorter_names]:
         kind = _KINDS_BY_NAME.get(name) or _KINDS_BY_NAME.get(_to_singular(name))
         if kind is not None:
             return kind
@@ -544,8 +544,8 @@ def is_choice(cell: Any, items: Any) -> bool:
         are_places = (
             min(choices) >= 0 and max(choices) <= len(items) and len({*choices}) == len(choices)
         )
-        firsts = (range(len(items)), range(1, len(items) + 1))
-        return are_places and not any(choices == [*places] for places in firsts)
+        unchanged_orders = ([*range(len(items))], [*range(1, len(items) + 1)])
+        return are_places and choices not in unchanged_orders
     return choices != items and all(item in items for item in choices)
 
 

@@ -141,7 +141,7 @@ def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numb
         if numbers.kind not in GUESSED_KINDS:
             checked.append(numbers)
             continue
-        may_order = numbers.kind == "guess" or numbers.count_hits
+        may_order = numbers.kind == "guess" or numbers.are_consecutive
         if not numbers.is_complete or not may_order:
             continue
         if order is None:
@@ -155,7 +155,8 @@ def _check_guesses(all_numbers: list[Numbers], order: Order | None) -> list[Numb
 def _apply_option(numbers: Numbers) -> Numbers:
     """Return numbers as the kind that ``--order`` asks for: unclear ones are scores, or distances if their name says so."""
     if numbers.kind == "unclear":
-        return numbers._replace(kind="distance" if "dist" in numbers.name.lower() else "score")
+        kind = "distance" if "dist" in numbers.name.lower() else "score"
+        return numbers._replace(kind=kind)
     return numbers._replace(kind="rank") if numbers.kind in RANK_KINDS else numbers
 
 
@@ -192,19 +193,19 @@ def _decide_by(candidates: Sequence[Numbers], all_numbers: Sequence[Numbers]) ->
         return None
     for numbers in deciding:
         if numbers.agrees_with_list:
-            return HitOrder(scores=numbers.values if numbers.kind in _SCORE_KINDS else None)
-    first_number = deciding[0]
-    places = first_number.places
-    if any(numbers.places != places for numbers in deciding[1:]):
+            return HitOrder(scores=_get_scores(numbers))
+    first = deciding[0]
+    if any(numbers.places != first.places for numbers in deciding):
         names = " and ".join(sorted({numbers.name for numbers in deciding}))
         return HitOrder(unclear=f"{names} (they differ)")
-    if _is_contradicted(first_number, all_numbers):
-        return HitOrder(unclear=f"{first_number.name} (the scores say otherwise)")
-    return HitOrder(
-        places,
-        first_number.describe(),
-        scores=first_number.values if first_number.kind in _SCORE_KINDS else None,
-    )
+    if _is_contradicted(first, all_numbers):
+        return HitOrder(unclear=f"{first.name} (the scores say otherwise)")
+    return HitOrder(first.places, first.describe(), scores=_get_scores(first))
+
+
+def _get_scores(numbers: Numbers) -> list[float | None] | None:
+    """Return numbers that are scores. Return None if they are ranks."""
+    return numbers.values if numbers.kind in _SCORE_KINDS else None
 
 
 def _describe_doubt(doubtful: Iterable[Numbers]) -> HitOrder:
@@ -345,7 +346,9 @@ def find_fields_beside(row: Mapping[str, Any], path: str) -> tuple[Mapping[str, 
     is_list_in_groups = inner_path.endswith("[]") and inner_list.isidentifier()
     if is_list_in_groups and isinstance(hits, list) and len(hits) > 1:
         return {**holder, **_join_numbers_of_groups(hits, inner_list, list_path)}, None
-    return holder, None if "[]" in inner_path else hits
+    if "[]" in inner_path:
+        return holder, None
+    return holder, hits
 
 
 def _join_numbers_of_groups(groups: Sequence[Any], list_name: str, path: str) -> dict[str, list[Any]]:

@@ -180,11 +180,11 @@ class Partners:
 
     def _note_retrieved(self, values: Mapping[str, Any]) -> None:
         """Remember the fields in which the samples have the retrieved items."""
-        for name in _RETRIEVED_FIELDS[:2]:
+        for name in RETRIEVED:
             if values.get(name) is not None:
                 self._empty_retrieved_fields[name] = []
         if values.get("searches"):
-            self._empty_retrieved_fields |= {name: [] for name in _RETRIEVED_FIELDS[:2]}
+            self._empty_retrieved_fields |= {name: [] for name in RETRIEVED}
         stages = values.get("stages")
         if isinstance(stages, Mapping) and "stages" not in self._empty_retrieved_fields:
             self._empty_retrieved_fields["stages"] = {

@@ -73,12 +73,12 @@ def rows_in(data: Any, file: Path) -> tuple[list[Any], str]:
     """
     if isinstance(data, list):
         return _open_conversations(data), ""
-    found = _rows_of_object(data, file) if isinstance(data, dict) else None
-    if found is None:
+    rows_and_path = _rows_of_object(data, file) if isinstance(data, dict) else None
+    if rows_and_path is None:
         raise InputFileError(
             f"{file}: the top level must be a list of samples. Write [{{..}}, {{..}}]."
         )
-    return found
+    return rows_and_path
 
 
 def _rows_of_object(data: dict[str, Any], file: Path) -> tuple[list[Any], str] | None:
@@ -110,7 +110,13 @@ def _find_inner_list(data: dict[str, Any]) -> tuple[list[Any], str] | None:
     lists = [(path, value) for path, value in leaves(data, _MAX_DEPTH) if _is_list_of_objects(value)]
     if not lists:
         return None
-    path, rows = max(lists, key=lambda item: (_count_fields(item[1]), len(item[1])))
+
+    def count_fields_and_rows(path_and_rows: tuple[str, list[Any]]) -> tuple[int, int]:
+        """Count the fields of a sample that a list has, then its rows."""
+        _, rows = path_and_rows
+        return _count_fields(rows), len(rows)
+
+    path, rows = max(lists, key=count_fields_and_rows)
     are_documents = all(isinstance(text_of(row), str) for row in rows)
     if are_documents and not _count_fields(rows):  # documents are no samples
         return [data], ""

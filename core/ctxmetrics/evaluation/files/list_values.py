@@ -50,7 +50,7 @@ def read_lists(
         list_contexts: The values that stand beside each list of the retrieved items, and the hits that the list was taken from; see `find_fields_beside`.
 
     Returns:
-        As metadata: what decided the order, what may say more and is not read, and the ids of the retrieved items with equal scores.
+        Metadata: the numbers that decided the order, a list that may say more and is not read, and the ids with equal scores.
     """
     list_fields = [name for name in values if name in LISTS]
     for name in list_fields:
@@ -119,12 +119,13 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
         unread = find_unread_grade(items)
     if not grades and isinstance(ids, list):
         sizes = {len(values[name]) for name in RETRIEVED if isinstance(values.get(name), list)}
-        lists = find_grade_lists(fields_beside, len(ids), is_of_expected=len(ids) not in sizes)
-        for name, listed in lists:
-            if listed is None:
+        grade_lists = find_grade_lists(fields_beside, len(ids), is_of_expected=len(ids) not in sizes)
+        for name, own_grades in grade_lists:
+            if own_grades is None:
                 unread = name
                 continue
-            graded = [{"id": id_, "relevance": grade} for id_, grade in zip(ids, listed, strict=True)]
+            pairs = zip(ids, own_grades, strict=True)
+            graded = [{"id": id_, "relevance": grade} for id_, grade in pairs]
             items = relevant("reference_context_ids", graded)
             values["reference_context_ids"] = [item["id"] for item in items]
             grades = grades_of(items, values["reference_context_ids"])
@@ -143,10 +144,11 @@ def _find_unread_list(
         return None
     for name in RETRIEVED:
         fields_beside, hits = list_contexts.get(name, ({}, None))
+        items = values.get(name)
         for key, cell in fields_beside.items():
-            if is_reranked_list(key) and cell and list_in(cell) not in (None, values.get(name), hits):
+            if is_reranked_list(key) and cell and list_in(cell) not in (None, items, hits):
                 return key
-            if names_choice(key) and is_choice(cell, values.get(name) if hits is None else hits):
+            if names_choice(key) and is_choice(cell, items if hits is None else hits):
                 return key
     return None
 

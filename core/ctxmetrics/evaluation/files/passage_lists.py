@@ -39,13 +39,14 @@ LIST_FIELDS = (
 )
 # The lists of what is expected.
 _EXPECTED_LISTS = frozenset(LIST_FIELDS).difference(RETRIEVED)
-# The fields by which rows are compared: the question, what is expected, and what was retrieved. `to_record` takes them.
+# The fields by which rows are compared: the question, what is expected, and what was retrieved. `to_compared_row` takes them.
 COMPARED_FIELDS = (
     "user_input",
     "reference",
     "references",
     "reference_facts",
-    *LIST_FIELDS[:2],
+    "reference_contexts",
+    "reference_context_ids",
     *RETRIEVED,
 )
 # Names of passages, and the labels and tags before them.
@@ -151,7 +152,7 @@ _PLAIN_VALUE = compile_on_use(
 )
 
 
-class Record(NamedTuple):
+class ComparedRow(NamedTuple):
     """The values by which rows are compared.
 
     Attributes:
@@ -175,12 +176,14 @@ def _find_heading(separator: str) -> re.Pattern[str] | None:
         name = named_separator[1]
         heading_pattern = "|".join(
             (
+                # At the beginning of a line: [Chunk 1], **Chunk #2:**, Chunk A:, Chunk IV.
                 rf"^{_MARKS_BEFORE_NAME}{name}[ #№\[]*(?:({_NUMBER_OR_ID})\b|([A-Z]|[IVX]+)(?=[\]:.)]))[\]:.)】）：*]*",
-                rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # within a line
-                rf"(?<=\s)\({name}[ #№]*(\d+)\):?",
+                # Within a line.
+                rf"(?<=\s)\[{name}[ #№]*(\d+)\]:?",  # [Chunk 1]:
+                rf"(?<=\s)\({name}[ #№]*(\d+)\):?",  # (Chunk 1):
                 rf"【{name}[ #№]*(\d+)】",
-                rf"(?<=\s){name}[ #№]*(\d+)[:：]",
-                rf"(?<=[.!?。]\s){name}[ #№]*(\d+)\)",
+                rf"(?<=\s){name}[ #№]*(\d+)[:：]",  # Chunk 1:
+                rf"(?<=[.!?。]\s){name}[ #№]*(\d+)\)",  # Chunk 1), after a sentence
             )
         )
     return compile_on_use(heading_pattern, re.MULTILINE | re.IGNORECASE) if heading_pattern else None
@@ -246,11 +249,14 @@ def find_separator(text: str) -> str | None:
 def _find_numbered_heading(text: str) -> str | None:
     """Find the form of the numbered headings with which a text and its passages begin, such as ``[Chunk 1]``. Return None if there is none."""
     name_match = _PASSAGE_NAME.match(text)
-    for separator in [f"[{name_match[1]} 1]"] if name_match else _HEADING_PATTERNS:
+    separators = [f"[{name_match[1]} 1]"] if name_match else list(_HEADING_PATTERNS)
+    for separator in separators:
         heading = _find_heading(separator)
-        matches = [*heading.finditer(text)] if heading and heading.match(text) else []
-        numbers = [match[match.lastindex or 0] for match in matches]
-        if len({*numbers}) == len(numbers) >= _MIN_COUNT:
+        if heading is None or not heading.match(text):
+            continue
+        numbers = [match[match.lastindex or 0] for match in heading.finditer(text)]
+        are_distinct = len({*numbers}) == len(numbers)
+        if are_distinct and len(numbers) >= _MIN_COUNT:
             return separator
     return None
 
@@ -301,7 +307,8 @@ def find_joining_separator(contexts: Iterable[Sequence[str]]) -> str | None:
     del separators[None]
     if separators.total() < _MIN_SEVERAL_PASSAGES_SHARE * len(single_texts):
         return None
-    return separators.most_common(1)[0][0]
+    ((most_frequent, _),) = separators.most_common(1)
+    return most_frequent
 
 
 def find_joined_lists(lists: Iterable[tuple[Sequence[str], Sequence[str]]]) -> dict[str, str]:
@@ -360,10 +367,10 @@ def split_at(text: str, separator: str) -> list[str]:
     return _strip_pieces(re.split(pattern, text, flags=re.MULTILINE))
 
 
-def to_record(values: Iterable[Any]) -> Record:
+def to_compared_row(values: Iterable[Any]) -> ComparedRow:
     """Build the record of a row from the values of the fields in `COMPARED_FIELDS`, in their order."""
     question, *answers, expected_texts, expected_ids, retrieved_texts, retrieved_ids = values
-    return Record(
+    return ComparedRow(
         question="" if is_missing(question) else " ".join(str(question).split()).casefold(),
         answers="".join(str(value) for value in answers if not is_missing(value)),
         expected=expected_ids if expected_texts is None else expected_texts,
@@ -381,7 +388,7 @@ def list_texts(items: Any) -> list[Any]:
     return [str(item) if isinstance(item, int) else text_of(item) for item in plain_items or ()]
 
 
-def are_passages(records: Sequence[Record], *, by_answer: bool) -> bool:
+def are_passages(records: Sequence[ComparedRow], *, by_answer: bool) -> bool:
     """Tell whether rows are passages: each row of a question has another retrieved text, or another expected text.
 
     Args:
@@ -557,7 +564,7 @@ def _drop_repeated_retrieved(fields: dict[str, Any]) -> None:
     fields.update(zip(names, lists, strict=False))
 
 
-def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> str | None:
+def explain_refusal(records: Sequence[ComparedRow], columns: Mapping[str, str]) -> str | None:
     """Explain why rows are refused as samples, with the option that reads them. Return None if nothing is wrong.
 
     Args:
@@ -596,7 +603,7 @@ def explain_refusal(records: Sequence[Record], columns: Mapping[str, str]) -> st
     return None
 
 
-def are_continued(records: Sequence[Record]) -> bool:
+def are_continued(records: Sequence[ComparedRow]) -> bool:
     """Tell whether rows with one retrieved text and nothing else follow rows with a question, and are as many as these or more."""
     if not records or not records[0].question:
         return False
@@ -608,7 +615,7 @@ def are_continued(records: Sequence[Record]) -> bool:
     return len(others) >= _MIN_SINGLE_PASSAGE_SHARE * len(records)
 
 
-def _describe_interleaved(records: Sequence[Record]) -> str:
+def _describe_interleaved(records: Sequence[ComparedRow]) -> str:
     """Say that rows may be several runs, if other questions stand between the rows of a question.
 
     Return an empty text otherwise.

@@ -20,7 +20,8 @@ def describe_reading(reading: Reading, parsed_row: Mapping[str, Any]) -> Iterabl
         columns = [
             reading.original(column) for column, field in reading.columns.items() if field == name
         ]
-        if name in OPTIONS and first_locations[name][0] != name:
+        location, _ = first_locations[name]
+        if name in OPTIONS and location != name:
             read_columns.append(f"{', '.join(columns) or path} -> {name}")
     if read_columns:
         yield f"columns read (schema {reading.name}): {', '.join(read_columns)}"
@@ -63,5 +64,5 @@ def _describe_objects(
             column = reading.original(path)
             keys = [key for key, text in value.items() if isinstance(text, str)]
             options = join_options(f"{column}.{key}={name}" for key in keys)
-            meant = f": if one of its keys is meant, write {options}" if keys else ""
-            yield f"an object stands in the place of {name}{meant}"
+            advice = f": if one of its keys is meant, write {options}" if keys else ""
+            yield f"an object stands in the place of {name}{advice}"

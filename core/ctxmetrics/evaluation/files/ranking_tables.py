@@ -132,8 +132,9 @@ class _DocumentTable:
         self._queries: dict[str, _Query] = {}
         # The different words in the place of grades.
         self._grade_words: dict[Any, None] = {}
-        # The query and the number of the row before.
-        self._row_before: tuple[str, float] | None = None
+        # The query of the row before, and the number of its document.
+        self._query_before: str | None = None
+        self._number_before: float | None = None
 
     def add(self, place: str, row: Mapping[str, Any]) -> None:
         """Add the document of a row.
@@ -174,14 +175,16 @@ class _DocumentTable:
                 f"{where}: {document[:80]!r} has two values of {columns.number!r} for the query {name[:80]!r}.{advice}"
             )
         # Documents with one rank stand side by side, unless a second run begins.
-        is_second_rank = query.has_number(number) and self._row_before != (name, number)
+        begins_block = self._query_before != name
+        stands_beside_equal = not begins_block and self._number_before == number
+        is_second_rank = query.has_number(number) and not stands_beside_equal
         if self._has_ranks and number_before is None and is_second_rank:
             raise InputFileError(
                 f"{where}: {columns.number!r} begins again for the query {name[:80]!r}.{advice}"
             )
-        begins_block = self._row_before is None or self._row_before[0] != name
         query.add(document, number, row, begins_block=begins_block)
-        self._row_before = (name, number)
+        self._query_before = name
+        self._number_before = number
 
     def _holds_second_run(self) -> bool:
         """Tell whether a second run stands below the first one: all queries begin again, in the order of their scores."""

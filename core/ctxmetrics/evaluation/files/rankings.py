@@ -198,7 +198,7 @@ def _find_line_form(cells: Sequence[str], *, is_run: bool) -> _LineForm | None:
     return form
 
 
-# The name of the key of a query.
+# The type of what names a query in a run: its id, or its id and the name of the run.
 K = TypeVar("K")
 
 
@@ -209,7 +209,7 @@ def order_run(
     *,
     may_be_ranks: bool = False,
 ) -> tuple[dict[K, Mapping[str, float]], dict[K, str]]:
-    """Return numbers of the documents of each query of which the highest comes first, and what may say another order.
+    """Return the numbers of the documents of each query so that the highest is the best, and notes on what may say another order.
 
     Without an option the numbers are scores, as trec_eval reads them.
 
@@ -231,11 +231,11 @@ def order_run(
         return scores, {}
     notes: dict[K, str] = {}
     if order is None:
-        rise = bool(lists) and all(_rises(numbers) for numbers in lists)
+        all_rise = bool(lists) and all(_rises(numbers) for numbers in lists)
         for key, numbers in run.items():
             if len(numbers) > 1 and _contradict(numbers, ranks.get(key, {})):
                 notes[key] = _RANKS_OF_RUN
-            elif len(numbers) > 1 and rise:
+            elif len(numbers) > 1 and all_rise:
                 notes[key] = _RISING_NUMBERS
     return scores, notes
 

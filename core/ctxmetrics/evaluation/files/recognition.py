@@ -1,4 +1,4 @@
-"""How the rows of a source are read, decided once from its first rows."""
+"""Decides how the rows of a source are read, once, from its first rows."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def recognise(
 ) -> Plan:
     """Decide how rows are read, and log what was decided.
 
-    With ``"auto"``, the schema that finds the most fields in the rows is taken, the first of `SCHEMAS` where several do.
-    Names count without case and separators then, and a column that this schema does not know is taken for the field
-    that it is in every other schema that knows it.
+    With ``"auto"``, the schema that finds the most fields in the rows is chosen; of several, the first of `SCHEMAS`. Then names
+    count without case and separators. A column that this schema does not know gets the field that all other schemas with this
+    name give it.
 
     Args:
         rows: The rows, or the first of them.

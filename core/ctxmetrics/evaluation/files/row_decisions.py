@@ -72,7 +72,7 @@ class Reading:
         return ALL_SCHEMAS[self.name]
 
     def original(self, path: str) -> str:
-        """Return a path as the row has it, from one under the schema's keys."""
+        """Return a path with the name that its column has in the row. The given path has the schema's key."""
         for column, key in self.renamed.items():
             if key == path:
                 return column

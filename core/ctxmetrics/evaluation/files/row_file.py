@@ -132,7 +132,7 @@ class RowFile(Iterator[T], Generic[T]):
             raise ParameterError(
                 f"--header and --names are about .csv, .tsv and .xlsx files, and {path} is none (in Python header=). Leave them out."
             )
-        # `_read_by` opens the file again with the same options, once a value.
+        # `_read_by` opens the file again with the same options, once for each value.
         self._options: dict[str, Any] = {
             "path": path,
             "schema": schema,
@@ -327,10 +327,14 @@ class RowFile(Iterator[T], Generic[T]):
         rows = self._first_rows
         try:
             plan = self._recognise(rows, "ragas", columns)
-            gives_same_fields = all(plan.apply(row)[0] == self.plan.apply(row)[0] for row in rows)
+            for row in rows:
+                fields, _ = plan.apply(row)
+                recognised_fields, _ = self.plan.apply(row)
+                if fields != recognised_fields:
+                    return None
         except CtxMetricsError:
             return None
-        return columns if gives_same_fields else None
+        return columns
 
     def list_plans(self) -> list[Plan]:
         """List how the rows are read: the plan of this file, and that of the references."""
@@ -558,8 +562,8 @@ def _find_options(reading: Reading, row: Mapping[str, Any], path: str, error: Sa
     _, parsed_row = parse_cells(reading, row)
     value = look_up(parsed_row, path)
     if error.is_whole_field and error.field in TEXTS and list_in(value):
-        meanings = find_expected_answer(path, value)
-        return [f"{meant}={field}" for field, paths in meanings.items() for meant in paths]
+        paths_by_field = find_expected_answer(path, value)
+        return [f"{answer}={field}" for field, answers in paths_by_field.items() for answer in answers]
     paths: list[str] = []
     if error.is_whole_field:
         paths = _find_paths_of_kind(value, path, str(error.field))

@@ -1,7 +1,7 @@
-"""The plan of a source: what each key of its rows holds is decided once, then a row is looked up and checked.
+"""The plan of a source: the content of each key of its rows is decided once, then each row is read by its keys.
 
-The careful reader (`ctxmetrics.evaluation.files.row_reading.read_row`) asks of each row what it may mean. A plan asks it once
-of each key, and keeps the answer. A value of any other form is read by the careful reader, so that a plan and the careful reader give the
+The careful reader (`ctxmetrics.evaluation.files.row_reading.read_row`) decides anew for each row what its values mean. A plan asks
+the careful reader once about each key, and keeps the answer. A value of any other form is read by the careful reader, so that a plan and the careful reader give the
 same fields or the same error. A plan also says what the first rows show of their source: why its rows are refused, if they are,
 and what its reader must know.
 """
@@ -56,11 +56,11 @@ _PLAIN_TYPES: frozenset[type] = frozenset({str, int, float, bool, list, dict, No
 _EXAMPLE_VALUES: tuple[Any, ...] = ("text", 1, 0.5, True, ["text"], {"text": "text"})
 # Fields that are one object.
 _OBJECT_FIELDS = frozenset({"labels", "metadata", "stages"})
-# Lists with items of these types are stored as they are: texts,
+# The types of the items of a list: texts, which are stored as they are,
 _TEXT_TYPES = frozenset({str})
-# ids that are numbers,
+# ids that are numbers, which are stored as they are,
 _NUMBER_TYPES = frozenset({int})
-# and documents, whose texts and ids are read.
+# and documents, from which the texts and ids are read.
 _DOCUMENT_TYPES = frozenset({dict})
 # The fields of texts that were retrieved, or that should have been.
 _PASSAGE_TEXTS = frozenset(TEXTS_OF.values())
@@ -348,7 +348,8 @@ class Plan:
         """Ask the careful reader for the content of a key, and remember it."""
         if len(self.columns) >= _MAX_KEYS:
             self.columns.clear()
-        column = self.columns[key] = self._decide(key)
+        column = self._decide(key)
+        self.columns[key] = column
         return column
 
     def _decide(self, key: Any) -> KeyContent:
@@ -405,7 +406,7 @@ class Plan:
             return ""
         field_name, path, value = matches[0]
         is_whole_value = path == name and value is example
-        if len(matches) == 1 and is_whole_value and _may_be(field_name, type(example)):
+        if len(matches) == 1 and is_whole_value and _is_readable_type(field_name, type(example)):
             return field_name
         return None
 
@@ -447,7 +448,7 @@ class Plan:
                     return None
                 item = value if inner is None else value[inner]
                 is_only_location = len(field_locations) == 1 and located is item
-                if not is_only_location or not _may_be(field_name, type(item)):
+                if not is_only_location or not _is_readable_type(field_name, type(item)):
                     return None
                 fields.append((field_name, inner))
         unread = without_paths({name: value}, list_paths(locations))
@@ -545,7 +546,7 @@ def _may_order_each_other(values: Mapping[str, Any]) -> bool:
     return len(lists) > 1 and any(map(holds_numbered_objects, lists))
 
 
-def _may_be(name: str, kind: type) -> bool:
+def _is_readable_type(name: str, kind: type) -> bool:
     """Tell whether a plan reads a field from values of a type."""
     if name in TEXTS:
         return kind is str or (name == "id" and kind is int)

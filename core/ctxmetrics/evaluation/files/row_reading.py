@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmetrics.errors import SampleError
-from ctxmetrics.evaluation.files.cell_values import find_fault, is_text, number_as_meant
+from ctxmetrics.evaluation.files.cell_values import convert_number, find_fault, is_text
 from ctxmetrics.evaluation.files.field_locations import (
     Location,
     find_all_locations,
@@ -152,11 +152,12 @@ def _read_values(
             if is_one_of_several_rows and is_missing(value):
                 continue
             if is_one_of_several_rows or name == "id" or name in TEXTS_OF:
-                value = number_as_meant(value, name)
-            first_value = values.setdefault(name, value)
-            if first_value is not value and first_value != value:  # NaN is not equal to itself
+                value = convert_number(value, name)
+            value_before = values.setdefault(name, value)
+            if value_before is not value and value_before != value:  # NaN is not equal to itself
+                first_path, _ = field_locations[0]
                 raise SampleError(
-                    f"both '{field_locations[0][0]}' and '{path}' are given for '{name}'.",
+                    f"both '{first_path}' and '{path}' are given for '{name}'.",
                     f"Keep one of them, such as with --map {shlex.quote(path)}=metadata.",
                     about_columns=True,
                 )

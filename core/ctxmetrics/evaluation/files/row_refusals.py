@@ -1,4 +1,4 @@
-"""Why the rows of a source are no samples, and which of their texts hold several passages: what their first rows show."""
+"""Explains from the first rows of a source why its rows are no samples, and finds texts that hold several passages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ctxmetrics.evaluation.files.first_rows import ParsedRows
 from ctxmetrics.evaluation.files.header_keys import count_known
 from ctxmetrics.evaluation.files.passage_lists import (
     COMPARED_FIELDS,
-    Record,
+    ComparedRow,
     explain_refusal,
     find_data_header,
     find_joined_lists,
     list_texts,
-    to_record,
+    to_compared_row,
 )
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.several_runs import (
@@ -43,7 +43,7 @@ def explain_missing_header(row: Mapping[str, Any]) -> str | None:
 def explain_row_refusal(
     reading: Reading,
     rows: Sequence[Mapping[str, Any]],
-    records: Sequence[Record],
+    records: Sequence[ComparedRow],
     *,
     several: bool,
 ) -> str | None:
@@ -64,7 +64,9 @@ def explain_row_refusal(
     return refusal
 
 
-def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Record]) -> dict[str, str]:
+def find_joined(
+    reading: Reading, parsed_rows: ParsedRows, records: Iterable[ComparedRow]
+) -> dict[str, str]:
     """Find the separator of the passages for each list that has one text with several passages in nearly every row.
 
     Args:
@@ -87,10 +89,10 @@ def find_joined(reading: Reading, parsed_rows: ParsedRows, records: Iterable[Rec
     return separators
 
 
-def read_records(reading: Reading, parsed_rows: ParsedRows) -> list[Record]:
+def read_records(reading: Reading, parsed_rows: ParsedRows) -> list[ComparedRow]:
     """Read the values by which each row is compared with the other rows of its question."""
     return [
-        to_record(first_value(find_locations(reading, row, name)) for name in COMPARED_FIELDS)
+        to_compared_row(first_value(find_locations(reading, row, name)) for name in COMPARED_FIELDS)
         for _, row in parsed_rows
     ]
 
@@ -99,14 +101,16 @@ def _texts_of_searches(reading: Reading, parsed_row: Mapping[str, Any]) -> list[
     """Return the texts that the searches of a row found."""
     searches = first_value(find_locations(reading, parsed_row, "searches"))
     texts: list[Any] = []
-    for search in searches if isinstance(searches, list) else ():
+    if not isinstance(searches, list):
+        return texts
+    for search in searches:
         if hasattr(search, "items"):
             texts += list_texts(search.get("contexts"))
     return texts
 
 
 def _explain_setting(
-    reading: Reading, rows: Sequence[Mapping[str, Any]], records: Sequence[Record]
+    reading: Reading, rows: Sequence[Mapping[str, Any]], records: Sequence[ComparedRow]
 ) -> str | None:
     """Explain which column makes the rows several retrievals of one question. Return None if no column does."""
     id_column = reading.mapping.get("id", "id")

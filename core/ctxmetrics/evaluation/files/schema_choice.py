@@ -1,4 +1,4 @@
-"""Which schema fits the first rows best, and which fields the columns hold that it does not know."""
+"""Chooses the schema that fits the first rows best, and finds the fields of the columns that this schema does not know."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ctxmetrics.evaluation.files.formats import (
     unwrap_inner_list,
 )
 from ctxmetrics.evaluation.files.graded_ids import GRADED_FIELD, holds_numbers_by_id
-from ctxmetrics.evaluation.files.header_keys import fields_called
+from ctxmetrics.evaluation.files.header_keys import find_fields_by_name
 from ctxmetrics.evaluation.files.headers import find_numbered_columns, find_plain_field
 from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.services import find_reply
@@ -232,14 +232,18 @@ def _find_meanings(column: str, key: str, value: Any, parsed_row: Mapping[str, A
 
     A list of objects without texts holds the sources of an answer, and no field. A column of ids may hold such a list.
     """
-    fields = fields_called(key)
+    fields = find_fields_by_name(key)
     for ids, texts in TEXTS_OF.items():
         if {ids, texts} <= fields:
-            fields -= {ids if _hold_texts(value, parsed_row) else texts}
+            wrong_field = ids if _hold_texts(value, parsed_row) else texts
+            fields -= {wrong_field}
     plain = find_plain_field(column, value)
     if plain is not None and not fields:
         fields = frozenset({plain})
-    return frozenset() if are_sources(value) and not fields <= TEXTS_OF.keys() else fields
+    may_hold_ids = fields <= TEXTS_OF.keys()
+    if are_sources(value) and not may_hold_ids:
+        return frozenset()
+    return fields
 
 
 def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:
@@ -250,7 +254,9 @@ def texts_under_ids(reading: Reading, row: Mapping[str, Any]) -> dict[str, str]:
     columns: dict[str, str] = {}
     for ids, texts in TEXTS_OF.items():
         for key in reading.schema.flat_keys[ids]:
-            value = row.get(key) if key != ids and key not in reading.columns else None
+            if key == ids or key in reading.columns:
+                continue
+            value = row.get(key)
             if value and texts in fields_meant(key) and _hold_texts(value, row):
                 columns[key] = texts
     return columns

@@ -1,6 +1,7 @@
 """Several retrievals of one question in one file: a column that differs within a question as a setting does.
 
-Joined, or averaged together, they give a number of no retriever. The file is refused; the reader names one, or asks for each.
+Read together, they give a number that describes no retriever. So the file is refused. The user chooses one retrieval, or asks for a
+run of each.
 """
 
 from __future__ import annotations
@@ -107,19 +108,19 @@ def read_retrieval(values: Mapping[str, Any], excluded: Collection[str] = ()) ->
 
 
 def may_hold_setting(columns: Iterable[str]) -> bool:
-    """Tell whether a column has the usual name of what retrieves, or of a run."""
+    """Tell whether a column has a usual name of a retriever or of a run."""
     return any(map(_is_system, columns))
 
 
 @lru_cache(maxsize=4096)
 def _is_system(name: str) -> bool:
-    """Tell whether a name, or the last step of a path, is a usual one of what retrieves, or of a run."""
+    """Tell whether a name, or the last step of a path, is a usual name of a retriever or of a run."""
     last_step = str(name).rpartition(".")[2]  # the keys of metadata may be numbers
     return normalized_key(last_step) in _SYSTEM_NAMES
 
 
 def name_value(value: Any) -> str:
-    """Return the value of a setting as it is named."""
+    """Write the value of a setting as text: ``bm25``, and 5 for 5.0."""
     return str(whole_number(value))
 
 
@@ -131,8 +132,8 @@ def name_wanted(value: Any) -> str | None:
 def find_setting(rows: Iterable[RetrievalRow]) -> tuple[str, list[str]] | None:
     """Find the column that says which retrieval a row is of, if a question has several. Return None if there is none.
 
-    A column of a usual name is one if it differs between rows of a question that retrieved something else. Any other is one
-    if each question has the same few values of it, and a passage was retrieved under several of them.
+    A column with a usual name is one if rows of one question have different values there, and different retrieved items. Any other
+    column is one if each question has the same few values of it, and a passage was retrieved under several of them.
 
     Returns:
         The column, and its values in the order of the rows.
@@ -184,7 +185,9 @@ def _looks_like_setting(groups: Sequence[_Group]) -> bool:
     A passage or a rank must also repeat under some different values, and never under the same value of one question.
     """
     value_sets = {frozenset(group) for group in groups}
-    if len(groups) < 2 or len(value_sets) > 1 or not 1 < len(groups[0]) <= _MAX_VALUES:  # noqa: PLR2004 - one question proves nothing
+    if len(groups) < 2 or len(value_sets) > 1:  # noqa: PLR2004 - one question proves nothing
+        return False
+    if not 1 < len(groups[0]) <= _MAX_VALUES:
         return False
     is_repeated = False
     for group in groups:
@@ -239,7 +242,7 @@ class SettingCheck:
         if system_columns:
             row = read_retrieval({**values, "metadata": system_columns}, self._excluded)
         if row is not None and row.columns:
-            # Only whether two lists of items are equal is asked later: their hash takes less memory.
+            # Later, lists of items are only compared with each other. Their hash is enough, and takes less memory.
             row = row._replace(items=(hash(row.items),), ranks=())
             self._counts.update(row.columns.items())
             before = self._first.setdefault(hash(row.question), row)

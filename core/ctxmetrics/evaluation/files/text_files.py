@@ -96,10 +96,10 @@ def open_text(file: Path, encoding: str | None = None) -> Iterator[TextIO]:
     except OSError as error:
         from ctxmetrics.metrics.metric_names import list_possible_names
 
-        meant = suggest_file(file)
+        hint = suggest_file(file)
         if list_possible_names(str(file)):
-            meant = f" It names a metric. Write --metric {file} behind the file."
-        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}.{meant}") from None
+            hint = f" It names a metric. Write --metric {file} behind the file."
+        raise InputFileError(f"{file}: cannot be read: {error.strerror or error}.{hint}") from None
     except UnicodeDecodeError as error:
         name = "UTF-8" if encoding == "utf-8-sig" else encoding
         raise InputFileError(
@@ -164,7 +164,7 @@ def _find_compression(file: Path, start: bytes) -> str | None:
 class _Decompressed(io.RawIOBase):
     """A compressed file that is read up to a limit: a few of its bytes can stand for gigabytes of memory.
 
-    The limit is that of what was read so far, so that a large file of this kind is refused as early as a small one.
+    The limit holds for the part that was read so far, so that a large file of this kind is refused as early as a small one.
     """
 
     def __init__(self, file: Path, compression: str) -> None:
@@ -228,11 +228,13 @@ def compress(pieces: Iterable[bytes], file: Path) -> Iterator[bytes]:
 
 
 def _detect_utf16(start: bytes) -> str | None:
-    """Return which UTF-16 a file is in by its first bytes: nearly every second byte is 0 in the scripts of most keys."""
+    """Return which UTF-16 a file is in by its first bytes: nearly every second byte of Latin letters is 0."""
     if start[:2] in _UTF16_MARKS:
         return "utf-16"
     for encoding, zeros in (("utf-16-le", start[1::2]), ("utf-16-be", start[::2])):
-        if len(zeros) > 1 and zeros.count(0) * 2 > len(zeros) and start.count(0) * 4 < len(start) * 3:
+        most_are_zero = len(zeros) > 1 and zeros.count(0) > len(zeros) / 2
+        has_letters = start.count(0) < 0.75 * len(start)
+        if most_are_zero and has_letters:
             return encoding
     return None
 

@@ -2,8 +2,8 @@
 
 A row is a span where it has the id of a trace and a kind. They stand in a list, as OpenTelemetry,
 Phoenix and Langfuse write them, or in each other (``child_runs`` of LangSmith, ``observations`` of
-Langfuse). Of retrievers in retrievers the outermost counts; several retrievers and rerankers are the
-stages of the retrieval. Without a retriever, tools that search are the retrievers.
+Langfuse). If a retriever contains others, only the outermost counts. Several retrievers and rerankers
+are the stages of the retrieval. Without a retriever, tools that search are the retrievers.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def trace_rows(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             key = number if span_name is None else str(span_name)
             spans_by_name[key] = span
         where, root = _find_root(spans, spans_by_name)
-        yield where, _build_trace_row(root, spans_by_name) if has_retrievers else root
+        if has_retrievers:
+            yield where, _build_trace_row(root, spans_by_name)
+        else:
+            yield where, root
 
 
 def _find_root(spans: Sequence[tuple[str, Any]], spans_by_name: Mapping[Any, Any]) -> tuple[str, Any]:
@@ -91,7 +94,11 @@ def _find_root(spans: Sequence[tuple[str, Any]], spans_by_name: Mapping[Any, Any
 
 def _have_conversations(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
     """Tell whether the first span of any trace holds a conversation."""
-    return any(find_conversation(spans[0][1]) for spans in traces.values())
+    for spans in traces.values():
+        _, first_span = spans[0]
+        if find_conversation(first_span):
+            return True
+    return False
 
 
 def _have_retrievers(traces: Mapping[str, list[tuple[str, Any]]]) -> bool:
@@ -141,21 +148,21 @@ def _list_span_tree(row: Any) -> Iterator[Any]:
             yield from _list_span_tree(child)
 
 
-def _list_ancestors(span: Any, by_name: Mapping[Any, Any]) -> Iterator[Any]:
+def _list_ancestors(span: Any, spans_by_name: Mapping[Any, Any]) -> Iterator[Any]:
     """Yield the parent of a span, the parent's parent and so on, then None. It ends even if two spans are each other's parent."""
-    for _ in by_name:
-        span = by_name.get(str(_read_attribute(span, "parent")))
+    for _ in spans_by_name:
+        span = spans_by_name.get(str(_read_attribute(span, "parent")))
         yield span
 
 
-def _build_trace_row(root: Any, by_name: Mapping[Any, Any]) -> dict[str, Any]:
+def _build_trace_row(root: Any, spans_by_name: Mapping[Any, Any]) -> dict[str, Any]:
     """Build the row of a trace from its first span and from what its retrievers found. Without a retriever, use only the first span.
 
     Args:
         root: The first span.
-        by_name: All spans by their names.
+        spans_by_name: All spans by their names.
     """
-    retrievers = _find_outermost_retrievers(by_name)
+    retrievers = _find_outermost_retrievers(spans_by_name)
     steps = [step for _, step in retrievers]
     first_retriever = root
     if retrievers:
@@ -207,10 +214,10 @@ def _name_spans(
     return span_ids.to_metadata() if span_ids else {}
 
 
-def _find_outermost_retrievers(by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
-    """Return the retrievers and rerankers that are in no retriever, with what they handed on, in the order of time."""
+def _find_outermost_retrievers(spans_by_name: Mapping[Any, Any]) -> list[tuple[Any, Retrieval]]:
+    """Return the retrievers and rerankers outside of any other retriever, with the documents that they returned, in the order of time."""
     pairs: list[tuple[Any, Retrieval]] = []
-    for span in by_name.values():
+    for span in spans_by_name.values():
         find = partial(_read_found_documents, span)
         step = retrieval_of(
             _read_attribute(span, "kind"),
@@ -218,7 +225,7 @@ def _find_outermost_retrievers(by_name: Mapping[Any, Any]) -> list[tuple[Any, Re
             find,
             _read_span_text(span, "question"),
         )
-        if step and not any(map(_retrieves, _list_ancestors(span, by_name))):
+        if step and not any(map(_retrieves, _list_ancestors(span, spans_by_name))):
             pairs.append((span, step))
     pairs.sort(key=_get_time)
     return pairs

@@ -95,8 +95,7 @@ class BatchScorer:
     def score(self, table: Table, first_row: int = 1) -> Table:
         """Score a batch.
 
-        A field that no row of the batch has is treated as one that a single row lacks:
-        ``missing_field``.
+        If no row of the batch has a field, the metrics that need it have no value, with the reason ``missing_field``.
 
         Args:
             table: A pyarrow, pandas or polars table.
@@ -413,7 +412,7 @@ def _to_stored(field: str, cells: Sequence[Any]) -> Sequence[Any]:
 
 
 def _read_list(cell: Any) -> Any:
-    """Read a list that its cell holds as a text. Any other text is read with its row."""
+    """Read the list that a cell holds as a text. Any other text stays: it is read later, with its row."""
     if type(cell) is not str:
         return cell
     with suppress(SampleError):  # raised again when the row is read
@@ -446,7 +445,7 @@ def _are_plain(rows: Sequence[Any], metrics: Sequence[ListMetric]) -> bool:
         retrieved, reference = row
         if not retrieved or not reference or "" in reference:
             return False
-    # All metrics that read texts look for the same pictures, so that one of them is asked; metrics of ids look for none.
+    # All metrics of texts look for the same pictures, so that one of them is enough. Metrics of ids look for none.
     metrics_of_texts = [metric for metric in metrics if metric.reads_texts]
     return not metrics_of_texts or metrics_of_texts[-1].can_compare(chain.from_iterable(rows))
 
@@ -483,7 +482,8 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
     # One pair for each group: its joined fields, and the name of its first row.
     groups = list(group_rows(rows, key, plan.reading.mapping, plan.reading.order))
     log_orders(fields.get("metadata") or {} for fields, _ in groups)
-    grouped = frame[[int(first_row.removeprefix(_ROW_NAME)) - 1 for _, first_row in groups]]
+    positions = [int(row_name.removeprefix(_ROW_NAME)) - 1 for _, row_name in groups]  # "row 3" -> 2
+    grouped = frame[positions]
     namespace = nw.get_native_namespace(frame)
     for name in LIST_FIELDS:
         # A column of its own, else the path at which the first rows have the field.
@@ -494,7 +494,10 @@ def group_table(frame: nw.DataFrame[Any], plan: Plan, key: str) -> Any:
                 nw.new_series(str(column), lists, native_namespace=namespace)
             )
     # A text that the first row of its group lacks is taken from the other rows.
-    for name in {name for fields, _ in groups for name in fields}.difference(LIST_FIELDS):
+    names_of_fields: set[str] = set()
+    for fields, _ in groups:
+        names_of_fields.update(fields)
+    for name in names_of_fields.difference(LIST_FIELDS):
         column = plan.column_of(name, frame.columns) or plan.reading.mapping.get(name)
         if column not in frame.columns:
             continue

@@ -1,4 +1,4 @@
-"""Whether a model can be used by a judge: one tiny request shows it before a run is paid for; of a decision model, three."""
+"""Checks whether a judge can use a model, by one tiny request before a run is paid for (three for a decision model)."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def _quote_beginning(text: str) -> str:
 
 
 def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[CheckResult]:
-    """Ask a language model once, and yield the findings, until something makes the rest meaningless."""
+    """Ask a language model once, and yield the findings. Stop at a fault that makes the other checks meaningless."""
     trial = judge.asking(judge.model, **_CHECK_TEXTS["options"])
     score = ContextRecall(judge=trial).score(build_trial_sample().sample)
     raw = score.metadata.get("raw_replies")
@@ -232,8 +232,8 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[CheckResul
     }
     code = _TEXT_BY_CODE.get(stated_verdict.code or "")
     nothing_judged = stated_verdict.value is None and unstated_verdict.value is None
-    # By cause, whether it applies. A check has the first of its causes that applies.
-    is_wrong = {
+    # Whether each cause applies. A check has the first of its causes that applies.
+    applies = {
         "reply_form": code == "reply_form" and nothing_judged,
         "echo": code == "echo",
         "quotes": code == "quotes" or stated_verdict.value is None,
@@ -241,7 +241,7 @@ def _check_reply(judge: LLMJudge, run: Run, began: float) -> Iterator[CheckResul
         "usage": usage.estimated,
     }
     for name, texts in _CHECK_TEXTS["looks"].items():
-        cause = next((cause for cause in texts if is_wrong.get(cause)), None)
+        cause = next((cause for cause in texts if applies.get(cause)), None)
         beginning = _quote_beginning(raw[-1]) if cause in _UNREAD_REPLY_CODES else None
         note = beginnings.get(name, "") + texts[cause or _NO_CAUSE_KEY]
         yield CheckResult(name=name, told=note, cause=cause, reply=beginning)

@@ -1,6 +1,6 @@
 """Labelled samples that come with the library (``controls.json``, described in ``controls.md``): they show whether a judge is right.
 
-`check_judge` has all of them judged, and `check_model` tries a model with one. A run that asks for controls judges some of
+`check_judge` lets a judge judge all of them, and `check_model` tries a model with one. A run that asks for controls judges some of
 them between its own samples. The judge's verdicts on texts whose truth is known show whether it says one thing to
 everything, alternates, or becomes worse during the run.
 """
@@ -29,7 +29,7 @@ from ctxmetrics.text.languages import detect_language
 from ctxmetrics.verdicts import EMPTY_FORM, Usage, Verdict
 
 CLEAN_TWIN = "clean twin"
-# With more contexts, the first two and the last two are not all.
+# With more contexts, some are not among the first two, and some are not among the last two.
 _FEW_CONTEXT_COUNT = 2
 # The subject of a verdict, by the first letter of its id.
 _SUBJECT_BY_LETTER = {"s": "sentences", "c": "contexts"}
@@ -48,9 +48,9 @@ class LabelledSample:
         sample: The sample.
         kind: The fault of judges that the sample tests.
         language: The language of its texts.
-        truth: By the ids of sentences and contexts, whether they are supported or useful; None if people could disagree.
+        truth: For each sentence and context, by its id: whether it is supported or useful; None if people could disagree.
         attacked: The ids whose verdicts an injected text tries to change. The clean twin of the sample has the same ids.
-        stating: By the ids of sentences, the contexts that each state it alone.
+        stating: For each sentence, by its id: the contexts of which each states the whole sentence.
     """
 
     sample: Sample
@@ -68,7 +68,7 @@ CONTROL_METRICS: tuple[JudgedMetric, ...] = (ContextRecall(), ContextPrecision()
 
 @cache
 def placed_samples() -> tuple[LabelledSample, ...]:
-    """Build the samples that only runs with controls use: they find judges that go by the place or the topic."""
+    """Build the samples that only runs with controls use. They find judges that decide by the place or the topic of a context."""
     return tuple(_build_sample(data) for data in _CONTROL_TEXTS["places"])
 
 
@@ -125,7 +125,7 @@ def _build_sample(data: Mapping[str, Any]) -> LabelledSample:
 
 
 def _list_groups(labelled: LabelledSample, verdict: Verdict) -> Iterator[str]:
-    """Yield the groups of a verdict. A judge that goes by the place or the topic gets the verdicts of these groups wrong."""
+    """Yield the groups of a verdict. A judge that decides by the place or the topic is wrong in these groups."""
     id_ = verdict.id
     right_value = labelled.truth[id_]
     context_count = len(labelled.sample.retrieved_contexts or ())

@@ -1,4 +1,4 @@
-"""Many samples: concurrent, in order, nothing lost.
+"""Scores many samples: several at a time, with results in the order of the samples, and none is lost.
 
 Requests in flight are bounded (`ctxmetrics.models.runtime.run`), not samples; only a window of samples is in memory at a
 time, so the input may be of any length.

@@ -1,4 +1,4 @@
-"""The cost of a run, before it. The run is done with a model that only counts, so nothing is paid."""
+"""Estimates the cost of a run before it starts. A model that only counts takes the place of the real one, so nothing is paid."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def check_margin(option: str, name: str, margin: float, scale: float) -> None:
 def find_max_drop_problem(comparison: Comparison, metric: Difference, margin: float) -> str | None:
     """Return why ``--max-drop`` fails; None if it passes. It fails if a loss larger than the margin is shown, also by the adjusted p value.
 
-    The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
+    The judge's interval shows such a loss, unless the labels contradict it. The interval by labels may show it, too. If the true loss is
     the margin, it fails in at most 7 % of comparisons without labels (benchmarks/intervals.md).
     """
     problem = None
@@ -92,7 +92,7 @@ def find_max_drop_problem(comparison: Comparison, metric: Difference, margin: fl
 def find_not_worse_problem(comparison: Comparison, metric: Difference, margin: float) -> str | None:
     """Return why ``--not-worse`` fails; None if it passes. It fails unless it is shown that no loss is larger than the margin.
 
-    The judge's interval shows it unless the labels speak against it, or the interval by labels does. If the true loss is
+    The judge's interval shows this, unless the labels contradict it. The interval by labels may show it, too. If the true loss is
     the margin, it passes in at most 7 % of comparisons without labels (benchmarks/intervals.md). If nothing changed it
     passes.
     """

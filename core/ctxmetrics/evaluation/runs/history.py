@@ -73,7 +73,7 @@ class History(Plain):
     def html(
         self, *, title: str = "ctxmetrics: history of runs", links: Mapping[str, str] = EMPTY
     ) -> str:
-        """Return one page with a line a metric. It loads nothing.
+        """Return one page with a chart and a table for each metric. It loads nothing.
 
         Args:
             title: Heading of the page.

@@ -17,7 +17,8 @@ from ctxmetrics.metrics.catalog import find_metric
 from ctxmetrics.scores.score import Score
 from ctxmetrics.scores.wording import plural
 
-# The options whose gates are described, and the end of the interval of the difference that each compares with its margin.
+# The options whose gates are described. The number is the end of the difference's interval that is compared with the margin:
+# 0 the lower end, 1 the upper end. None: the gate has no margin.
 GATES: dict[str, int | None] = {"--fail-under": None, "--max-drop": 1, "--not-worse": 0}
 # The share of samples that change while the means of both runs are equal, unless the user gives another share.
 DEFAULT_CHANGED_SHARE = 0.2
@@ -56,7 +57,7 @@ class RunValues:
     def mirror(self) -> RunValues:
         """Return the values mirrored at the middle of the scale: gains of the values are losses of the mirrored values."""
         samples = [
-            # The mirrored value has lost what the value has, so winning and losing change places.
+            # The mirrored value can lose what the value can win, and the reverse.
             ValueParts(self.scale - sample.value, sample.to_win, sample.to_lose)
             for sample in self.samples
         ]

@@ -180,7 +180,7 @@ class RunFolder:
                 continue
             try:
                 status = path.stat()
-            except OSError:  # it went meanwhile
+            except OSError:  # it was deleted meanwhile
                 continue
             if not stat.S_ISREG(status.st_mode):
                 continue
@@ -207,7 +207,7 @@ class RunFolder:
 
 
 def make_id(text: str) -> str:
-    """Make the id of a run or a question in addresses, of its name."""
+    """Make an id from the name of a run or a question, for addresses."""
     return sha256(text.encode(errors="surrogateescape")).hexdigest()[:_ID_LENGTH]
 
 

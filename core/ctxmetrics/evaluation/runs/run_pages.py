@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, NamedTuple
 
 from ctxmetrics.errors import CtxMetricsError, InputFileError
 from ctxmetrics.evaluation.comparison.compare import compare
@@ -32,8 +32,6 @@ from ctxmetrics.evaluation.runs.run_folder import (
 )
 from ctxmetrics.scores.wording import TEXT, clean
 
-# A sample in a run.
-RunRow: TypeAlias = "tuple[RunFile, Row]"
 # A page for each question is written as a file if all runs together have at most this number of samples.
 _MAX_ROWS_OF_QUESTION_PAGES = 2_000
 # The comparison of any two runs is written as a file if there are at most this number of runs ..
@@ -46,11 +44,18 @@ _MAX_QUESTION_CHARACTERS = 4 * TEXT
 _FILTER_NAMES = ("judge", "metric", "data", "group", "gates")
 
 
+class RunRow(NamedTuple):
+    """A sample in a run."""
+
+    run: RunFile
+    row: Row
+
+
 # The columns of the page of a question.
 _QUESTION_COLUMNS: Sequence[Column[RunRow]] = (
-    Column("run", lambda run_row: run_row[0].name, address=lambda run_row: f"#{run_row[0].id}"),
-    Column("judge", lambda run_row: run_row[0].judge),
-    Column("values", lambda run_row: _join_values(run_row[1])),
+    Column("run", lambda item: item.run.name, address=lambda item: f"#{item.run.id}"),
+    Column("judge", lambda item: item.run.judge),
+    Column("values", lambda item: _join_values(item.row)),
 )
 
 
@@ -127,7 +132,9 @@ class RunPages:
         """List the links to the comparisons of a run: text and address. The address is None if there is no comparison."""
         if first is not None:
             obstacle = "this run" if run.id == first.id else find_obstacle(first, run)
-            return [(obstacle, None) if obstacle else ("compare", self.link_comparison(first, run))]
+            if obstacle:
+                return [(obstacle, None)]
+            return [("compare", self.link_comparison(first, run))]
         other_runs = {"with the one before": find_before(runs, run), "with the newest": runs[-1]}
         links: list[tuple[str, str | None]] = []
         for text, other_run in other_runs.items():
@@ -198,7 +205,7 @@ class RunPages:
             for key, row in rows:
                 question_id = make_id(key)
                 if question_id in ids:
-                    rows_by_id.setdefault(question_id, []).append((run, row))
+                    rows_by_id.setdefault(question_id, []).append(RunRow(run, row))
         return rows_by_id
 
     def question(self, rows: Sequence[RunRow | CtxMetricsError]) -> str:
@@ -319,8 +326,8 @@ def render_page(title: str, make: Callable[[], str]) -> tuple[HTTPStatus, str]:
 def write_pages(folder: RunFolder, out: Path) -> Sequence[Path]:
     """Write the pages of a folder as files: all runs, the history, the reports, the comparisons and the questions.
 
-    Of few runs, any two have a comparison; of more, each has one with the run before it, and one with the newest. Questions
-    have pages in a small folder.
+    If there are few runs, every two are compared. Else each run is compared with the run before it, and with the newest run.
+    Questions have pages in a small folder.
 
     Args:
         folder: The runs.

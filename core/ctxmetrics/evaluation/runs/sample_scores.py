@@ -48,7 +48,7 @@ def score_now(metric: Metric, sample: Sample) -> Score:
 
 
 def _check_score(metric: Metric, score: object) -> Score:
-    """Return the score of a metric, its value a float. A metric of the user's own may return anything.
+    """Check the result of a metric, and convert its value to a float. A metric of the user's own may return anything.
 
     Raises:
         TypeError: It is no score.

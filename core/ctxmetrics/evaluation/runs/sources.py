@@ -30,7 +30,7 @@ from ctxmetrics.evaluation.files.passage_lists import (
     COMPARED_FIELDS,
     explain_refusal,
     find_joined_lists,
-    to_record,
+    to_compared_row,
 )
 from ctxmetrics.evaluation.files.recognition import recognise
 from ctxmetrics.evaluation.files.row_file import RowFile
@@ -72,8 +72,8 @@ class Source:
 
     Attributes:
         total: How many samples there are, or None when that is not known.
-        setting: The key of the metadata that says which of several retrievals of a question a sample is, with its values.
-        joined: The separator of the passages of each list, if nearly every sample has several in its only text.
+        setting: The key of the metadata that tells several retrievals of one question apart, with its values.
+        joined: By field, the separator of passages, if in nearly every sample the only text of the field is several passages.
 
     Raises:
         ParameterError: ``samples`` is no iterable of samples.
@@ -123,7 +123,7 @@ class Source:
         checked = [self._read_checked(sample) for sample in samples]
         read_fields = attrgetter(*COMPARED_FIELDS)  # those in which samples of one question are equal
         records = [
-            to_record(read_fields(sample))
+            to_compared_row(read_fields(sample))
             for sample in checked[:LOOKAHEAD_ROWS]
             if sample.stages is None
         ]
@@ -163,7 +163,7 @@ class Source:
         try:
             sample = next(self._samples, _END)
         except Exception as error:
-            # The options that our own errors name stay whole.
+            # The text of our own errors stays whole, with the options that it names.
             text = str(error) if isinstance(error, CtxMetricsError) else safe_text(error)
             raise SampleError(
                 f"The samples broke off after {self._read_count}: {type(error).__name__}: {text}"
@@ -303,7 +303,7 @@ def list_samples(
 
 
 def _find_setting_key(samples: Sequence[Sample]) -> tuple[str, list[str]] | None:
-    """Find the key of the metadata that makes samples several retrievals of their questions. Return None if none does."""
+    """Find the key of the metadata that tells several retrievals of one question apart. Return None if there is none."""
     if not any(may_hold_setting(sample.metadata) for sample in samples[:LOOKAHEAD_ROWS]):
         samples = _list_repeated_questions(samples)
     rows = (read_retrieval(_read_setting(sample)) for sample in samples)

@@ -166,7 +166,8 @@ def score_table(
             table, metrics, judge=judge, **selection, **reading_options, **options
         )
         return cast("Table", scored_table)
-    if hasattr(table, "map_batches" if _is_ray(table) else "mapInArrow"):
+    method_of_cluster = "map_batches" if _is_ray(table) else "mapInArrow"
+    if hasattr(table, method_of_cluster):
         if group_by is not None or only or by is not None:
             raise ParameterError(
                 "score_table: group_by=, only= and by= are for one process. Group or filter the rows before."
@@ -405,7 +406,7 @@ def score_distributed(table: Any, scorer: BatchScorer, batch_size: int | None = 
 
 
 class _Reasons:
-    """Collects why no row of a batch could be scored. An accumulator of Spark brings it from the workers, and it is logged."""
+    """Collects why no row of a batch could be scored. An accumulator of Spark passes the reasons from the workers to the log."""
 
     def zero(self, _value: frozenset[str]) -> frozenset[str]:
         """Return the initial state of each task."""
@@ -454,7 +455,7 @@ def build_rows(columns: Mapping[str, Any], paths: Iterable[str]) -> list[dict[st
 
 
 def _value_like(kind: Any) -> Any:
-    """Build an object or a list where the type is one, else a text: no more is looked at."""
+    """Build a value for a type: an object, a list or a text. Nothing else about the type matters."""
     import pyarrow as pa
 
     if isinstance(kind, pa.StructType):

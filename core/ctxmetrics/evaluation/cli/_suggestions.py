@@ -13,7 +13,7 @@ from ctxmetrics._internal.near_names import find_near
 
 
 def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
-    """Say that the first word is no command. Suggest the nearest command, or to score a file or with a metric."""
+    """Say that the first word is no command. Suggest the nearest command, or `score` if the word is a file or a metric."""
     from ctxmetrics.metrics.metric_names import list_possible_names
 
     first_word, *other_words = words
@@ -37,7 +37,7 @@ def explain_command(words: Sequence[str], commands: Iterable[str]) -> str:
 
 
 def explain_extra(word: str, command: Any) -> str:
-    """Say that a command takes no further word, and which option or command is meant."""
+    """Say that a command takes no further word. Suggest the option or command that may be meant."""
     from ctxmetrics.metrics.metric_names import list_possible_names
 
     problem = f"{word!r} is one word too many."
