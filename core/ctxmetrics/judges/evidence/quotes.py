@@ -230,16 +230,15 @@ class QuotedUnit:
         if self._shares_plain_words(sentences):
             return False  # the usual case
         shared_words = self._list_shared_words(sentences)
-        # Each case needs words of the unit that the sentences lack; to find the topic words takes long.
+        # Each case needs words of the unit that the sentences lack.
         lacking_count = len(self._distinctive_words) - len(shared_words)
         if len(shared_words) > 1 and lacking_count < _MIN_OTHER_WORDS_FOR_ONE - 1:
             return False
-        topic_words = self._find_topic_words(_SHARE_ALL)
-        words_of_most = self._find_topic_words(_SHARE_MOST) if common else topic_words
+        share_of_topic = _SHARE_MOST if common else _SHARE_ALL
         shares_few = (
             self._shares_one_of_many(shared_words, contexts)
-            or self._shares_only_topic(shared_words, words_of_most)
-            or self._shares_one_beside_topic(shared_words, topic_words, common=common)
+            or self._shares_one_beside_topic(shared_words, common=common)
+            or self._shares_only_topic(shared_words, share_of_topic)
         )
         # The phrases come last: to list those of all contexts takes longest.
         return (
@@ -257,18 +256,19 @@ class QuotedUnit:
         is_long = word_count >= _MIN_WORDS_FOR_SENTENCES
         return is_long or len(self._list_shared_words(contexts)) <= 1
 
-    def _shares_only_topic(self, shared_words: frozenset[str], topic_words: frozenset[str]) -> bool:
+    def _shares_only_topic(self, shared_words: frozenset[str], min_share: float) -> bool:
         """Whether the sentences hold nothing but topic words of the unit: the third case of `shares_little`."""
-        if not shared_words:
+        if not shared_words or not self._are_topic_words(shared_words, min_share):
             return False
-        other_words = self._distinctive_words - topic_words
-        return shared_words <= topic_words and len(other_words) >= _MIN_OTHER_WORDS_FOR_ONE
+        other_words = self._distinctive_words - self._find_topic_words(min_share)
+        return len(other_words) >= _MIN_OTHER_WORDS_FOR_ONE
 
-    def _shares_one_beside_topic(
-        self, shared_words: frozenset[str], topic_words: frozenset[str], *, common: bool
-    ) -> bool:
+    def _shares_one_beside_topic(self, shared_words: frozenset[str], *, common: bool) -> bool:
         """Whether the sentences hold at most one word that is no topic word: the fourth case of `shares_little`."""
-        if not topic_words or len(shared_words - topic_words) > 1:
+        if not self._are_topic_words(shared_words, _SHARE_ALL, max_others=1):
+            return False
+        topic_words = self._find_topic_words(_SHARE_ALL)
+        if not topic_words:
             return False
         other_words = self._distinctive_words - topic_words
         min_other_words = _MIN_OTHER_WORDS_FOR_ONE if common else _MIN_OTHER_WORDS_FOR_TWO
@@ -315,7 +315,9 @@ class QuotedUnit:
             holding_contexts = [context for context in contexts if word in context]
             if len(holding_contexts) < min_contexts_of_topic:
                 shared_beside_topic += 1
-        return shared_beside_topic > 1
+                if shared_beside_topic > 1:
+                    return True
+        return False
 
     def _shares_phrase(self, sentences: Sequence[str]) -> bool:
         """Whether a sentence shares a phrase with the unit that is not only stop words: "to go out and murder".
@@ -349,19 +351,41 @@ class QuotedUnit:
             words_of_texts |= read_distinctive_words(text, self.language)
         return self._distinctive_words & words_of_texts
 
-    def _find_topic_words(self, min_share: float) -> frozenset[str]:
+    def _are_topic_words(self, words: frozenset[str], min_share: float, *, max_others: int = 0) -> bool:
+        """Whether words of the unit are topic words.
+
+        In most cases a few contexts show that they are not. To find all topic words of the unit, more contexts must be read.
+
+        Args:
+            words: The words.
+            min_share: The share of the contexts that hold a topic word.
+            max_others: How many of the words may be no topic words.
+        """
+        min_count = len(words) - max_others
+        if min_count <= 0:
+            return True
+        return len(self._find_topic_words(min_share, words, min_count=min_count)) >= min_count
+
+    def _find_topic_words(
+        self, min_share: float, words: frozenset[str] | None = None, *, min_count: int = 1
+    ) -> frozenset[str]:
         """Return the distinctive words of the unit that stand in at least this share of the contexts.
 
         No more contexts are read as soon as each word lacks in too many of them.
+
+        Args:
+            min_share: The share of the contexts.
+            words: The words of the unit that are looked for; None: all distinctive words.
+            min_count: The number of topic words below which no more contexts are read.
         """
         min_contexts = max(_MIN_CONTEXTS_WITH_TOPIC, min_share * len(self.contexts))
         max_contexts_without = len(self.contexts) - min_contexts
         if max_contexts_without < 0:
             return frozenset()
-        topic_words = self._distinctive_words
+        topic_words = self._distinctive_words if words is None else words
         contexts_without: Counter[str] = Counter()  # the number of contexts that lack a word
         for context in self.contexts:
-            if not topic_words:
+            if len(topic_words) < min_count:
                 break
             if len(context) > _MAX_TEXT_CHARACTERS:
                 continue  # too long to read: it may hold any word
