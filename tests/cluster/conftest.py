@@ -1,4 +1,7 @@
-"""Clusters of this machine, with two workers, on the loopback address only."""
+"""Clusters of this machine, with two workers, on the loopback address only.
+
+They end with the file that uses them: a cluster without work takes a twelfth of a core.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from support.clusters import RAY_ENVIRONMENT, SPARK_ENVIRONMENT, start_ray, star
 from support.machine import need_program
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ray_cluster():
     """A Ray cluster with two CPUs."""
     with pytest.MonkeyPatch.context() as patch:
@@ -20,7 +23,7 @@ def ray_cluster():
         ray.shutdown()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def spark_cluster():
     """A Spark session with two threads for tasks; a task that fails is run again."""
     pytest.importorskip("pyspark.sql", reason="pyspark is not installed")

@@ -118,7 +118,7 @@ def test_ids_strings_and_embedded_judge_equal_one_process(engine):
 def test_judge_gives_one_process_values_also_after_a_kill(engine, tmp_path):
     killed, table = tmp_path / "killed", judged_table(120)
     with FakeOpenAIServer(honest(), latency=0.05) as server:
-        options = {"max_concurrency": LIMIT, "timeout": 5.0, "cache": tmp_path / "cache"}
+        options = {"max_concurrency": LIMIT, "timeout": 60.0, "cache": tmp_path / "cache"}
         judge = judge_at(server)
         killing = LLMJudge(killing_model(judge.model, killed, "Door 75 is green."))
         scored = score_table(engine.distributed(table, 4), [ContextRecall()], judge=killing, **options)

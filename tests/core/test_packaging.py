@@ -327,7 +327,7 @@ def test_ci_ends_all_steps_and_fails_where_one_fails(tmp_path: Path) -> None:
     assert done.returncode == 1
     printed = done.stdout
     assert "tests of the README" in printed
-    assert "1 error in a file\n+ FAILED: types and root folder\n" in printed
+    assert "1 error in a file\n+ FAILED: types\n" in printed
     assert "first line\nlast line\n" in printed
     minutes = re.findall(r"minutes \(.*?\)  (.*)", printed)
     assert {"README's command", "ruff format", "environments", "all of it"} <= {*minutes}

@@ -27,6 +27,7 @@ from support import FakeOpenAIServer, answer_from
 from support.cases import each_case
 from support.command import run_command
 from support.deadlines import LONGEST_PROCESS
+from support.later import WITHOUT_CLIENTS
 from support.trees import parse
 
 if TYPE_CHECKING:
@@ -206,7 +207,10 @@ def _run_in_a_process(pages: list[str], place: Path) -> None:
         timeout=LONGEST_PROCESS,
         encoding="utf-8",
         # The tests of MLflow's adapter set options of MLflow in this process; a reader has none.
-        env={name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")},
+        env={
+            **{name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")},
+            **WITHOUT_CLIENTS,
+        },
     )
     assert run.returncode == 0, run.stderr[-3000:]
 

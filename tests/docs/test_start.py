@@ -12,6 +12,7 @@ import pytest
 
 from ctxmetrics import ContextRecall, Sample
 from support.deadlines import LONGEST_PROCESS
+from support.later import WITHOUT_CLIENTS, skip_without
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
@@ -42,11 +43,12 @@ def test_the_score_that_is_shown_is_the_one_that_is_printed() -> None:
     "command", [["deepeval.cli.main", "test", "run"], ["pytest", "-q"]], ids=["deepeval", "pytest"]
 )
 def test_the_file_for_deepeval_runs(command: list[str], tmp_path: Path) -> None:
-    pytest.importorskip("deepeval", reason="the deepeval extra is not installed")
+    skip_without("deepeval")
     (tmp_path / "test_retriever.py").write_text(
         block("python file=test_retriever.py"), encoding="utf-8"
     )
     environment = {name: value for name, value in os.environ.items() if name != "DEEPEVAL_FILE_SYSTEM"}
+    environment.update(WITHOUT_CLIENTS)
     environment["PYTHONPATH"] = os.pathsep.join(str(ROOT / part) for part in ("core", "adapters"))
     run = subprocess.run(
         [sys.executable, "-m", *command, "test_retriever.py"],

@@ -15,6 +15,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from support.later import WITHOUT_CLIENTS, skip_without
+
 ROOT = Path(__file__).parents[2]
 RECIPES = ROOT / "examples" / "ci"
 ARTEFACT = "https://example.org/runs/1/artifacts/2"
@@ -63,6 +65,7 @@ def run(place: Path, command: str) -> subprocess.CompletedProcess[str]:
         # The plugins that are installed here take pytest four times as long to start as the rest of it.
         "PYTEST_ADDOPTS": "",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        **WITHOUT_CLIENTS,
     }
     return subprocess.run(
         ["bash", "-e", "-c", line],
@@ -227,7 +230,7 @@ def test_the_pytest_file_writes_a_baseline_passes_and_fails(repository):
 
 @pytest.mark.slow
 def test_the_deepeval_file_passes_and_fails(repository):
-    pytest.importorskip("deepeval")
+    skip_without("deepeval")
     shutil.copy(RECIPES.parent / "test_deepeval.py", repository)
     good = [sample for sample in SAMPLES if sample["id"] in {"hb-01", "hb-02"}]
     (repository / "samples.jsonl").write_text("\n".join(map(json.dumps, good)), encoding="utf-8")

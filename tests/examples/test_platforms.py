@@ -25,6 +25,7 @@ from ctxmetrics import (
 )
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from examples.test_scripts import EXAMPLES, ROOT, SAMPLES, printed_by, table
+from support.later import skip_without
 from support.loopback import LoopbackServer
 from support.promptfoo import NotInstalledError, install, run_promptfoo
 from support.trees import parse
@@ -81,7 +82,7 @@ def test_phoenix_evaluates_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_phoenix_script_prints_the_means_of_the_core(tmp_path: Path) -> None:
-    pytest.importorskip("phoenix.evals")
+    skip_without("phoenix")
     assert table(printed_by("phoenix_evaluator.py", tmp_path)) == means()
 
 
@@ -167,7 +168,7 @@ def test_langfuse_sends_the_scores_of_an_experiment(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_langfuse_script_prints_core_means_and_sends_nothing(tmp_path: Path) -> None:
-    pytest.importorskip("langfuse")
+    skip_without("langfuse")
     assert table(printed_by("langfuse_evaluator.py", tmp_path)) == means()
 
 
@@ -199,7 +200,7 @@ def test_promptfoo_runs_the_assertion_as_its_file_says(promptfoo: Path, tmp_path
         "retrieved_context_ids",
         "reference_context_ids",
     )
-    lines = range(0, len(SAMPLES), 6)  # promptfoo starts a Python for each assertion
+    lines = range(0, len(SAMPLES), 12)  # promptfoo starts a Python for each assertion
     samples = [{name: SAMPLES[line][name] for name in names} for line in lines]
     samples.append({"response": "No label.", "retrieved_contexts": ["A chunk."]})
     config = yaml.safe_load(documented_config())

@@ -18,6 +18,7 @@ from ctxmetrics import ContextRecall, LexicalJudge, Sample, evaluate
 from ctxmetrics.evaluation.files.sample_file import read_samples
 from ctxmetrics.metrics.catalog import METRICS
 from support.deadlines import LONGEST_PROCESS
+from support.later import WITHOUT_CLIENTS, skip_without
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -33,6 +34,7 @@ def printed_by(script: str, folder: Path) -> str:
     environment |= {
         "PYTHONPATH": os.pathsep.join(str(path) for path in (ROOT / "core", ROOT / "adapters")),
         "PYTHONIOENCODING": "utf-8",
+        **WITHOUT_CLIENTS,
     }
     run = subprocess.run(
         [sys.executable, str(EXAMPLES / script)],
@@ -73,8 +75,7 @@ def test_a_framework_gives_the_numbers_of_the_core(framework: str, tmp_path: Pat
 
 @pytest.mark.slow
 def test_document_retriever_and_experiment_give_numbers(tmp_path: Path) -> None:
-    pytest.importorskip("langchain_core")
-    pytest.importorskip("ragas")
+    skip_without("langchain_core", "ragas")
     (tmp_path / "a").mkdir()
     found = table(printed_by("langchain_retriever.py", tmp_path / "a"))
     assert found.keys() == {"context_recall", "context_precision", "id_based_context_recall"}

@@ -18,7 +18,7 @@ import pytest
 from ctxmetrics import ContextRecall, Sample, ScriptedJudge, evaluate
 from support.deadlines import LONGEST_PROCESS
 from support.departures import GUARD, Recorder
-from support.later import skip_without
+from support.later import WITHOUT_CLIENTS, skip_without
 from support.wire import WireServer
 
 skip_without("cryptography")
@@ -81,6 +81,7 @@ def run(folder: Path, recorder: Recorder, *command: str, **environment: str) -> 
                 "HOME": str(folder),
                 # LiteLLM is in the environment of these tests, and asks for a list of models; one row says so.
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+                **WITHOUT_CLIENTS,
                 "JUDGE_URL": f"{server.url}/v1",
                 "CTXMETRICS_TEST_RECORDER": str(recorder.port),
                 "PYTHONPATH": os.pathsep.join(map(str, folders)),

@@ -474,8 +474,25 @@ OBEDIENT = {
 }
 
 
+# What a client that checks replies by a schema could turn into a true "yes".
+COERCIBLE = ("the word yes", "the number 1", "the number 2", "a list")
+FIRST, *OTHERS = each_adapter("openai")
+
+
+@pytest.mark.parametrize("desk", [FIRST], indirect=True)
 @pytest.mark.parametrize("obeyed", OBEDIENT)
 def test_a_judge_that_obeys_turns_nothing_to_yes_without_a_flag(desk, obeyed):
+    check_obedient_reply(desk, obeyed)
+
+
+@pytest.mark.parametrize("desk", OTHERS, indirect=True)
+@pytest.mark.parametrize("obeyed", COERCIBLE)
+def test_no_client_turns_another_word_into_yes(desk, obeyed):
+    """That each hands over the other replies as they are is tested below."""
+    check_obedient_reply(desk, obeyed)
+
+
+def check_obedient_reply(desk, obeyed):
     desk.respond = lambda _: json.dumps(OBEDIENT[obeyed])
     row = score(desk, VICTIM, ContextRecall(), ContextPrecision(), max_repairs=1)
     recall, precision = row["context_recall"], row["context_precision"]

@@ -10,9 +10,15 @@ import pytest
 
 from support import missing
 
+WITHOUT_CLIENTS = {"CTXMETRICS_TEST_ABSENT": "anthropic google.genai"}
+"""A variable of a process that imports DeepEval: it finds neither package, as after ``pip install deepeval``.
+
+DeepEval imports both where they are: half of its start.
+"""
+
 
 def skip_without(*packages: str) -> None:
-    """Skip the file of tests that is being collected if one of the packages is not installed."""
+    """Skip the test, or the file of tests that is being collected, if one of the packages is not installed."""
     if absent := missing(*packages):
         pytest.skip(f"not installed: {absent}", allow_module_level=True)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.deadlines import LONGEST_PROCESS
+from support.later import WITHOUT_CLIENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +45,7 @@ def deepeval(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             str(REPOSITORY / part) for part in ("core", "adapters")
         )
         environment["COLUMNS"] = "200"
-        # DeepEval imports both in each process if they are there: half of its start, for models that no test here asks.
-        environment["CTXMETRICS_TEST_ABSENT"] = "anthropic google.genai"
+        environment.update(WITHOUT_CLIENTS)
         environment["DEEPEVAL_RESULTS_FOLDER"] = "runs"
         return subprocess.run(
             [sys.executable, "-m", "deepeval.cli.main", "test", "run", "test_it.py", *options],

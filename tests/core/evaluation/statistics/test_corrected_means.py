@@ -12,9 +12,10 @@ from ctxmetrics.evaluation.statistics.corrected_means import (
     corrected_mean,
     weighted_mean,
 )
+from support.later import later
 
-stats = pytest.importorskip("scipy.stats")
-minimize_scalar = pytest.importorskip("scipy.optimize").minimize_scalar
+optimize = later("scipy.optimize")
+stats = later("scipy.stats")
 
 PEOPLE = [1.0, 0.0, 1.0, 1.0]
 JUDGE = [0.8, 0.2, 0.6, 1.0]
@@ -75,7 +76,7 @@ def test_a_judge_without_spread_is_not_trusted() -> None:
 
 def test_with_weights_the_trust_makes_the_error_smallest() -> None:
     result = corrected(PEOPLE, JUDGE, OTHERS, weights=WEIGHTS)
-    best = minimize_scalar(
+    best = optimize.minimize_scalar(
         lambda trust: add_up_errors(trust, weights=WEIGHTS, clusters=None, has_everyone=True),
         bounds=(0, 1),
         method="bounded",
