@@ -103,4 +103,4 @@ def test_a_rank_metric_touches_at_most_six_files(tmp_path: Path) -> None:
     assert "| `IDBasedRPrecision` | Reference ids among the first R" in (
         copy / "docs/metrics.md"
     ).read_text(encoding="utf-8")
-    run_in(copy, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS)
+    run_in(copy, "-m", "pytest", "-q", "-n", "0", "--assert=plain", "-p", "no:cacheprovider", *TESTS)
