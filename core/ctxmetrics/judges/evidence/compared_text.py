@@ -537,9 +537,10 @@ def _read_exceptions(language: str) -> Mapping[str, Sequence[tuple[str, ...]]]:
 
 @lru_cache(maxsize=32)
 def list_exception_keys(language: str) -> frozenset[str]:
-    """Return the first word of each phrase that makes an exception: a text without any of them makes none."""
+    """Return the longest word of each phrase that makes an exception: a text without any of them makes none."""
     texts = LISTS["exceptions"].get(base_language(language), ())
-    return frozenset(tokenize(text)[0].key for text in texts)
+    longest_words = [max(tokenize(text), key=lambda word: len(word.folded)) for text in texts]
+    return frozenset(map(get_key, longest_words))
 
 
 @lru_cache(maxsize=64)  # a unit is compared with one candidate after the other, and with other contexts

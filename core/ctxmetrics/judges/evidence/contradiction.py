@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain, combinations, pairwise
 from typing import TypeAlias
 
-from ctxmetrics.judges.evidence.chunks import Token
+from ctxmetrics.judges.evidence.chunks import Token, get_folded
 from ctxmetrics.judges.evidence.compared_text import (
     ComparedText,
     denies_by_characters,
@@ -115,9 +115,9 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
     has_setting = "=" in unit  # any other value of the setting contradicts the unit
     if (
         has_setting
-        or _may_lack_denial(compared_unit)
-        or _has_number(compared_unit)
         or _may_be_exchanged(compared_unit)
+        or _has_number(compared_unit)
+        or _may_lack_denial(compared_unit)
     ):
         return None
     keys = {*get_negation_keys(language), *list_exception_keys(language)}
@@ -133,10 +133,10 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
 def _may_lack_denial(unit: ComparedText) -> bool:
     """Whether a text may contradict a unit by what it lacks (a "not", an exception, an "only"), or by a denial inside a word."""
     language = unit.language
-    if unit.negations or not list_exception_keys(language).isdisjoint(unit.keys):
+    if unit.negations or unit.exception is not None:
         return True
     limits = get_word_list("limits", language)
-    if not limits.isdisjoint(token.folded for token in unit.tokens):
+    if not limits.isdisjoint(map(get_folded, unit.tokens)):
         return True
     return denies_by_characters(language) or unit.may_be_turkish
 

@@ -79,8 +79,9 @@ class WordIndex:
         self.first: array[int] = array("I", [0])
         self.owners: array[int] = array("I")
         self.lengths: list[int] = []
-        # For each sentence, the keys of its words, with repetitions.
-        self._keys: list[Sequence[str]] = []
+        # For each sentence, the keys of its words, with repetitions. The garbage collector passes over a tuple of texts, but not
+        # over a list.
+        self._keys: list[tuple[str, ...]] = []
         # The sentences that hold each key that was looked for, with repetitions.
         self._sentences_by_key: dict[str, list[int]] = {}
         for number, context in enumerate(contexts):
@@ -93,9 +94,8 @@ class WordIndex:
                 keys, sentence_word_count = read_keys(sentence)
                 word_count += sentence_word_count
                 if wanted is not None:
-                    keys = [key for key in keys if key in wanted]
-                # The garbage collector passes over a tuple of texts, but not over a list.
-                self._keys.append(tuple(keys))
+                    keys = tuple(key for key in keys if key in wanted)
+                self._keys.append(keys)
             self.starts.extend(start for start, _ in spans)
             self.ends.extend(end for _, end in spans)
             self.owners.extend(repeat(number, len(spans)))

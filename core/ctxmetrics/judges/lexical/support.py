@@ -176,20 +176,28 @@ class _Contradictions:
         """Find how some sentences, read together, contradict the unit; None if they do not."""
         if sentences in self._by_sentences:
             return self._by_sentences[sentences]
+        texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
+        contradiction: Contradiction | None = None
+        if texts != (self._unit_text,):  # nothing contradicts itself
+            contradiction = self._compare(sentences, texts)
+        self._by_sentences[sentences] = contradiction
+        return contradiction
+
+    def _compare(self, sentences: tuple[int, ...], texts: tuple[str, ...]) -> Contradiction | None:
+        """Compare some sentences with the unit.
+
+        Args:
+            sentences: The sentences.
+            texts: Their texts.
+        """
         # Only texts with one of these keys can contradict the unit; None: any text can.
         keys = list_contradicting_keys(self._unit_text, self._language)
-        may_contradict = keys is None or self._index.hold_any(sentences, keys)
-        may_take_back = self._index.hold_any(sentences, self._reservation_keys)
         contradiction: Contradiction | None = None
-        if may_contradict or may_take_back:
-            texts = tuple(self._index.read(sentence, self._contexts) for sentence in sentences)
-            is_unit_itself = texts == (self._unit_text,)
-            if may_contradict and not is_unit_itself:
-                contradiction = find_remembered_contradiction(self._unit_text, texts, self._language)
-            # Words such as "allegedly" take back what the unit states.
-            if may_take_back and contradiction is None and not is_unit_itself:
-                contradiction = find_reservation(self._unit_text, texts, self._language, self._question)
-        self._by_sentences[sentences] = contradiction
+        if keys is None or self._index.hold_any(sentences, keys):
+            contradiction = find_remembered_contradiction(self._unit_text, texts, self._language)
+        # Words such as "allegedly" take back what the unit states.
+        if contradiction is None and self._index.hold_any(sentences, self._reservation_keys):
+            contradiction = find_reservation(self._unit_text, texts, self._language, self._question)
         return contradiction
 
 
