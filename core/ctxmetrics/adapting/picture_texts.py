@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmetrics.errors import NotTextError
 from ctxmetrics.samples.documents import text_of
-from ctxmetrics.samples.pictures import refusal
+from ctxmetrics.samples.pictures import describe_media
 
 
 def check_texts(values: Mapping[str, Any], picture: re.Pattern[str]) -> None:
@@ -31,4 +31,4 @@ def check_texts(values: Mapping[str, Any], picture: re.Pattern[str]) -> None:
                 place = f"field '{name}'"
                 if is_list:
                     place += f", item {number}"
-                raise NotTextError(f"{place} {refusal(match.group())}")
+                raise NotTextError(f"{place} {describe_media(match.group())}")

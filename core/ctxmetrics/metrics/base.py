@@ -18,7 +18,7 @@ from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number, check_switch
 from ctxmetrics.samples.documents import SPAN_MARK, as_list
 from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, UNUSABLE
-from ctxmetrics.samples.pictures import find_picture, find_placeholder, is_no_text, refusal
+from ctxmetrics.samples.pictures import describe_media, find_picture, find_placeholder, is_no_text
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import join_first
 from ctxmetrics.samples.unanswerable import LABEL
@@ -38,7 +38,7 @@ def in_metric_name(choices: object) -> Mapping[str, Any]:
 
 
 class Definition:
-    """What a metric's class says about it. Parameters of an object may change what is no ClassVar."""
+    """What a metric's class says about it. The parameters of an object may change the attributes that are no ``ClassVar``."""
 
     base_name: ClassVar[str]
     family: ClassVar[Family]
@@ -58,7 +58,7 @@ class Definition:
     requires: tuple[str, ...]
     # Fields that the metric also uses where a sample has them.
     uses: tuple[str, ...] = ()
-    # What a verdict is about and what a yes means there, for texts: ``("context", "useful")``.
+    # Two words for messages: what a verdict is about, and what a yes says of it. ``("context", "useful")``.
     counted_words: tuple[str, str]
 
     # The attributes from here on are set for each object.
@@ -104,10 +104,10 @@ class Metric(Definition, ABC):
     strict: bool = field(default=False, metadata=IN_METRIC_NAME)
     top_k: int | None = field(default=None, metadata=IN_METRIC_NAME)
 
-    if not TYPE_CHECKING:  # the generated signature is the one that type checkers look at
+    if not TYPE_CHECKING:  # type checkers read the signature that `dataclass` generates
 
         def __new__(cls, *args: object, **parameters: object) -> Any:
-            """Check the parameters' names, so that a typing error is answered with the nearest name."""
+            """Check the names of the parameters: the error about a misspelt name suggests the nearest one."""
             if args:
                 raise ParameterError(
                     f"{cls.__name__} takes its parameters by name. Write {cls.__name__}(top_k=5), for example."
@@ -122,7 +122,7 @@ class Metric(Definition, ABC):
             is_switch = isinstance(item.default, bool)
             if is_switch or isinstance(value, Real):
                 value = as_list(value)  # a value of NumPy becomes one of Python
-            # 1 and 1.0 have one name. These parameters are shares, so other integers are refused later, as they were written.
+            # These parameters are shares. 1 and 1.0 must give the metric the same name. Other integers are refused later.
             if isinstance(item.default, float) and type(value) is int and value in {0, 1}:
                 value = float(value)
             if is_switch:
@@ -130,7 +130,7 @@ class Metric(Definition, ABC):
             object.__setattr__(self, item.name, value)
         check_choice("convention", self.convention, tuple(CONVENTIONS))
         convention = CONVENTIONS[self.convention]
-        # A metric "at k", whose class has a number as the default of `top_k`, cannot do without one.
+        # The class of a metric "at k" has a number as the default of `top_k`: there, `top_k` must not be None.
         can_be_none = type(self).top_k is None
         check_number(f"{self.base_name}: top_k", self.top_k, 0, whole=True, optional=can_be_none)
         check_number(f"{self.base_name}: threshold", self.threshold, 0, convention.scale, optional=True)
@@ -166,7 +166,7 @@ class Metric(Definition, ABC):
         """Return the name with the parameters that change the number.
 
         Raises:
-            ParameterError: Such a parameter has a value that it cannot have.
+            ParameterError: Such a parameter has none of the values of its `Literal`.
         """
         parameters = []
         for item in fields(self):
@@ -210,7 +210,7 @@ class Metric(Definition, ABC):
 
         Raises:
             MissingFieldError: Names the sample, the fields and the metric.
-            SampleError: Sources are asked for, and the ids are not one for each context.
+            SampleError: The metric counts sources, and a context has no id.
         """
         missing = [name for name in self.requires if not sample.has(name)]
         if missing:
@@ -227,10 +227,10 @@ class Metric(Definition, ABC):
             )
 
     def check_scope(self, sample: Sample) -> Score | None:
-        """Return the score of a sample of which the metric says nothing; None for any other.
+        """Return a score without a value if the metric does not apply to the sample; else None.
 
-        Such a sample is a question without an answer, if the metric needs an answer; or a question with several searches, if the
-        metric is about the ranks of one search.
+        A metric that needs an answer does not apply to a question without one. A metric about the ranks of one search does not
+        apply to a question with several searches.
         """
         if not isinstance(sample, Sample):
             raise ParameterError(
@@ -256,10 +256,10 @@ class Metric(Definition, ABC):
         return self.make_score(sample, None, reason_code="unanswerable", message=message)
 
     def check_texts(self, sample: Sample) -> Score | None:
-        """Return the score of a sample that has a picture where the metric reads text; None if it has no picture.
+        """Return a score without a value if a sample has a picture where the metric reads text; else None.
 
-        The id of a context may be the name of a picture's file. If all contexts are addresses, ids or placeholders, they hold no
-        text either, unless one of them stands in an expected text.
+        Fields of ids are not checked, because an id may be the name of a picture's file. The sample has no text either if all
+        contexts are addresses, ids or placeholders, and none of them is a part of an expected text.
         """
         for name in (*self.requires, *self.uses):
             if name in TEXTS_OF or name == "searches":  # searches are stages, too
@@ -271,7 +271,7 @@ class Metric(Definition, ABC):
                     location = f"field '{name}'"
                     if has_several_texts:
                         location += f", item {number}"
-                    message = f"{location} {refusal(picture)}"
+                    message = f"{location} {describe_media(picture)}"
                     return self.make_score(sample, None, reason_code="not_text", message=message)
         placeholder = self.find_placeholders(sample)
         if placeholder is None:
@@ -332,8 +332,8 @@ class Metric(Definition, ABC):
         """Turn a value on the 0-1 scale into the score of this convention.
 
         Verdicts may be given as a function, which is called when the verdicts are first read. If sources count, the value is
-        about the sources, and the verdicts are still about the contexts. Metadata that is None is left out. Notes say what a
-        reader of the value must know.
+        about the sources, and the verdicts are still about the contexts. Entries of the metadata that are None are left out.
+        Notes are sentences that a reader of the value must know.
         """
         # Verdicts that are given as a function stay a function.
         score_verdicts: Any = verdicts if callable(verdicts) else tuple(verdicts)
@@ -398,10 +398,10 @@ class Metric(Definition, ABC):
         return None
 
     def to_convention_scale(self, value: float | None) -> float | None:
-        """Move a value from the 0-1 scale to the scale of the convention. If strict, a value below a perfect score becomes 0.
+        """Convert a value from the 0-1 scale to the scale of the convention. If strict, a value below a perfect score becomes 0.
 
-        The decimal point of the shortest decimal is moved, so 0.57 becomes 57.0 and not
-        56.99999999999999, and a comparison with a pass mark is exact.
+        The value is multiplied as a decimal number: 0.57 becomes 57.0, and not 56.99999999999999. So a comparison with a pass mark
+        is exact.
         """
         if value is None:
             return None
@@ -420,7 +420,7 @@ class Metric(Definition, ABC):
 
     @property
     def epsilon(self) -> float:
-        """The number that is added to the divisor of average precision; 0 if strict, since no ranking is perfect with it."""
+        """The number that is added to the divisor of average precision. It is 0 if strict, since with it no value reaches 1."""
         return 0.0 if self.strict else self.convention_data.epsilon
 
     def score_empty_side(
@@ -461,7 +461,7 @@ class Metric(Definition, ABC):
 
 
 def _list_source_relevance(verdicts: Sequence[Verdict], ids: Sequence[str]) -> list[bool]:
-    """List whether any context of a source is relevant: for each source, in the order in which the sources first appear."""
+    """Tell for each source, in the order of first appearance, whether one of its contexts is relevant."""
     is_relevant: dict[str | int, bool] = {}
     for index, (verdict, id_) in enumerate(zip(verdicts, ids, strict=False)):
         source: str | int = id_.partition(SPAN_MARK)[0]
@@ -474,11 +474,7 @@ def _list_source_relevance(verdicts: Sequence[Verdict], ids: Sequence[str]) -> l
 
 
 def _describe_file_reading(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Describe how a sample was read from its file. The reader left this in the metadata.
-
-    Contexts may have been dropped. Their order may be that of the scores or ranks in the file, not that of the list. A field may
-    have had an unusable value.
-    """
+    """Yield notes about how a sample was read from its file. The reader of the file wrote them into the metadata."""
     if DROPPED in metadata:
         yield f"{metadata[DROPPED]} retrieved, the question itself, dropped"
     if ORDERED_BY in metadata:
@@ -492,7 +488,7 @@ def _describe_file_reading(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _describe_contexts_without_text(side: str, contexts: Sequence[str]) -> list[str]:
-    """Write a note if all contexts of a side (``"retrieved"``, ``"expected"``) are ids, addresses or the like."""
+    """Write a note if no context of a side (``"retrieved"``, ``"expected"``) is a text: each is an id, an address or a number."""
     if not contexts or not all(is_no_text(context) for context in contexts):
         return []
     beginning = contexts[0].strip()[:60]
@@ -501,7 +497,7 @@ def _describe_contexts_without_text(side: str, contexts: Sequence[str]) -> list[
 
 
 def has_id_for_each_context(sample: Sample) -> bool:
-    """Return whether a sample has as many retrieved ids as retrieved contexts."""
+    """Tell whether a sample has as many retrieved ids as retrieved contexts."""
     return len(sample.retrieved_context_ids or ()) == len(sample.retrieved_contexts or ())
 
 

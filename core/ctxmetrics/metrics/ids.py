@@ -35,7 +35,7 @@ __all__ = [
     "IDMetric",
 ]
 
-# The highest grade: with ``2**grade - 1`` as its gain, a larger number is no grade but an id or a time.
+# The highest grade. A larger number is not a grade, but probably an id or a time.
 _MAX_GRADE = 1e9
 # The words that stand for a missing id when a table was written as text.
 _WORDS_FOR_MISSING = frozenset({"nan", "NaN", "None", "null", "<NA>", "NaT", "NULL"})
@@ -49,9 +49,9 @@ class IDMetric(
 ):
     """A metric that compares the retrieved ids with the reference ids.
 
-    Ids are compared as strings: ``1`` and ``"1"`` are one id. A repeated id counts once, at its first rank, and the ranks
-    below close up; ``top_k`` cuts the list before that. An empty or missing id keeps its rank and is not relevant; an empty
-    reference id is left out.
+    Ids are compared as strings: ``1`` and ``"1"`` are one id. ``top_k`` cuts the list first. Then a repeated id counts once, at its
+    first rank, and the ids below it move up. An empty or missing id keeps its rank and is not relevant. An empty reference id is
+    left out.
     """
 
     family: ClassVar[Family] = "id_recall"
@@ -63,7 +63,7 @@ class IDMetric(
         # Recall looks for each reference id among the retrieved ids; precision does the opposite.
         counted_ids: Iterable[str] = reference if self.counts_reference else retrieved
         other_ids = {*retrieved} if self.counts_reference else {*reference}
-        other_ids.discard("")  # an empty id names nothing, so that no other equals it
+        other_ids.discard("")  # an empty id names nothing: two empty ids are not equal
         hits = [id_ in other_ids for id_ in list_distinct_ids(counted_ids)]
         return self.to_value(hits), hits
 
@@ -293,7 +293,7 @@ class IDBasedCompleteness(IDBasedContextRecall):
 def describe_ids(
     sample: Sample, retrieved: Sequence[str], reference: Iterable[str], *, ranked: bool
 ) -> list[str]:
-    """Describe in sentences the ids that do not simply count once: empty ids, repeated ids, and ids of equal texts.
+    """Describe in sentences the empty ids, the repeated ids, and the ids of equal texts.
 
     Args:
         sample: The sample.
@@ -364,7 +364,7 @@ def _describe_repeats(retrieved: Sequence[str], texts: Sequence[str]) -> list[st
 def _order_ties(
     ids: Sequence[str], ties: Iterable[Any], grades: Mapping[str, float], *, best_first: bool
 ) -> list[str]:
-    """Reorder the ids of each tie, those that were retrieved with equal scores: the most relevant first, or last."""
+    """Reorder the ids of each tie (ids that were retrieved with equal scores): the most relevant first, or last."""
     tie_by_id: dict[str, int] = {}
     for number, tie in enumerate(ties):
         if isinstance(tie, (list, tuple)):
@@ -374,7 +374,7 @@ def _order_ties(
         if id_ in tie_by_id:
             indexes_by_tie.setdefault(tie_by_id[id_], []).append(index)
     ordered_ids = [*ids]
-    # The ids of a tie change places among themselves; all others keep theirs.
+    # The ids of one tie take the places of that tie in another order. All other ids keep their places.
     for indexes in indexes_by_tie.values():
         ids_by_grade = [ids[index] for index in indexes]
         ids_by_grade.sort(key=lambda id_: grades.get(id_, 0.0), reverse=best_first)
@@ -410,7 +410,9 @@ def read_grades(
         )
     grades = dict.fromkeys(reference, 1.0)
     for id_, grade in relevance.items():
-        if grade is None:  # in a column of Arrow, each row has the ids of all rows
+        if (
+            grade is None
+        ):  # a column of Arrow gives each row the ids of all rows, without a value for most of them
             continue
         id_text = str(whole_number(id_))
         if not is_visible(id_text):  # white space is not an id

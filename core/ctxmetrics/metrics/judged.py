@@ -28,10 +28,10 @@ class ContextRecall(JudgedMetric, counted_words=("sentence", "supported")):
     without a letter or digit: None, ``no_reference``. A unit without a verdict: None, ``not_judged``.
 
     Attributes:
-        weighting: How facts count (``unit="fact"``), by their ``importance``: ``"vital"`` counts the vital facts alone
-            (a number is not vital), ``"importance"`` takes the weighted mean, where ``"vital"`` is worth 1 and ``"okay"``
-            0.5. None takes the convention's, else all count alike.
-        partial: The value of a fact that is not supported, but of which a part is stated; 0 to 1.
+        weighting: How facts count (``unit="fact"``), by their ``importance``. ``"vital"``: only vital facts count (a number is
+            not vital). ``"importance"``: the weighted mean, with 1 for ``"vital"`` and 0.5 for ``"okay"``. None takes the
+            convention's weighting; if it has none, all facts count equally.
+        partial: The value of a fact that is only partly stated, from 0 to 1.
 
     Source of the weights: the nugget scores of TREC RAG (castorini/nuggetizer, core/metrics.py): strict vital is
     ``weighting="vital"``, strict all is without it, vital and all are the same with ``partial=0.5``.
@@ -113,9 +113,10 @@ class ContextPrecision(_RatedPrecision):
 
     Attributes:
         relevance: ``"useful"``: the judge says whether the context is useful for the answer (Ragas, DeepEval).
-            ``"supports"``: some unit of the reference rests on it (RAGChecker), from the attribution alone. ``"adds"``: some
-            unit rests on it that no context above it states whole, so that repetition and padding cost (the novelty of
-            alpha-nDCG, Clarke et al. 2008); a context that repeats one above keeps its rank and is not relevant.
+            ``"supports"``: the context supports a unit of the reference (RAGChecker); only the attribution is asked for.
+            ``"adds"``: the context supports a unit that no context above it states completely, so that repetition and padding
+            lower the value (the novelty of alpha-nDCG, Clarke et al. 2008). A context that repeats one above it keeps its rank
+            and is not relevant.
         formula: ``"average_precision"`` or ``"share"`` (relevant / retrieved; the rank does not count).
 
     Source: Ragas (LLMContextPrecisionWithReference), DeepEval (ContextualPrecisionMetric), RAGChecker.
@@ -127,7 +128,7 @@ class ContextPrecision(_RatedPrecision):
 
     @property
     def merges_repeats(self) -> bool:
-        """Whether a repeated context has no rank of its own. Under ``adds`` it keeps its rank, and is useless."""
+        """Whether a repeated context has no rank of its own. With ``relevance="adds"`` it keeps its rank and is not relevant."""
         return self.relevance != "adds" and super().merges_repeats
 
     @property

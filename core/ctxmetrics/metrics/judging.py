@@ -1,4 +1,4 @@
-"""What judged metrics share: from a sample to a request, and from a judgement to checked verdicts and a score."""
+"""The base class of judged metrics: it builds a request from a sample, and a score from the judge's verdicts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class _JudgedDefinition(Definition):
     requires: tuple[str, ...] = ("reference", "retrieved_contexts")
     uses: tuple[str, ...] = ("user_input", "references", "stages", "searches")
 
-    # The unit into which the answer is cut. None if it is not cut, as a response: then only contexts are rated.
+    # The unit into which the answer is cut. None for a response, which is not cut: there, only contexts are rated.
     counted_unit: Unit | None = None
     # Whether the judge is asked which units the contexts support; else, which contexts are useful.
     about_units: bool = False
@@ -116,9 +116,9 @@ class JudgedMetric(_JudgedDefinition, Metric):
     Attributes:
         judge: The judge, or its name as ``--judge`` takes it (``"openai/gpt-4o-mini"``). None takes the judge of the run, or
             else the embedded `LexicalJudge`.
-        unit: What the reference is cut into (``"sentence"``, ``"claim"``), or ``"fact"``: the sample's
-            ``reference_facts``, uncut, and no reference is needed; None takes the convention's.
-        language: ISO 639 code of the answer; detected from the script where None.
+        unit: The unit into which the reference is cut, ``"sentence"`` or ``"claim"``. With ``"fact"``, the units are the
+            sample's ``reference_facts``, and no reference is needed. None takes the convention's unit.
+        language: The ISO 639 code of the answer's language. None detects the language from the script.
     """
 
     judge: Judge | str | None = None
@@ -182,10 +182,10 @@ class JudgedMetric(_JudgedDefinition, Metric):
         return cast("Judge | None", self.judge)  # a judge's name has been replaced by the judge
 
     def with_judge(self, judge: Judge | str) -> JudgedMetric:
-        """Return the metric with this judge, unless the metric has a judge of its own.
+        """Return the metric with this judge. A metric that has a judge already is returned unchanged.
 
         Raises:
-            CannotDecomposeError: Claims are asked of a judge that cannot break a text into them.
+            CannotDecomposeError: The metric counts claims, and the judge cannot break a text into claims.
         """
         return self if self.judge is not None else replace(self, judge=judge)
 
@@ -362,8 +362,8 @@ class JudgedMetric(_JudgedDefinition, Metric):
     async def _score_best_reference(self, sample: Sample, references: Sequence[str]) -> Score:
         """Score a sample with each of its references, and return the highest score with the number of its reference.
 
-        A reference that is a refusal, or has no letter or digit, is left out, unless all references are so. If one of the
-        remaining references could not be judged, there is no value, unless another one has the highest possible value.
+        A reference that is a refusal, or has no letter or digit, is left out, unless all references are like that. If one of the
+        other references could not be judged, the score has no value, unless another one has the highest possible value.
         """
         scores = [
             await self.ascore(replace(sample, reference=text, references=None)) for text in references
@@ -419,7 +419,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
         return EMPTY
 
     async def _judge(self, judge: Judge, question: _MetricQuestion) -> Judgement:
-        """Break the answer into claims, where these are counted, and ask for the verdicts that the formula counts.
+        """Break the answer into claims if the metric counts claims, and ask the judge for the verdicts.
 
         For an answer that cannot be broken into claims, one missing verdict is returned.
         """
@@ -508,7 +508,7 @@ class JudgedMetric(_JudgedDefinition, Metric):
 # An ISO 639 code, with or without further parts of a language tag: en, deu, zh-Hant.
 _LANGUAGE_CODE_PATTERN = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
 _POSSIBLE_REFUSAL_NOTE = "the reference may say that there is no answer; it counts as a statement"
-# Reason codes of a reference that says nothing that a context could state.
+# The reason codes of a reference that states no fact.
 _NO_FACTS = frozenset({"no_reference", "unanswerable"})
 
 
@@ -536,7 +536,7 @@ def describe_failure(error: BaseException) -> tuple[str, str]:
     """Return the verdict code of a judge's failure, and a reason that holds no key.
 
     Raises:
-        ParameterError: The failure is misuse, which is no sample's fault.
+        ParameterError: The failure itself is a `ParameterError`: the caller made a mistake, so that all samples would fail.
     """
     if isinstance(error, ParameterError):
         raise error

@@ -24,8 +24,7 @@ class ListMetric(Metric):
     reads_texts: ClassVar[bool] = False
     # Whether there is a verdict for each item of the reference; else there is one for each retrieved item, in rank order.
     counts_reference: ClassVar[bool] = False
-    # Whether the class has its own `read_lists` only for the grades in a sample's labels. A sample without labels is
-    # then read as any other metric of lists reads it.
+    # Whether `read_lists` reads the grades in a sample's labels. A sample without labels is read as by any other metric of lists.
     reads_grades: ClassVar[bool] = False
 
     def score(self, sample: Sample) -> Score:
@@ -132,7 +131,7 @@ def list_distinct_ids(ids: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _DeferredVerdicts:
-    """What the verdicts of a score are built from when the caller reads them. It takes a tenth of their memory."""
+    """The data from which the verdicts of a score are built when the caller first reads them. It takes a tenth of their memory."""
 
     metric: ListMetric
     hits: Sequence[Any]

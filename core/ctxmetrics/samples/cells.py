@@ -1,6 +1,6 @@
-"""Lists and objects that a file holds as text: as JSON, or as Python or numpy print them (what pandas writes).
+"""Reads lists and objects that a file holds as text: JSON, or what Python or numpy print (pandas writes such files).
 
-Of what Python prints, only literals are read, LangChain's documents, and arrays and scalars of numpy.
+Printed Python is read if it holds only literals, documents of LangChain, and arrays and scalars of numpy.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ctxmetrics.errors import SampleError
 
 # A string in quotation marks. A string without an end is matched to the end of the text, so that the text is read once.
 _STRING = compile_on_use(r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)""", re.DOTALL)
-# The rest of a numpy array of strings when its strings are removed.
-_NUMPY = compile_on_use(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
+# A numpy array of strings, with an S in the place of each string: [S S].
+_NUMPY_ARRAY = compile_on_use(r"\s*\[\s*(S\s+)+(?:S\s*)?\]\s*")
 # Two strings side by side: Python would join them, whatever the writer meant.
 _SIDE_BY_SIDE = compile_on_use(r"S\s*S")
 # How deep lists and objects in a text may be nested.
 _MAX_DEPTH = 20
-# How often one text is parsed, where Python fails in the middle of it.
+# The maximum number of attempts to parse one text: see `_parse`.
 _MAX_PARSES = 100
-# The deepest JSON that is read: no file of samples is nested as deeply. Some Pythons read any depth,
-# and fail later.
+# The maximum depth of JSON. No file of samples is nested as deeply. Some versions of Python read any depth and fail later.
 _MAX_JSON_DEPTH = 500
+# A string in single or double quotation marks, with the blanks around it.
 _QUOTED = r"""\s*(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*"""
 # A text that may hold a list (group 1) or an object.
 _OBJECT = compile_on_use(
@@ -82,7 +82,7 @@ def object_in(value: Any) -> Any:
     """
     if not isinstance(value, str):
         return value
-    # The usual list: `_OBJECT` takes three times as long.
+    # Nearly all lists are in brackets. This check is three times as fast as `_OBJECT`.
     is_in_brackets = value.startswith("[") and value.endswith("]")
     if not is_in_brackets and not _OBJECT.fullmatch(value):
         return value
@@ -148,8 +148,8 @@ def _read_printed(text: str) -> Any:
     The text is untrusted: only literals are read, and nothing in it is called.
     """
     skeleton = _STRING.sub("S", text)  # the text with an S in the place of each string
-    is_numpy_array = _NUMPY.fullmatch(skeleton) is not None  # ['a' 'b'], without commas
-    # In anything else Python joins strings without a comma between them, and the list would have too few items.
+    is_numpy_array = _NUMPY_ARRAY.fullmatch(skeleton) is not None  # ['a' 'b'], without commas
+    # Python joins two strings without a comma between them, so that a list of Python would have too few items.
     would_join_strings = not is_numpy_array and _SIDE_BY_SIDE.search(skeleton)
     if would_join_strings or _measure_depth(skeleton) > _MAX_DEPTH:
         return text
@@ -170,8 +170,8 @@ def _read_printed(text: str) -> Any:
 def _parse(text: str) -> ast.Expression:
     """Parse one expression.
 
-    Python before 3.11.8 raises ``SystemError`` for a right text where another thread, or a collection of garbage, parses in
-    the middle of it: they share a counter. The same text is then parsed again.
+    Python before 3.11.8 may raise ``SystemError`` for valid text if another thread or the garbage collector parses at the same
+    time, because they share a counter. Then the text is parsed again.
     """
     for _ in range(_MAX_PARSES - 1):
         with suppress(SystemError):

@@ -1,7 +1,7 @@
-"""The searches of a conversation: what an agent asked its tools for, and what they brought.
+"""Reads the searches of a conversation: the queries that an agent gave to its tools, and the documents that they returned.
 
-Messages are read as LangChain and LangGraph write them, OpenAI (chat and responses), Anthropic, Ragas, DeepEval's turns and
-Inspect; what a tool returned may be documents, an artifact, JSON, the content of an MCP tool, or a text.
+The messages may be of LangChain and LangGraph, OpenAI (chat and responses), Anthropic, Ragas, DeepEval (turns) or Inspect. A
+tool may return documents, an artifact, JSON, the content of an MCP tool, or a text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of
 
-# The keys of messages in all systems, by what stands under them.
+# The keys of messages in all systems, by what they hold: "roles", "outputs", "queries".
 _KEYS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["messages"]
 # The kinds of messages, and of the blocks of a message.
 _KINDS = ("users", "assistants", "results", "calls")
-# The paths at which a row may hold messages, each with its first key.
-PLACES = [(path.partition(".")[0], path) for path in _KEYS["places"]]
-# A part of the name of a tool that searches.
+# The paths at which a row may hold messages, each behind its first key: ("inputs", "inputs.messages").
+MESSAGE_PATHS = [(path.partition(".")[0], path) for path in _KEYS["places"]]
+# The name of a tool that searches has one of these parts: search_docs, retriever.
 _SEARCH_TOOL_NAME = re.compile(
     r"""
       search | retriev | look.?up | quer | find | fetch
@@ -54,11 +54,11 @@ def find_conversation(
 
     Args:
         record: The row, or the record of a framework.
-        retriever: The name of the tool that searches, or a function that says of a name whether it is one. If None, tools
-            search whose name says so, and tools that return documents.
+        retriever: The name of the tool that searches, or a function that tells by its name whether a tool searches. If None, a
+            tool searches if its name says so or if it returns documents.
     """
-    for head, path in PLACES:
-        if head not in record and path not in record:  # the usual case
+    for first_key, path in MESSAGE_PATHS:
+        if first_key not in record and path not in record:  # the usual case
             continue
         messages = as_list(look_up(record, path))
         if isinstance(messages, (list, tuple)) and any(_role(message) for message in messages):
@@ -71,7 +71,7 @@ def find_conversation(
 def read_messages(
     messages: Iterable[Any], retriever: str | Callable[[str], bool] | None = None
 ) -> Conversation:
-    """Read the searches of messages, the last question and the last answer; see `find_conversation`."""
+    """Read the searches, the last question and the last answer of messages; see `find_conversation`."""
     question = None
     answer = None
     turn = 0
@@ -142,7 +142,7 @@ def to_output(value: Any, error: Any) -> dict[str, Any]:
         error: The error of the span.
     """
     inner = look_up(value, "output") if isinstance(value, Mapping) else None
-    message = _unwrapped(value if inner is None else object_in(inner))
+    message = _unwrap(value if inner is None else object_in(inner))
     is_bare = isinstance(message, (str, list, tuple))
     if is_bare or first_value_at(message, _KEYS["outputs"]) is None:
         message = {"output": message}
@@ -159,7 +159,7 @@ def _read_outputs(parts: Iterable[Any], calls: list[Any]) -> Iterator[tuple[Any,
         if _role(part) == "results":
             yield _take_call(part, calls), part
         elif look_up(part, "output") is not None:
-            yield part, part
+            yield part, part  # the call holds its output
         else:
             calls.append(part)
 
@@ -170,22 +170,22 @@ def _take_call(output: Any, calls: list[Any]) -> Any:
     The messages of Ragas have no ids: there, an output answers the first call.
     """
     id_ = first_value_at(output, _KEYS["call_ids"])
-    for place, call in enumerate(calls):
+    for index, call in enumerate(calls):
         if id_ is None or first_value_at(call, _KEYS["call_ids"]) == id_:
-            return calls.pop(place)
+            return calls.pop(index)
     return None
 
 
 def _role(message: Any) -> str:
     """Return the kind of a message or a block, one of `_KINDS`; an empty text if it has none."""
-    role = str(first_value_at(_unwrapped(message), _KEYS["roles"])).lower()
+    role = str(first_value_at(_unwrap(message), _KEYS["roles"])).lower()
     return next((kind for kind in _KINDS if role in _KEYS[kind]), "")
 
 
-def _unwrapped(message: Any) -> Any:
+def _unwrap(message: Any) -> Any:
     """Return the fields of a message that LangChain's ``dumps`` or ``messages_to_dict`` wrote."""
-    for holder in ("kwargs", "data"):
-        inner = look_up(message, holder) if isinstance(message, Mapping) else None
+    for key in ("kwargs", "data"):
+        inner = look_up(message, key) if isinstance(message, Mapping) else None
         if isinstance(inner, Mapping) and "content" in inner:
             return {"type": message.get("type"), **inner}
     return message
@@ -193,7 +193,7 @@ def _unwrapped(message: Any) -> Any:
 
 def _list_blocks(message: Any) -> Iterator[Any]:
     """Yield the calls and the results that a message holds: the message itself, its blocks, and its tool calls."""
-    message = _unwrapped(message)
+    message = _unwrap(message)
     if _role(message) in ("results", "calls"):
         yield message
         return
@@ -213,7 +213,7 @@ def _list_blocks(message: Any) -> Iterator[Any]:
 
 def _read_message_text(message: Any) -> str:
     """Return the text of a message, or the joined texts of its blocks; empty if it has no text."""
-    content = as_list(look_up(_unwrapped(message), "content"))
+    content = as_list(look_up(_unwrap(message), "content"))
     if isinstance(content, (list, tuple)):
         texts = [look_up(block, "text") for block in content]
         return "\n".join(text for text in texts if isinstance(text, str))
@@ -221,7 +221,7 @@ def _read_message_text(message: Any) -> str:
 
 
 def _is_search(name: str, documents: list[Any], retriever: str | Callable[[str], bool] | None) -> bool:
-    """Whether a tool searches. The caller's choice decides, or else the tool's name or output; see `find_conversation`."""
+    """Tell whether a tool searches. If the caller chose no tools, its name or its output decides; see `find_conversation`."""
     if callable(retriever):
         return retriever(name)
     if retriever not in (None, "all", "last"):

@@ -1,8 +1,8 @@
-"""Documents: where their texts, ids and spans stand.
+"""Reads the texts, ids, spans and relevance grades of documents.
 
-A document is a text, a mapping with its text under a usual key, an object with an attribute of that name, or a pair of
-one of these and a number (its score). `text_of` and `ids_of` are the one rule for its text and its id. Where the
-reference ids are spans (``SOURCE#char=START,END``), the ids of retrieved documents are their spans: see `span_of`.
+A document is a text, a mapping with its text under a usual key, or an object with an attribute of that name. It may stand in a
+pair with its score. All parts of the library read the text with `text_of` and the id with `ids_of`. If the reference ids are spans
+(``SOURCE#char=START,END``), spans are the ids of the retrieved documents, too: see `span_of`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ID_KEYS = tuple(_KEYS["ids"])
 # The keys under which vector stores and search engines keep the fields of a hit: Qdrant, Elasticsearch, Milvus, Weaviate, Vespa,
 # Typesense, Pinecone.
 HOLDERS = tuple(_KEYS["holders"])
-# All paths at which the text of a document is looked for. Those of OpenInference (Phoenix), LlamaIndex and LangChain's ``dumps``
-# have several keys.
+# All paths at which the text of a document is looked for. OpenInference (Phoenix), LlamaIndex and LangChain's ``dumps`` nest the
+# text in several objects.
 _TEXT_PATHS = (
     *TEXT_KEYS,
     *_KEYS["text_paths"],
@@ -41,20 +41,20 @@ _MIN_TEXT_LENGTH_IN_TITLES = 2
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！", "।")
 # Keys without dots of a text that may stand beside its title.
 _TEXTS_BESIDE_TITLES = tuple(path for path in _KEYS["text_paths"] if "." not in path)
-# The types of the parts of a message that are texts: OpenAI, Anthropic.
-_PARTS = frozenset(_KEYS["parts"])
+# OpenAI and Anthropic write a message as a list of parts: the types of the parts that are texts.
+_TEXT_PART_TYPES = frozenset(_KEYS["parts"])
 # Paths in a document: the position in its source at which it begins, the position at which it ends, and its source. LangChain
 # (``add_start_index=True``), LlamaIndex, Haystack, mappings without metadata.
 _STARTS = _KEYS["starts"]
 _ENDS = _KEYS["ends"]
 _SOURCES = _KEYS["sources"]
-# What stands between the source and the characters in the id of a span: RFC 5147.
+# The mark between the source and the characters in the id of a span (RFC 5147): "guide.md#char=0,120".
 SPAN_MARK = "#char="
 # Paths of the grade that says how relevant a document is. A document of grade 0 should not have been retrieved.
 _GRADES = _KEYS["grades"]
-# Names that may mean a grade. They do if each document has a small whole number there.
+# Names that may mean a grade, such as "score". They do if each document has a small whole number there.
 _WHOLE_GRADES = _KEYS["whole_grades"]
-# Words in the place of a grade, by their letters. Any other word says that the item is relevant, but not how much.
+# The grade that a word stands for: 1 for "relevant", 0 for "not relevant". The keys have neither case nor marks.
 _GRADES_IN_WORDS: Mapping[str, float] = {
     **{to_plain_name(word): 1.0 for word in _KEYS["relevant"]},
     **{to_plain_name(word): 0.0 for word in _KEYS["irrelevant"]},
@@ -65,13 +65,13 @@ _MAX_GRADE = 10
 _WHOLE = re.compile(r"\d+(?:\.0+)?")
 # The types of messages in LangChain.
 _SPEAKERS = _KEYS["speakers"]
-# A step of a path that means several items: [] or [gold], but not [0].
+# Brackets in a path that choose several items: [] or [gold], but not [0].
 _SEVERAL_ITEMS = re.compile(r"\[(?!\d+\])")
 
 
 def text_of(item: Any) -> Any:
     """Return the text of a document (see the module), or None if it has none."""
-    document = unscored(item)
+    document = without_score(item)
     if isinstance(document, str):
         return document
     if type(document) is dict:  # the usual case
@@ -95,10 +95,15 @@ def text_of(item: Any) -> Any:
 
 
 def _text_beside_title(document: dict[Any, Any], key: str, text: str) -> str:
-    """Return the text beside a title if the value of a text key is only a title; else return the value itself.
+    """Return the text of a document whose first text key may hold only a title.
 
-    A title is short and does not end like a sentence. The text beside it stands under another text key. It is much longer than
-    the title, or it begins with the title, as with a preview.
+    A title is short and does not end like a sentence. The text stands under another text key. It is much longer than the title,
+    or it begins with the title.
+
+    Args:
+        document: The document.
+        key: The first text key.
+        text: Its value, which is returned if it is no title.
     """
     title = text.strip()
     if "\n" in title or title.endswith(_SENTENCE_ENDS):
@@ -125,11 +130,10 @@ def have_texts(documents: Iterable[dict[Any, Any]]) -> bool:
 
 
 def check_single_document(value: Any, field: str, *, is_id: bool = False) -> None:
-    """Refuse the text of a list in the place of a single document or id: it would be one passage or one id.
+    """Refuse a text that holds a list where one document or one id is expected: the list would count as one passage or one id.
 
     Raises:
-        SampleError: A text holds a list of texts or documents as JSON, or an object with a list of documents; in the place of an id,
-            any list.
+        SampleError: The text holds a list of texts or documents as JSON, or an object with a list of documents. For an id: any list.
     """
     if not isinstance(value, str):
         return
@@ -171,7 +175,7 @@ def _is_part(item: Any) -> bool:
     """Whether an item is a part of a message that is a text."""
     if not isinstance(item, Mapping) or not isinstance(item.get("text"), str):
         return False
-    return item.get("type") in _PARTS or item.keys() == {"text"}
+    return item.get("type") in _TEXT_PART_TYPES or item.keys() == {"text"}
 
 
 def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = False) -> list[Any] | None:
@@ -186,7 +190,9 @@ def ids_of(documents: Any, keys: tuple[str, ...] = ID_KEYS, *, spans: bool = Fal
     """
     items = []
     if documents:
-        items = [item if type(item) is dict else unscored(item) for item in to_list(documents)]
+        items = [
+            item if type(item) is dict else without_score(item) for item in wrap_in_list(documents)
+        ]
     if spans and items:
         span_ids = [span_of(item) for item in items]
         if all(span_ids):
@@ -218,7 +224,7 @@ def span_of(item: Any) -> str | None:
     Characters count from 0, and the end is excluded. If the document does not say the end, it is the start plus the length of
     its text.
     """
-    document = unscored(item)
+    document = without_score(item)
     if isinstance(document, str):
         return None
     source = first_value_at(document, _SOURCES)
@@ -240,8 +246,8 @@ def write_span(source: str, start: int, end: int) -> str:
     return f"{source}{SPAN_MARK}{start},{end}"
 
 
-def in_spans(ids: Any) -> bool:
-    """Whether ids are spans."""
+def are_span_ids(ids: Any) -> bool:
+    """Tell whether ids are the ids of spans."""
     if not isinstance(ids, (list, tuple)):
         return False
     for id_ in ids:  # noqa: SIM110 - a generator takes twice the time, for each sample of a run
@@ -259,18 +265,18 @@ def labels_are_spans(ids: Any, documents: Any, keys: tuple[str, ...] = ID_KEYS) 
         keys: The keys under which a document's id is looked for.
     """
     if ids is not None:
-        return in_spans(ids)
+        return are_span_ids(ids)
     items = documents if isinstance(documents, (list, tuple)) else ()
     return bool(items) and all(span_of(item) and own_id(item, keys) is None for item in items)
 
 
 def own_id(item: Any, keys: tuple[str, ...] = ID_KEYS) -> Any:
     """Return a document's id, or None. Its source alone is not an id, since other documents have the same source."""
-    return first_value_at(unscored(item), tuple(key for key in keys if key != "source"))
+    return first_value_at(without_score(item), tuple(key for key in keys if key != "source"))
 
 
-def relevant(field: str, items: Iterable[Any]) -> list[Any]:
-    """Return the items of a field. For a field of the reference, items with a grade of 0 or less are left out."""
+def keep_relevant(field: str, items: Iterable[Any]) -> list[Any]:
+    """Return the items of a field. In a field of the reference, only items with a grade above 0, or without a grade, are kept."""
     if not field.startswith("reference"):
         return [*items]
     documents = [*items]
@@ -328,19 +334,22 @@ def read_grade_word(text: str) -> float | None:
 
 
 def describe_degrees(words: Iterable[Any]) -> str | None:
-    """Describe the words in the place of grades that all are read as 1, and differ: ``highly relevant``. None if there are no two such words."""
+    """Describe two different words that are both read as the grade 1, such as "relevant" and "highly relevant".
+
+    Return None if there are no two such words.
+    """
     relevant_words: dict[str, str] = {}
     for word in words:
         if isinstance(word, str) and read_grade_word(word) == 1:
             relevant_words.setdefault(to_plain_name(word), word.strip())
-    if len(relevant_words) < 2:  # noqa: PLR2004 - one word says no degree
+    if len(relevant_words) < 2:  # noqa: PLR2004 - a pair
         return None
     first_word, second_word, *_ = relevant_words.values()
     return f"the degree in {first_word[:40]!r} and {second_word[:40]!r}"
 
 
 def list_grade_words(items: Iterable[Any]) -> list[Any]:
-    """List what stands in the place of the grade of each item that is a document or an object."""
+    """List the value under the name of a grade, in each item that is a document or an object."""
     return [first_value_at(item, _GRADES) for item in items if not isinstance(item, str)]
 
 
@@ -389,21 +398,21 @@ def look_up(holder: Any, path: str) -> Any:
 
 def _look_up_items(holder: Any, path: str) -> Any:
     """Look up a path behind ``[]`` in each item of a list, or behind ``[N]`` in one item."""
-    head, _, rest = path.partition("[")
-    # What stands in the brackets: nothing, a number, or a key that an item must have.
-    step, _, rest = rest.partition("]")
+    path_of_list, _, rest = path.partition("[")
+    # The text in the brackets: empty, a number, or a key that an item must have.
+    selector, _, rest = rest.partition("]")
     rest = rest.removeprefix(".")
-    value = as_list(look_up(holder, head) if head else holder)
+    value = as_list(look_up(holder, path_of_list) if path_of_list else holder)
     if isinstance(value, Mapping) and all(isinstance(item, Mapping) for item in value.values()):
         value = [*value.values()]
     items = list(value) if isinstance(value, tuple) else list_in(value)
     if items is None:
         return None
-    if step.isdecimal():
-        item = items[int(step)] if int(step) < len(items) else None
+    if selector.isdecimal():
+        item = items[int(selector)] if int(selector) < len(items) else None
         return look_up(item, rest) if rest else item
-    if step:
-        items = [item for item in items if look_up(item, step)]
+    if selector:
+        items = [item for item in items if look_up(item, selector)]
     values = [look_up(item, rest) for item in items] if rest else items
     no_item_has_path = bool(items) and all(value is None for value in values)
     if no_item_has_path:
@@ -432,7 +441,7 @@ def _look_up_key(holder: Mapping[str, Any], path: str) -> Any:
 
 
 def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each value in a row that is not an object. Below ``depth`` levels, objects are values, too."""
+    """Yield each value in a row with its path. Objects are read down to ``depth`` levels; a deeper object counts as a value."""
     for key, value in row.items():
         if hasattr(value, "items") and depth > 1:
             yield from leaves(value, depth - 1, f"{path}{key}.")
@@ -440,7 +449,7 @@ def leaves(row: Mapping[str, Any], depth: int, path: str = "") -> Iterator[tuple
             yield f"{path}{key}", value
 
 
-def to_list(value: Any) -> Any:
+def wrap_in_list(value: Any) -> Any:
     """Return a single document or text as a list of one, and lists as they are."""
     return [value] if is_document(value) or not hasattr(value, "__iter__") else value
 
@@ -465,7 +474,7 @@ def whole_number(value: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value means that there is none: None, NaN, or a missing value of pandas."""
+    """Tell whether a value stands for a missing value: None, NaN, or pandas' NA and NaT."""
     if isinstance(value, float):
         return math.isnan(value)
     return value is None or type(value).__name__ in {"NAType", "NaTType"}
@@ -497,7 +506,7 @@ def _with_first_steps(keys: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(key, key.partition("[")[0].partition(".")[0]) for key in keys]
 
 
-def unscored(item: Any) -> Any:
-    """Return the document of a (document, score) pair; JSON gives pairs back as lists."""
+def without_score(item: Any) -> Any:
+    """Return the document of a pair of document and score; return any other item unchanged. In JSON, a pair is a list."""
     pair = isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], Real)  # noqa: PLR2004 - a pair
     return item[0] if pair else item

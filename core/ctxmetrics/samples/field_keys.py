@@ -9,23 +9,22 @@ from typing import Any, TypedDict
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.errors import ParameterError
 
-# See `KeyParams`.
+# The value of an option of `KeyParams`.
 FieldKey = str | Callable[[Mapping[str, Any]], Any]
 
-# Keys of a sample's metadata:
-# the ids that a retriever gave equal scores;
+# The next five are keys of a sample's metadata. Under this one: ids that a retriever gave equal scores.
 TIES = "tied_ids"
-# what ordered the retrieved contexts, if their order is not that of their list;
+# The column that ordered the retrieved contexts, if it is not the order of their list.
 ORDERED_BY = "ordered_by"
-# what may order them differently, if that is unclear;
+# A column by which the retrieved contexts may have to be ordered, if that is unclear.
 UNORDERED_BY = "order_unclear"
-# a list in the record that is not read, although it may change the values.
+# A list in the record that is not read, although it may change the values.
 NOT_READ = "not_read"
-# the fields whose values in the record cannot be used, so that the sample has none.
+# The fields whose values in the record cannot be used, so that the sample has none.
 UNUSABLE = "unusable_fields"
-# The lists of what was retrieved.
+# The fields with the texts and the ids of what was retrieved.
 RETRIEVED = ("retrieved_contexts", "retrieved_context_ids")
-# The name of the option that names a field's key, by the field.
+# The option of `KeyParams` for each field: "reference" -> "reference_key".
 OPTIONS: Mapping[str, str] = MappingProxyType(read_data("samples", "keys.json")["options"])
 # The names of all fields of a sample.
 FIELDS = ("id", *OPTIONS, "labels", "metadata")
@@ -84,10 +83,10 @@ class KeyParams(TypedDict, total=False):
 
 
 def check_key_params(params: Mapping[str, Any]) -> None:
-    """Raise unless the caller's keys are known, and strings or functions.
+    """Check that the caller's options are known, and that their values are strings or functions.
 
     Raises:
-        ParameterError: Names the key, and the nearest known one.
+        ParameterError: An option is unknown, or its value has another type.
     """
     for name, key in params.items():
         if name not in KeyParams.__optional_keys__:

@@ -19,13 +19,13 @@ from ctxmetrics.samples.documents import (
     ids_of,
     is_document,
     is_missing,
+    keep_relevant,
     labels_are_spans,
-    relevant,
     text_of,
     whole_number,
 )
 from ctxmetrics.samples.field_keys import FIELDS, TEXTS_OF
-from ctxmetrics.samples.pictures import in_value, refusal
+from ctxmetrics.samples.pictures import describe_media, find_media
 from ctxmetrics.samples.stages import TOGETHER, Search, Stage, to_stages_of_searches
 from ctxmetrics.samples.systems import check_keys
 from ctxmetrics.text.character_spans import has_content, is_visible
@@ -35,7 +35,7 @@ _MAX_IMPORTANCE = 1e9
 _FACT_KEYS = ("text", "id", "importance")
 _SEARCH_KEYS = ("query", "contexts", "ids", "turn")
 _TEXT_FIELDS = ("user_input", "response", "reference")
-# The fields whose texts a judge or a string metric compares with the retrieved texts.
+# A judge or a string metric compares the texts of these fields with the retrieved texts.
 _READ_AS_TEXT = {"response", "reference", "references", "reference_facts", "reference_contexts"}
 # All fields of a sample, without values.
 _ABSENT: Mapping[str, Any] = dict.fromkeys(FIELDS)
@@ -86,10 +86,10 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     _read_field(values, "id", _read_id)
     for name in _TEXT_FIELDS:
         _read_field(values, name, _check_text)
-    # The expected items as they were given, because documents may have grades.
+    # `_read_lists` replaces documents by their texts. Their grades are read below, from this list.
     expected = values["reference_context_ids"] or values["reference_contexts"]
     _read_lists(values)
-    for name, read in _READ_TOGETHER:
+    for name, read in _READERS_OF_SEVERAL_FIELDS:
         if values[name] is not None:
             try:
                 read(values)
@@ -101,7 +101,7 @@ def read_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     is_list = isinstance(expected, (list, tuple))
     may_hold_grades = is_list and not _TEXT_TYPE.issuperset(map(type, expected))
     if may_hold_grades and "relevance" not in values["labels"]:
-        items = relevant("reference_context_ids", expected)
+        items = keep_relevant("reference_context_ids", expected)
         grades = grades_of(items, values["reference_context_ids"])
         if grades:
             values["labels"] = FrozenDict({**values["labels"], "relevance": grades})
@@ -152,7 +152,7 @@ def _read_lists(values: dict[str, Any]) -> None:
     reference_contexts = values["reference_contexts"]
 
     def are_spans() -> bool:
-        """Whether the reference ids are spans, so that the ids of retrieved documents are theirs, too."""
+        """Tell whether the reference ids are spans. Then the ids of retrieved documents are their spans, too."""
         return labels_are_spans(reference_ids, reference_contexts)
 
     for ids, texts in TEXTS_OF.items():
@@ -302,7 +302,7 @@ def _fill_texts(stages: dict[str, Stage], retrieved: Stage) -> None:
     text_by_id: dict[str, str] = {}
     for stage in (retrieved, *stages.values()):
         text_by_id.update(zip(stage.ids or (), stage.contexts or (), strict=False))
-    text_by_id.pop("", None)  # which texts have no id is not known
+    text_by_id.pop("", None)  # an empty id may stand for several texts
     for name, stage in stages.items():
         ids = stage.ids or ()
         if stage.contexts is None and all(id_ in text_by_id for id_ in ids):
@@ -340,8 +340,8 @@ def _join_last(
     raise error.inside(f": the last stage, {stage_name[:80]!r},")
 
 
-# Fields that fill other fields, each with the function that reads it. They are read in this order.
-_READ_TOGETHER = (("searches", _read_searches), ("stages", _read_stages))
+# The value of one of these fields fills other fields, too. They are read in this order, with these functions.
+_READERS_OF_SEVERAL_FIELDS = (("searches", _read_searches), ("stages", _read_stages))
 
 
 def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
@@ -366,18 +366,19 @@ def _read_stage(items: Any, values: Mapping[str, Any]) -> Stage:
 
 
 def _holds_ids(items: Any, values: Mapping[str, Any]) -> bool:
-    """Whether the list of a stage holds ids: numbers, documents without a text, or strings that cannot be texts."""
+    """Tell whether the list of a stage holds ids: numbers, documents without a text, or strings that cannot be texts."""
     if not isinstance(items, (list, tuple)) or not items:
         return False
     if not all(isinstance(item, str) for item in items):
         if all(map(is_missing, items)):
             return False
         return all(text_of(item) is None for item in items)
-    filled = {name for name, value in values.items() if value is not None}
-    has_ids = bool(filled & {"retrieved_context_ids", "reference_context_ids"})
-    if "retrieved_contexts" in filled or not has_ids:
+    filled_fields = {name for name, value in values.items() if value is not None}
+    has_ids = not filled_fields.isdisjoint({"retrieved_context_ids", "reference_context_ids"})
+    if "retrieved_contexts" in filled_fields or not has_ids:
         return False
-    if "retrieved_context_ids" not in filled and filled & _READ_AS_TEXT:
+    may_be_texts = not filled_fields.isdisjoint(_READ_AS_TEXT)
+    if "retrieved_context_ids" not in filled_fields and may_be_texts:
         raise SampleError(
             "holds strings, which may be texts or ids.",
             'Write {"contexts": [..]} or {"ids": [..]} in place of the list.',
@@ -431,15 +432,15 @@ def _check_text(value: object) -> str:
 
 def _check_picture(value: object) -> None:
     """Raise if a picture stands where a text is read."""
-    picture = in_value(value)
+    picture = find_media(value)
     if picture:
-        raise NotTextError(refusal(picture))
+        raise NotTextError(describe_media(picture))
 
 
 def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None:
-    """Return a usual list of texts or numbers as it is stored; None for any other list, whose items are checked one by one.
+    """Return a list of plain texts or numbers as it is stored; None for any other list: its items must be checked one by one.
 
-    Usual are texts that are not too long. Ids must be in ASCII: any other id may have no letter that can be seen.
+    A plain text is not too long. A plain id is in ASCII, because only another id may consist of invisible characters.
 
     Args:
         values: The list.
@@ -466,7 +467,7 @@ def plain_texts(values: Any, *, numbers: bool = False) -> tuple[str, ...] | None
 
 @lru_cache(maxsize=4096)
 def _share_text(text: str) -> str:
-    """Return the text that an earlier sample has, if it is equal: a passage is retrieved for many questions, and is stored once."""
+    """Return the equal text of an earlier sample, if there is one: a passage that many questions retrieve is stored once."""
     return text
 
 
@@ -491,7 +492,7 @@ def _read_each(items: Iterable[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
 
 
 def _read_context_id(item: object) -> str:
-    """Read the id of a document, or an id; one that is missing or blank keeps its place and is empty."""
+    """Read an id, or the id of a document. A missing or blank id becomes an empty text, so that the others keep their ranks."""
     if is_missing(item):
         return ""
     ids = ids_of([item])
@@ -525,8 +526,8 @@ def _read_fact(value: object) -> Fact:
     """Read a fact: a text, or a text with an id and an importance."""
     if isinstance(value, Fact):
         return value
-    is_written_out = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
-    fields: Any = value if is_written_out else {"text": value}
+    has_fact_keys = isinstance(value, Mapping) and set(value) <= {*_FACT_KEYS}
+    fields: Any = value if has_fact_keys else {"text": value}
     text = fields.get("text")
     id_ = fields.get("id")
     importance = fields.get("importance")
@@ -537,11 +538,10 @@ def _read_fact(value: object) -> Fact:
         raise SampleError(problem, wrong_kind=True)
     is_number = type(importance) in (int, float) and 0 < importance <= _MAX_IMPORTANCE
     if not (is_number or importance in (None, "vital", "okay")):
+        value_in_message = repr(str(importance)[:80])
         if isinstance(importance, int) and importance > _MAX_IMPORTANCE:
-            written = f"one above {_MAX_IMPORTANCE:,.0f}"
-        else:
-            written = repr(str(importance)[:80])
-        problem = f"must be 'vital', 'okay' or a number above 0, not {written}."
+            value_in_message = f"one above {_MAX_IMPORTANCE:,.0f}"
+        problem = f"must be 'vital', 'okay' or a number above 0, not {value_in_message}."
         raise SampleError(problem, wrong_kind=True).inside(": importance")
     if not has_content(text):
         raise SampleError("holds no letter or digit.", "Write the fact, or remove it.")
@@ -566,7 +566,7 @@ def _read_passage(value: object) -> str:
 
 
 def _to_items(values: Any, ids: str) -> list[Any]:
-    """Convert the value of a field to a list of items; see `relevant` for the ids.
+    """Convert the value of a field to a list of items; see `keep_relevant` for the ids.
 
     Raises:
         SampleError: It is one string, one document, a set or no list at all.
@@ -577,4 +577,4 @@ def _to_items(values: Any, ids: str) -> list[Any]:
     if is_document(values) or isinstance(values, (set, frozenset)) or not isinstance(values, Iterable):
         problem = f"must be a list, not {_name_type(values)}."
         raise SampleError(problem, "Write [document] for a single one.", wrong_kind=True)
-    return relevant(ids, values)
+    return keep_relevant(ids, values)

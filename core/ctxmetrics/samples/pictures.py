@@ -1,8 +1,7 @@
-"""Finds pictures, and sound, video and files, in the forms in which frameworks hold them.
+"""Finds pictures, sound, video and files in a sample, in the forms in which frameworks hold them.
 
-The judges and the string measures read text. Such content is found before anything is judged, so that
-no placeholder, address or encoded picture is scored as if it were text. Texts that are no more than a name, an address or a
-number are found here, too: they may be all that a field of texts holds.
+Judges and string measures read text. So such content is found before anything is judged: a placeholder, an address or an encoded
+picture must not be scored as a text. Texts that are only a name, an address or a number are found here, too.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.text.character_spans import has_content
 
-# What DeepEval puts into a text for an ``MLLMImage``. With any other id it may be text that only looks so.
-_MADE_BY_DEEPEVAL = compile_on_use(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
-# A data URI, or MLflow's address of an attachment.
-_WHOLE_TEXT = compile_on_use(
+# DeepEval writes this into a text in the place of an ``MLLMImage``. Its id has 32 digits; with a shorter id, it may be ordinary text.
+_DEEPEVAL_PLACEHOLDER = compile_on_use(r"\[DEEPEVAL:(?:IMAGE|PDF):[0-9a-f]{32}\]")
+# A text that is only a data URI, or MLflow's address of an attachment.
+_DATA_OR_ATTACHMENT = compile_on_use(
     r"\s*(?:data:(?:image|audio|video|application)/[^\s,]*,|mlflow-attachment://)\S*\s*"
 )
 _WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["pictures"]
@@ -89,8 +88,8 @@ _PLACEHOLDER_IN_BRACKETS = compile_on_use(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# What stands for a missing text (null), or names what is no text, perhaps with a number: Image, Figure 3.
-_STAND_IN = compile_on_use(
+# A text that stands for a missing text (null), or is only a word for a picture, perhaps with a number: Image, Figure 3.
+_NULL_OR_PICTURE_WORD = compile_on_use(
     rf"""
     ["'(<\[\#]?
     (?: (?:{_NULLS}) (?:[\s,]+(?:{_NULLS}))*
@@ -100,10 +99,10 @@ _STAND_IN = compile_on_use(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# A word without digits, with the marks behind it
-_WORDS_ALONE = compile_on_use(r"[^\W\d_]+[^\w.]*")
+# A word without digits, with the marks behind it.
+_WORD_WITHOUT_DIGITS = compile_on_use(r"[^\W\d_]+[^\w.]*")
 _OPENING_BRACKETS = ("[", "<", "(", "{", "【", "（")
-# What stands between addresses or ids in a list
+# The marks between addresses or ids in a list.
 _SEPARATORS = compile_on_use(r"[\s,;]+")
 _PASSAGE_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["passages"]
 _NAMES_OF_PASSAGES = "|".join((*_PASSAGE_WORDS["names"], *_PASSAGE_WORDS["places"]))
@@ -115,10 +114,10 @@ _ADDRESS_OR_NAME: re.Pattern[str] = compile_on_use(
     (?:[a-z][a-z0-9+.-]*:)?//\S+                          # an address
     | (?:[\w.-]*/)+[\w.-]+                                # a path
     | [^\s/]+\.[a-z][a-z0-9]{{1,4}}(?:[\#:?]\S*)?         # a file, perhaps with a place in it
-    | [§\#+-]?\s?\d[\d.:/_-]*                             # a number, a date, a section
-    | @\w+
-    | [a-z]+(?:_[a-z]+)+                                  # words with marks between
-    | [a-z]+(?:-[a-z]+){{2,}}
+    | [§\#+-]?\s?\d[\d.:/_-]*                             # a number, a date, a section: § 12
+    | @\w+                                                # @author
+    | [a-z]+(?:_[a-z]+)+                                  # opening_hours
+    | [a-z]+(?:-[a-z]+){{2,}}                             # how-to-pay
     | [a-z][\w.-]*:[^\s:]+                                # doc:intro
     | !?\[[^\]]*\]\(\S+\)                                 # a link of Markdown
     | (?=[^a-z]*[a-z])(?=\D*\d)                           # one word with a letter and a digit
@@ -129,7 +128,7 @@ _ADDRESS_OR_NAME: re.Pattern[str] = compile_on_use(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# The number of characters of a text that are read: an address may be longer.
+# The beginning of a text that is compared with the patterns of names, in characters. Only an address may be longer.
 LONGEST_NAME = 500
 # A longer name has no blanks, unless it begins with one of these signs.
 _LONGEST_NAME_WITH_BLANKS = 160
@@ -143,9 +142,9 @@ def find_picture(text: str, *, is_list_item: bool = False) -> str | None:
         text: The text.
         is_list_item: Whether the text is an item of a list, such as a context, which may also be only the path or URL of a picture.
     """
-    # Only DeepEval's form has a space in it, so most texts need no other check. One character is found faster than several.
-    made_by_deepeval = "[" in text and "[DEEPEVAL:" in text
-    if " " in text.strip() and not made_by_deepeval:
+    # Only DeepEval's placeholder stands among words, so most texts need no other check. One character is found faster than several.
+    has_deepeval_mark = "[" in text and "[DEEPEVAL:" in text
+    if " " in text.strip() and not has_deepeval_mark:
         # ![a chart](chart.png), <img src="chart.png">
         may_be_markup = is_list_item and text.lstrip()[:1] in ("!", "<")
         if not may_be_markup:
@@ -154,7 +153,9 @@ def find_picture(text: str, *, is_list_item: bool = False) -> str | None:
         address = _ADDRESS.fullmatch(text)
         if address:
             return address.group().strip()[-_MAX_CHARACTERS_SHOWN:]
-    match = _MADE_BY_DEEPEVAL.search(text) if made_by_deepeval else _WHOLE_TEXT.fullmatch(text)
+    match = (
+        _DEEPEVAL_PLACEHOLDER.search(text) if has_deepeval_mark else _DATA_OR_ATTACHMENT.fullmatch(text)
+    )
     return None if match is None else match.group().strip()[:_MAX_CHARACTERS_SHOWN]
 
 
@@ -184,7 +185,7 @@ def find_placeholder(text: str) -> str | None:
 
 def _describes(word: str) -> bool:
     """Whether a word in a placeholder describes the missing picture or text."""
-    return _WORDS_ALONE.fullmatch(word) is not None and word.casefold() not in _ABSENT
+    return _WORD_WITHOUT_DIGITS.fullmatch(word) is not None and word.casefold() not in _ABSENT
 
 
 def is_no_text(text: str) -> bool:
@@ -194,7 +195,7 @@ def is_no_text(text: str) -> bool:
     beginning = text.strip()[:LONGEST_NAME]
     if _is_longer_than_names(beginning):
         return False
-    return is_address_or_name(beginning) or _STAND_IN.fullmatch(beginning) is not None
+    return is_address_or_name(beginning) or _NULL_OR_PICTURE_WORD.fullmatch(beginning) is not None
 
 
 def is_address_or_name(text: str) -> bool:
@@ -203,13 +204,13 @@ def is_address_or_name(text: str) -> bool:
 
 
 def _is_longer_than_names(text: str) -> bool:
-    """Tell whether a text has more words than a name. So has the usual text, and the patterns of names take twenty times as long."""
+    """Tell whether a text is too long for a name. Most texts are, and this check takes a twentieth of the time of the patterns."""
     has_blanks = len(text) > _LONGEST_NAME_WITH_BLANKS and " " in text
     return has_blanks and not text.startswith(_SIGNS_BEFORE_BLANKS)
 
 
-def in_value(value: object) -> str | None:
-    """Return what a framework's object, mapping or list holds that is not a text; None if it holds none.
+def find_media(value: object) -> str | None:
+    """Describe the picture, sound or file that an object, a mapping or a list of a framework holds; None if it holds none.
 
     The content of messages and lists is checked, too. A picture with a text of its own, such as a caption, counts as that text.
     """
@@ -218,16 +219,16 @@ def in_value(value: object) -> str | None:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "bytes"
     if isinstance(value, (list, tuple)):
-        return _in_items(value)
+        return _find_media_in_items(value)
     content = _read_key(value, "content")
     if isinstance(content, (list, tuple, bytes)):
-        picture = in_value(content)
+        picture = find_media(content)
         if picture:
             return picture
     is_unmarked = type(value) is dict and _KEYS_OF_MEDIA.isdisjoint(value)  # the usual case
     if is_unmarked or _has_text(value):
         return None
-    return _media_in(value)
+    return _read_media_type(value)
 
 
 def _has_text(value: object) -> bool:
@@ -236,7 +237,7 @@ def _has_text(value: object) -> bool:
     return any(isinstance(text, str) and text.strip() for text in texts)
 
 
-def _media_in(value: object) -> str | None:
+def _read_media_type(value: object) -> str | None:
     """Return the kind of media that an object states, such as "image", or else its type, such as "image/png".
 
     Return None for a text, and for an object that states neither.
@@ -252,20 +253,20 @@ def _media_in(value: object) -> str | None:
     return None
 
 
-def _in_items(items: Iterable[object]) -> str | None:
+def _find_media_in_items(items: Iterable[object]) -> str | None:
     """Find the first picture in a list."""
     for item in items:
-        picture = in_value(item)
+        picture = find_media(item)
         if picture:
             return picture
     return None
 
 
-def refusal(picture: str) -> str:
-    """Describe content that is not a text and how to mend it: a sentence without its subject.
+def describe_media(picture: str) -> str:
+    """Describe content that is not a text, and how to correct it: the rest of a sentence that begins with the name of a field.
 
     Args:
-        picture: The result of `find_picture` or `in_value`.
+        picture: The result of `find_picture` or `find_media`.
     """
     return (
         f"holds a picture or other content that is no text ({safe_text(picture)}), and only text is judged. Write "
@@ -274,7 +275,7 @@ def refusal(picture: str) -> str:
 
 
 def _read_key(holder: object, key: str) -> Any:
-    """Return what an object or mapping holds under a key, if that is a text, bytes or a list."""
+    """Return the value of an object or a mapping under a key, if the value is a text, bytes or a list; else None."""
     try:
         value = holder.get(key) if isinstance(holder, (dict, Mapping)) else getattr(holder, key, None)
     except Exception:  # noqa: BLE001 - a property of a foreign object may raise anything

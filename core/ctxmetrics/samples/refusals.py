@@ -1,11 +1,11 @@
-"""Recognises a refusal: a text that denies that there is an answer, and not one that denies a fact.
+"""Recognises a refusal: a text that says that there is no answer. A text that denies a fact is no refusal.
 
 "The context does not say" is a refusal. "He was not born there" is a statement.
 
-A sentence is read word by word. Each word plays a part: a source of answers (context, text), something that is asked for
-(answer, information), a denial, a verb of holding, saying or knowing, and so on; ``refusals.json`` lists the words of each
-language. The patterns below say which parts, in which order, are a refusal. A word that plays none of these parts belongs to a fact, and
-then the sentence is no refusal. After "information about" and in an embedded question ("when it was built") any word may stand.
+A sentence is read word by word. Each word has a role, its part: a source of answers (context, text), a word for an answer
+(answer, information), a negation, a verb (contain, say, know), and so on. ``refusals.json`` lists the words of each part in each
+language. The patterns below say which parts in which order are a refusal. A word of no part belongs to a fact, and then the
+sentence is no refusal. After "information about", and in an embedded question ("when it was built"), any word may stand.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ Refusal = Literal["refusal", "unsure", ""]
 # A longer text is never taken for a refusal: the maximum number of its characters.
 LONGEST = 600
 
-# A refusal is a sentence of certain parts in a certain order, such as a source, a negation, a verb of holding and a word for an
-# answer. Each part is a letter here, so that a sentence is a short text and an order of parts is a pattern over letters. The
-# code and the patterns below write the names of the parts; only this table holds their letters. "nothing" is two parts: a
-# negation and "anything".
+# Each part is written as a letter, so that a sentence becomes a short text that regular expressions can match: "the text does not
+# say" becomes "_S_NK". Only this table holds the letters; the code and the patterns below use the names of the parts. "nothing" has
+# two parts: a negation and "anything".
 _PARTS = {
     "within": "M",  # in, based on
     "source": "S",  # context, text
@@ -105,7 +104,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _to_character_class(match: re.Match[str]) -> str:
-    """Return names of parts as a class of a regular expression: ``[TR]`` for ``{information|answer}``."""
+    """Convert names of parts to a character class of a regular expression: ``{information|answer}`` becomes ``[TR]``."""
     inversion, names = match.groups()
     letters = [_GROUPS.get(name) or _PARTS[name] for name in names.split("|")]
     return f"[{inversion}{''.join(letters)}]"
@@ -113,7 +112,7 @@ def _to_character_class(match: re.Match[str]) -> str:
 
 _UNKNOWNS = compile_on_use(f"{_UNKNOWN_WORD}+")
 # Languages that are written without spaces.
-_UNSPACED = frozenset({"zh", "ja", "th"})
+_LANGUAGES_WITHOUT_SPACES = frozenset({"zh", "ja", "th"})
 # Languages that put the question before the verb.
 _VERB_LAST = frozenset({"zh", "ja", "ko", "hi", "tr", "fa"})
 # Languages that put the preposition behind the noun.
@@ -122,8 +121,8 @@ _POSTPOSITIONS = frozenset({"ja", "hi"})
 _ELIDED = frozenset({"fr", "it"})
 # A letter of a script without spaces.
 _UNSPACED_LETTER = compile_on_use("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-# Signs that change no word: vowel signs of Arabic and Hebrew, the stroke that lengthens an Arabic word, a dot of Turkish.
-_NO_WORDS = compile_on_use("[\u0591-\u05bd\u0307\u0640\u064b-\u0652]")
+# Signs that are left out when words are compared: vowel signs of Arabic and Hebrew, the Arabic stroke tatweel, a dot of Turkish.
+_IGNORED_SIGNS = compile_on_use("[\u0591-\u05bd\u0307\u0640\u064b-\u0652]")
 # The forms of an apostrophe.
 _APOSTROPHE = compile_on_use("['’ʼ`]")
 # Letters, digits, and the vowel signs of Hindi.
@@ -148,19 +147,19 @@ _UNSPACED_TOKEN = compile_on_use(
 )
 _CLAUSE_ENDS = frozenset(";:；：")
 _COMMAS = frozenset(",،，")
-# What tells a pointer to a fact: a number, an address.
+# A number or an address: a pointer with one of these ("call 555-1234") states a fact.
 _CONTACT = compile_on_use(r"\d|@|://")
 
 # A phrase that names the source: "in the given context".
-_PLACE = _compile(
+_IN_SOURCE = _compile(
     """
     {within} {about|purpose}? {present|stated}? {source}+
     | {within} {about}? {located}
     """
 )
-# Such a phrase in languages with "in" behind the noun.
-_PLACE_LAST = _compile("{source}+ {present}? {within}")
-# A sentence that says what is asked for and then names its subject: all that follows belongs to it.
+# The same in languages that write "in" behind the noun.
+_IN_SOURCE_BEHIND_NOUN = _compile("{source}+ {present}? {within}")
+# The words of a refusal up to its subject: "there is no information about". All words behind them belong to the subject.
 _BEFORE_SUBJECT = _compile(
     """
     (?P<denial> {^subject}* {information} {^subject|information|answer|question}* )     # there is no information ..
@@ -177,7 +176,7 @@ _BEFORE_SUBJECT = _compile(
     {asking}                                                                            # .. when
     """
 )
-# "No mention of the treaty is allowed": the subject is denied something else.
+# "No mention of the treaty is allowed": not an answer is denied, but a permission.
 _OTHER_PREDICATE = _compile(
     "{negation} {enough}? {information|say}+ {about} {^be|unknown}* {unknown} .. {be} {within}? {unknown}"
 )
@@ -297,7 +296,7 @@ def _to_comparable(text: str, language: str) -> str:
     """Return a text in the form in which words are compared."""
     text = text.casefold()
     if not text.isascii():
-        text = _NO_WORDS.sub("", unicodedata.normalize("NFC", text))
+        text = _IGNORED_SIGNS.sub("", unicodedata.normalize("NFC", text))
     return _APOSTROPHE.sub(" " if language in _ELIDED else "", text)
 
 
@@ -309,8 +308,8 @@ def _read_words() -> Mapping[str, Mapping[str, Sequence[str]]]:
 
 
 def _get_separator(language: str) -> str:
-    """Return what stands between two units of a phrase."""
-    return "" if language in _UNSPACED else " "
+    """Return the text between two units of a phrase: a space, or nothing in languages without spaces."""
+    return "" if language in _LANGUAGES_WITHOUT_SPACES else " "
 
 
 @cache
@@ -333,7 +332,7 @@ def _read_lexicon(language: str) -> _Lexicon:
 
 @cache
 def _read_denials(language: str) -> frozenset[str]:
-    """Read the words of a language with which a denial begins. All languages are read for them, and few for all words."""
+    """Read the words with which a denial begins in a language. They show in which languages a text must be read."""
     separator = _get_separator(language)
     denials = set()
     denying_phrases = []
@@ -343,7 +342,7 @@ def _read_denials(language: str) -> frozenset[str]:
             continue
         for word in _read_words()[language].get(part, ()):
             units = _list_units(word, language)
-            if language in _UNSPACED or len(units) == 1:
+            if language in _LANGUAGES_WITHOUT_SPACES or len(units) == 1:
                 denials.add(separator.join(units))
             else:
                 denying_phrases.append(units)
@@ -354,7 +353,7 @@ def _read_denials(language: str) -> frozenset[str]:
 
 def _list_units(text: str, language: str) -> list[str]:
     """List the words of a text; in scripts without spaces, its characters."""
-    token = _UNSPACED_TOKEN if language in _UNSPACED else _TOKEN
+    token = _UNSPACED_TOKEN if language in _LANGUAGES_WITHOUT_SPACES else _TOKEN
     return [match[0] for match in token.finditer(_to_comparable(text, language)) if match["word"]]
 
 
@@ -363,7 +362,7 @@ def _languages_by_denial() -> dict[str, list[str]]:
     """Return the languages of each denial that is a word between spaces."""
     languages: dict[str, list[str]] = {}
     for language in _read_words():
-        if language not in _UNSPACED:
+        if language not in _LANGUAGES_WITHOUT_SPACES:
             for word in _read_denials(language):
                 languages.setdefault(word, []).append(language)
     return languages
@@ -379,18 +378,18 @@ def _find_languages(text: str) -> set[str]:
         languages.update(languages_by_denial[denial])
     if not text.isascii() and _UNSPACED_LETTER.search(text):
         characters = "".join(_list_units(text, "zh"))  # the same for all languages without spaces
-        for language in _UNSPACED:
+        for language in _LANGUAGES_WITHOUT_SPACES:
             if any(denial in characters for denial in _read_denials(language)):
                 languages.add(language)
     return languages
 
 
 # The end of reported speech: "I do not know, said Anna."
-_WHO_SPOKE = compile_on_use(
+_NAMES_SPEAKER = compile_on_use(
     r"[,?!][\"'”’»]?\s(?:said|says|replied|answered|sagte|dit|dijo|disse|сказал|сказала)\s[^\W\d_]{2,30}[.!?\"”]*\s*\Z"
 )
 
-# A mention that is denied for a time, and no source is named: "There is no mention of Arthur before 800" may be a fact.
+# Says that there is no mention in a period, without naming a source: "There is no mention of Arthur before 800" may be a fact.
 _NO_MENTION_IN_TIME = compile_on_use(
     r"""
     \W*
@@ -408,7 +407,7 @@ def find_refusal(text: str) -> Refusal:
     """Find out whether a text says that there is no answer.
 
     Returns:
-        ``refusal`` if it says so; ``unsure`` if it may say so, or if it also says something else; else an empty text.
+        ``refusal`` if the text says so; ``unsure`` if it may say so, or if it also states something; else an empty text.
     """
     if len(text) > LONGEST:
         return ""
@@ -419,7 +418,7 @@ def find_refusal(text: str) -> Refusal:
     for language in sorted(_find_languages(text)):
         unknown_count, refusal = _judge_text(text, language)
         if refusal == "refusal":
-            may_be_fact = _WHO_SPOKE.search(text) or _NO_MENTION_IN_TIME.fullmatch(text)
+            may_be_fact = _NAMES_SPEAKER.search(text) or _NO_MENTION_IN_TIME.fullmatch(text)
             return "unsure" if may_be_fact else refusal
         if min_unknown_count is None or (unknown_count, refusal) < (min_unknown_count, result):
             min_unknown_count = unknown_count
@@ -456,7 +455,7 @@ def _read_sentences(text: str, language: str) -> Iterator[str]:
     The letters are empty for a question, and for a pointer, such as "please contact us", without a fact.
     """
     lexicon = _read_lexicon(language)
-    is_unspaced = language in _UNSPACED
+    is_unspaced = language in _LANGUAGES_WITHOUT_SPACES
     separator = _get_separator(language)
     token = _UNSPACED_TOKEN if is_unspaced else _TOKEN
     units: list[str] = []  # the words and commas of the sentence so far
@@ -511,8 +510,8 @@ def _judge_clause(clause: str, language: str) -> str:
         return "unsure"
     clause = clause.replace(_BE, "")
     if language in _POSTPOSITIONS:
-        clause = _PLACE_LAST.sub(_LOCATED, clause)
-    clause = _PLACE.sub(_LOCATED, clause)
+        clause = _IN_SOURCE_BEHIND_NOUN.sub(_LOCATED, clause)
+    clause = _IN_SOURCE.sub(_LOCATED, clause)
     denies = _NEGATION in clause or _MISSING in clause
     if not denies:
         return "statement" if _UNKNOWN_WORD in clause else ""

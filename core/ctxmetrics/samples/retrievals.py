@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics.samples.cells import object_in
 from ctxmetrics.samples.conversations import read_search, to_output
-from ctxmetrics.samples.documents import text_of, to_list, unscored
+from ctxmetrics.samples.documents import text_of, without_score, wrap_in_list
 
 # Kinds of the spans of retrievers, in small letters: MLflow, LangSmith, OpenInference, OpenTelemetry GenAI, Langfuse.
 RETRIEVERS = frozenset({"retriever", "retrieval"})
@@ -72,12 +72,12 @@ def _are_documents(items: Any) -> bool:
     if not isinstance(items, (list, tuple)):
         return False
     for item in items:
-        if isinstance(unscored(item), str) or not isinstance(text_of(item), str):
+        if isinstance(without_score(item), str) or not isinstance(text_of(item), str):
             return False
     return True
 
 
-def handed_on(steps: Iterable[Retrieval]) -> list[Retrieval]:
+def find_unused_steps(steps: Iterable[Retrieval]) -> list[Retrieval]:
     """Return the steps whose documents no later reranker used. Their documents together are what was retrieved.
 
     A reranker uses the documents of the steps since the reranker before it. If it returns a text that none of these steps
@@ -119,13 +119,13 @@ def _texts_of(steps: Iterable[Retrieval]) -> set[str]:
     """Return the texts that some steps of a retrieval found."""
     texts: set[str] = set()
     for step in steps:
-        texts.update(str(text_of(item)) for item in to_list(step.documents or ()))
+        texts.update(str(text_of(item)) for item in wrap_in_list(step.documents or ()))
     return texts
 
 
 def join_documents(steps: Iterable[Retrieval]) -> list[Any]:
     """Return the documents of several steps in one list, with repetitions."""
-    return [*chain.from_iterable(to_list(step.documents) for step in steps)]
+    return [*chain.from_iterable(wrap_in_list(step.documents) for step in steps)]
 
 
 def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
@@ -136,14 +136,14 @@ def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
     - A step whose documents are not known is no stage.
     - None is returned for a single stage, and if it is not known what was retrieved.
     """
-    last_steps = handed_on(steps)
+    last_steps = find_unused_steps(steps)
     known_steps = [step for step in steps if step.documents is not None]
     if len(known_steps) == 1 or any(step.documents is None for step in last_steps):
         return None
     stages: dict[str, list[Any]] = {}
     for index, step in enumerate(known_steps):
-        unused_before = handed_on(known_steps[:index])
-        unused_after = handed_on(known_steps[: index + 1])
+        unused_before = find_unused_steps(known_steps[:index])
+        unused_after = find_unused_steps(known_steps[: index + 1])
         # The steps that this step, if it is a reranker, used: they are no longer unused.
         used_steps = unused_before[len(unused_after) - 1 :]
         _add_stages(stages, used_steps)
@@ -165,4 +165,4 @@ def _add_stage(stages: dict[str, list[Any]], step: Retrieval) -> None:
     while name in stages:
         number += 1
         name = f"{step.name} {number}"
-    stages[name] = [*to_list(step.documents)]
+    stages[name] = [*wrap_in_list(step.documents)]

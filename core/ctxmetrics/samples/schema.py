@@ -16,7 +16,7 @@ from ctxmetrics._internal.forks import cached_property
 from ctxmetrics._internal.frozen import EMPTY
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
-from ctxmetrics.samples.conversations import PLACES, Conversation, find_conversation
+from ctxmetrics.samples.conversations import MESSAGE_PATHS, Conversation, find_conversation
 from ctxmetrics.samples.documents import (
     ID_KEYS,
     are_messages,
@@ -27,16 +27,22 @@ from ctxmetrics.samples.documents import (
     grades_of,
     ids_of,
     is_missing,
+    keep_relevant,
     labels_are_spans,
     look_up,
-    relevant,
     span_of,
     text_of,
-    to_list,
-    unscored,
+    without_score,
+    wrap_in_list,
 )
 from ctxmetrics.samples.field_keys import FIELDS, OPTIONS, TEXTS_OF
-from ctxmetrics.samples.retrievals import Retrieval, handed_on, join_documents, to_searches, to_stages
+from ctxmetrics.samples.retrievals import (
+    Retrieval,
+    find_unused_steps,
+    join_documents,
+    to_searches,
+    to_stages,
+)
 
 # The maximum number of names that a message lists.
 _MAX_NAMES_LISTED = 12
@@ -241,7 +247,7 @@ class Schema:
         expected = self._find(record, keys, "reference_context_ids")
         if expected is None:
             expected = self._find(record, keys, "reference_contexts")
-        grades = grades_of(relevant("reference_context_ids", to_list(expected)), ids)
+        grades = grades_of(keep_relevant("reference_context_ids", wrap_in_list(expected)), ids)
         return {"labels": {"relevance": grades}} if grades else {}
 
     def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -300,7 +306,7 @@ class Schema:
     def holders(self) -> set[str]:
         """The keys of a row under which a field may stand inside another value."""
         nested = first_keys(key for key in self._every_key if not key.isidentifier())
-        return nested.union(self.sides, (first_key for first_key, _ in PLACES))
+        return nested.union(self.sides, (first_key for first_key, _ in MESSAGE_PATHS))
 
     @property
     def _every_key(self) -> Iterable[str]:
@@ -430,11 +436,11 @@ class Schema:
             return None
         if field in TEXTS_OF:
             check_single_document(value, field, is_id=are_ids)
-            return self._read_ids(record, keys, field, to_list(value), are_ids=are_ids)
+            return self._read_ids(record, keys, field, wrap_in_list(value), are_ids=are_ids)
         if field not in TEXTS_OF.values():
             return value
         check_single_document(value, field)
-        return to_list(value)
+        return wrap_in_list(value)
 
     def _read_ids(
         self,
@@ -464,7 +470,7 @@ class Schema:
             self.id_keys,
         )
         id_key = keys.get("id_key")
-        items = relevant(field, items)
+        items = keep_relevant(field, items)
         ids: list[Any] = []
         for item in items:
             if are_ids and isinstance(item, (str, int)):
@@ -512,7 +518,7 @@ class Schema:
 
     def _read_document_id(self, item: Any, key: Any, *, spans: bool) -> Any:
         """Return the id of a document, or its span if spans serve as ids or it has no id; None if it has neither."""
-        document = unscored(item)
+        document = without_score(item)
         if callable(key):
             return key(document)
         if key is not None:
@@ -575,11 +581,11 @@ def _check_without_id(
     Raises:
         SampleError: An item must have an id.
     """
-    texts_without_id = [index for index in without_id if isinstance(unscored(items[index]), str)]
+    texts_without_id = [index for index in without_id if isinstance(without_score(items[index]), str)]
     if not texts_without_id and may_lack_ids:
         return
     index = texts_without_id[0] if texts_without_id else 0
-    type_name = type(unscored(items[index])).__name__
+    type_name = type(without_score(items[index])).__name__
     raise SampleError(
         f"Field '{field}', item {index + 1}: a {type_name} has no {key or 'id'}. Say with id_key= "
         f"where ids stand (a metadata key, or a function of the document), or with "
@@ -610,7 +616,7 @@ def _join_retrieved(retrievals: Iterable[Retrieval], keys: Mapping[str, Any]) ->
     if not steps:
         return None
     if name is None:
-        chosen = handed_on(steps)
+        chosen = find_unused_steps(steps)
     elif name == "last":
         chosen = steps[-1:]
     elif name == "all":

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.documents import are_span_ids
 from ctxmetrics.samples.field_keys import (
     NOT_READ,
     OPTIONS,
@@ -433,7 +433,7 @@ class Labels:
 
     def add_ids(self, retrieved: Iterable[str] | None, reference: Sequence[str] | None) -> None:
         """Add the retrieved and the reference ids of a sample."""
-        if retrieved and reference and not in_spans(reference):
+        if retrieved and reference and not are_span_ids(reference):
             reference_ids = tuple(filter(None, reference))
             self.retrieved.update(retrieved)
             self.wanted.add(reference_ids)

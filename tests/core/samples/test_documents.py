@@ -8,8 +8,8 @@ from types import MappingProxyType
 import pytest
 
 from ctxmetrics.evaluation.files.formats import find_ties
-from ctxmetrics.samples.documents import ID_KEYS, ids_of, relevant, span_of, text_of
-from ctxmetrics.samples.pictures import in_value
+from ctxmetrics.samples.documents import ID_KEYS, ids_of, keep_relevant, span_of, text_of
+from ctxmetrics.samples.pictures import find_media
 from support.cases import each_case
 
 DOCUMENTS = [
@@ -53,10 +53,10 @@ def test_dicts_are_read_as_other_mappings(document):
     assert ids_of([document]) == ids_of([other])
     assert ids_of([document], spans=True) == ids_of([other], spans=True)
     assert span_of(document) == span_of(other)
-    assert relevant("reference_contexts", [document]) == [document] * len(
-        relevant("reference_contexts", [other])
+    assert keep_relevant("reference_contexts", [document]) == [document] * len(
+        keep_relevant("reference_contexts", [other])
     )
-    assert in_value(document) == in_value(other)
+    assert find_media(document) == find_media(other)
     for last in DOCUMENTS:
         pair = [MappingProxyType(item) for item in (document, last)]
         assert find_ties([document, last], ID_KEYS) == find_ties(pair, ID_KEYS)
@@ -75,4 +75,4 @@ def test_dicts_are_read_as_other_mappings(document):
     ],
 )
 def test_media_types_of_texts_are_no_pictures(document, media):
-    assert in_value(document) == media
+    assert find_media(document) == media

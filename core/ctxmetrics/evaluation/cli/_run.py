@@ -24,7 +24,7 @@ from ctxmetrics.metrics.catalog import METRICS
 from ctxmetrics.metrics.judging import JudgedMetric
 from ctxmetrics.metrics.metric_names import OPTION as METRIC_OPTION
 from ctxmetrics.metrics.metric_names import read_metric
-from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.documents import are_span_ids
 from ctxmetrics.samples.field_keys import RETRIEVED
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import join_first
@@ -209,7 +209,7 @@ def list_fitting_metrics(
         fitting_metrics.append(metric)
     if getattr(judge, "waits", True):
         fitting_metrics = _drop_second_requests(fitting_metrics)
-    if any(in_spans(sample.reference_context_ids) for sample in samples):
+    if any(are_span_ids(sample.reference_context_ids) for sample in samples):
         print_message(
             "note: reference_context_ids are spans, which id metrics compare as whole ids. What part of the text was "
             "retrieved: --metric span_based_context_recall --metric span_based_context_precision"

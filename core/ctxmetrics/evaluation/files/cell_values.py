@@ -25,7 +25,7 @@ from ctxmetrics.samples.documents import (
     whole_number,
 )
 from ctxmetrics.samples.field_keys import LISTS, TEXTS, TEXTS_OF
-from ctxmetrics.samples.pictures import in_value
+from ctxmetrics.samples.pictures import find_media
 from ctxmetrics.samples.systems import normalized_key
 
 # By field, the keys under which an object in the place of a text may hold the text.
@@ -375,7 +375,7 @@ def are_sources(value: Any) -> bool:
 def _is_usable(item: Any, name: str) -> bool:
     """Tell whether an item of a list can be a text, a document or an id of its field."""
     if name not in TEXTS_OF:
-        return isinstance(text_of(item), str) or bool(in_value(item))
+        return isinstance(text_of(item), str) or bool(find_media(item))
     if is_missing(item):  # an empty item keeps its place
         return True
     is_id = isinstance(whole_number(item), (str, int)) and not isinstance(item, bool)

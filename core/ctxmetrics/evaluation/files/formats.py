@@ -23,7 +23,7 @@ from ctxmetrics.samples.documents import (
     leaves,
     look_up,
     text_of,
-    unscored,
+    without_score,
 )
 from ctxmetrics.samples.field_keys import TIES
 from ctxmetrics.samples.schema import Place, Schema
@@ -138,7 +138,7 @@ def unwrap_inner_list(value: Any) -> Any:
 
 def _is_inner_list(item: Any) -> bool:
     """Tell whether an item is a list, but no pair of a document and its score."""
-    return isinstance(item, list) and unscored(item) is item
+    return isinstance(item, list) and without_score(item) is item
 
 
 def find_store_answers(row: Mapping[str, Any], depth: int) -> dict[str, str]:

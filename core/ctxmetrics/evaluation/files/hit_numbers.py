@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ctxmetrics._internal.data_files import read_data
 from ctxmetrics.evaluation.files.formats import unwrap_inner_list
 from ctxmetrics.samples.cells import list_in
-from ctxmetrics.samples.documents import ID_KEYS, as_list, ids_of, is_missing, text_of, unscored
+from ctxmetrics.samples.documents import ID_KEYS, as_list, ids_of, is_missing, text_of, without_score
 from ctxmetrics.samples.systems import normalized_key
 
 ORDER_WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
@@ -250,7 +250,7 @@ def _collect_numbers(
         columns: The columns by their names.
         path: The path of the object in the hit, with a dot at its end; empty for the hit.
     """
-    document = hit if type(hit) is dict else unscored(hit)
+    document = hit if type(hit) is dict else without_score(hit)
     if document is not hit:  # a pair of a document and a number
         name = "the number beside a document"
         columns.setdefault(name, _NumberCells("unclear", 0, [None] * count)).cells[hit_index] = hit[1]

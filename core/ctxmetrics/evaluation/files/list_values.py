@@ -28,15 +28,15 @@ from ctxmetrics.samples.documents import (
     describe_degrees,
     grades_of,
     ids_of,
+    keep_relevant,
     labels_are_spans,
     list_grade_words,
     own_id,
-    relevant,
     text_of,
-    to_list,
+    wrap_in_list,
 )
 from ctxmetrics.samples.field_keys import LISTS, NOT_READ, RETRIEVED, TEXTS_OF
-from ctxmetrics.samples.pictures import in_value
+from ctxmetrics.samples.pictures import find_media
 
 
 def read_lists(
@@ -92,7 +92,7 @@ def _read_documents(reading: Reading, values: dict[str, Any]) -> None:
             continue
         values[text_field] = _list_documents(reading, values[text_field], text_field)
         if id_field not in values:
-            documents = relevant(id_field, to_list(values[text_field]))
+            documents = keep_relevant(id_field, wrap_in_list(values[text_field]))
             own_ids = ids_of(documents, reading.schema.id_keys, spans=ids_are_spans)
             if own_ids:
                 values[id_field] = own_ids
@@ -111,7 +111,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
     labels = values.get("labels") or {}
     if not isinstance(expected, list) or not hasattr(labels, "items") or "relevance" in labels:
         return None
-    items = relevant("reference_context_ids", expected)
+    items = keep_relevant("reference_context_ids", expected)
     ids = values.get("reference_context_ids")
     grades = grades_of(items, ids)
     unread = describe_degrees(list_grade_words(items))
@@ -126,7 +126,7 @@ def _add_grades(values: dict[str, Any], expected: Any, fields_beside: Mapping[st
                 continue
             pairs = zip(ids, own_grades, strict=True)
             graded = [{"id": id_, "relevance": grade} for id_, grade in pairs]
-            items = relevant("reference_context_ids", graded)
+            items = keep_relevant("reference_context_ids", graded)
             values["reference_context_ids"] = [item["id"] for item in items]
             grades = grades_of(items, values["reference_context_ids"])
             unread = None
@@ -183,7 +183,7 @@ def _flatten_items(reading: Reading, value: Any, name: str) -> Any:
     if name in TEXTS_OF and isinstance(items, list) and all(hasattr(item, "items") for item in items):
         keys = reading.schema.id_keys
         have_no_ids = all(own_id(item, keys) is None for item in items)
-        return ids_of(relevant(name, items), keys, spans=have_no_ids) or items
+        return ids_of(keep_relevant(name, items), keys, spans=have_no_ids) or items
     return items
 
 
@@ -194,7 +194,7 @@ def _list_documents(reading: Reading, documents: Any, name: str) -> Any:
     """
     if reading.schema.single_string:
         check_single_document(documents, name)
-        documents = to_list(documents)
+        documents = wrap_in_list(documents)
     if isinstance(documents, (list, tuple)):
         documents = [
             item if type(item) is dict else restore_text(item, name, number)
@@ -220,7 +220,7 @@ def _split_texts(documents: list[Any], separator: str) -> list[str]:
 
 def _replace_by_text(document: Any) -> Any:
     """Replace a document by its text. A picture, or a document without a text, stays as it is."""
-    if type(document) is not dict or in_value(document):
+    if type(document) is not dict or find_media(document):
         return document
     text = text_of(document)
     return text if isinstance(text, str) else document

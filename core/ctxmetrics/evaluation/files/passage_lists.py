@@ -18,7 +18,14 @@ from ctxmetrics.errors import ParameterError, SampleError
 from ctxmetrics.evaluation.files.hit_order import Order, arrange, describe_orders, find_order
 from ctxmetrics.evaluation.files.several_runs import RetrievalRow, check_setting, read_retrieval
 from ctxmetrics.samples.cells import is_list_text, list_in
-from ctxmetrics.samples.documents import as_list, is_missing, look_up, text_of, to_list, whole_number
+from ctxmetrics.samples.documents import (
+    as_list,
+    is_missing,
+    look_up,
+    text_of,
+    whole_number,
+    wrap_in_list,
+)
 from ctxmetrics.samples.field_keys import RETRIEVED
 from ctxmetrics.samples.pictures import LONGEST_NAME, is_address_or_name
 from ctxmetrics.samples.systems import map_options
@@ -529,7 +536,7 @@ def _join_rows(
     rows_differ = False  # in the expected items: these fields come first in `LIST_FIELDS`
     for name in LIST_FIELDS:
         is_absent = is_missing if name in RETRIEVED else is_gap  # an empty passage has a rank
-        lists = [to_list(row[name]) for row in rows if not is_absent(row.get(name))]
+        lists = [wrap_in_list(row[name]) for row in rows if not is_absent(row.get(name))]
         if not lists:
             continue
         items = list(chain.from_iterable(lists))

@@ -38,7 +38,7 @@ from ctxmetrics.evaluation.files.row_decisions import Reading
 from ctxmetrics.evaluation.files.row_names import list_unknown_names
 from ctxmetrics.evaluation.files.row_reading import drop_unusable, name_sample, read_row
 from ctxmetrics.samples.cells import object_in
-from ctxmetrics.samples.conversations import PLACES
+from ctxmetrics.samples.conversations import MESSAGE_PATHS
 from ctxmetrics.samples.documents import HOLDERS
 from ctxmetrics.samples.field_keys import FIELDS, LISTS, OPTIONS, RETRIEVED, TEXTS, TEXTS_OF
 from ctxmetrics.samples.schema import first_keys, first_value
@@ -496,7 +496,7 @@ class Plan:
         """Every path at which the careful reader looks."""
         schema = self.reading.schema
         paths = {*chain.from_iterable(schema.flat_keys.values()), *self.reading.columns}
-        paths.update(path for _, path in PLACES)
+        paths.update(path for _, path in MESSAGE_PATHS)
         for name, place in schema.places.items():
             if place.side:
                 paths.update(f"{place.side}.{key}" for key in schema.keys_of_fields[name])
@@ -511,7 +511,7 @@ class Plan:
     def _holders(self) -> dict[str, set[str]]:
         """The keys of objects and lists that may hold fields, each with the keys in it at which fields may stand."""
         holders: dict[str, set[str]] = {side: set() for side in self.reading.schema.sides}
-        for head, _ in PLACES:
+        for head, _ in MESSAGE_PATHS:
             holders.setdefault(head, set())
         for path in self._paths:
             head, *steps = path.replace("[", ".").split(".")
@@ -530,7 +530,7 @@ class Plan:
             _, *steps = path.replace("[", ".").split(".")
             if len(steps) > 1:
                 holders.add(steps[0])
-        for _, path in PLACES:
+        for _, path in MESSAGE_PATHS:
             holders.update(path.split(".")[1:])
         return holders
 

@@ -23,7 +23,7 @@ from ctxmetrics.samples.documents import as_list, first_value_at, leaves, look_u
 from ctxmetrics.samples.retrievals import (
     RETRIEVERS,
     Retrieval,
-    handed_on,
+    find_unused_steps,
     join_documents,
     retrieval_of,
     retrieval_of_tool,
@@ -169,7 +169,7 @@ def _build_trace_row(root: Any, spans_by_name: Mapping[Any, Any]) -> dict[str, A
         first_retriever, _ = retrievers[0]
     else:
         steps.append(Retrieval("", _read_found_documents(root)))
-    last_steps = handed_on(steps)
+    last_steps = find_unused_steps(steps)
     retrieved = None
     if all(step.documents is not None for step in last_steps):
         retrieved = join_documents(last_steps)

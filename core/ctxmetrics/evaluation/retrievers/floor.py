@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ctxmetrics.errors import importing
 from ctxmetrics.evaluation.retrievers.corpus import Chunk, Corpus
 from ctxmetrics.metrics.base import Metric
-from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.documents import are_span_ids
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.text.languages import detect_language
 
@@ -156,7 +156,7 @@ def random_mean(metric: Metric, questions: Iterable[Sample], corpus: Corpus, k: 
     values: list[float] = []
     for question in questions:
         expected_ids = {*(question.reference_context_ids or ())}
-        if not expected_ids or in_spans(question.reference_context_ids):
+        if not expected_ids or are_span_ids(question.reference_context_ids):
             continue
         expected_in_corpus = len(expected_ids & corpus.ids)
         if is_recall:

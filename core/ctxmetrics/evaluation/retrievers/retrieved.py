@@ -13,7 +13,7 @@ from uuid import UUID
 from ctxmetrics.errors import SampleError
 from ctxmetrics.evaluation.files.formats import unwrap_inner_list
 from ctxmetrics.evaluation.files.hit_order import find_order
-from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of, unscored
+from ctxmetrics.samples.documents import as_list, first_value_at, look_up, text_of, without_score
 from ctxmetrics.samples.sample import Sample
 
 # The paths of the list of documents in an answer, the likeliest first: ours, LangChain, Haystack, Chroma, LlamaIndex, Qdrant,
@@ -164,7 +164,7 @@ def _read_items(items: Sequence[Any]) -> Retrieved:
     order = find_order(items, {}, "rank")
     if order.places is not None:
         items = [items[index] for index in order.places]
-    documents = tuple(unscored(item) for item in items)
+    documents = tuple(without_score(item) for item in items)
     return Retrieved(documents, None, _to_scores(_find_score(item) for item in items))
 
 
@@ -195,7 +195,7 @@ def _read_database_rows(items: Sequence[Any]) -> Retrieved | None:
         The texts and ids; None if the items are no rows of one length, or no column of texts can be chosen.
     """
     for item in items:
-        is_scored_document = unscored(item) is not item
+        is_scored_document = without_score(item) is not item
         if not _is_list(item) or is_scored_document or len(item) != len(items[0]):
             return None
     columns = [*zip(*items, strict=True)]
@@ -264,7 +264,7 @@ def _find_list(value: Any, depth: int) -> tuple[Any, Sequence[Any] | None]:
 
 def _find_score(item: Any) -> float | None:
     """Find the score of an item: beside it in a pair, or inside it."""
-    document = unscored(item)
+    document = without_score(item)
     if document is not item:
         return float(item[1])
     if isinstance(item, (str, Integral)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ctxmetrics.samples.documents import in_spans
+from ctxmetrics.samples.documents import are_span_ids
 from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
@@ -38,7 +38,7 @@ class IndexSketch:
         """Add the record of a sample: see `ctxmetrics.evaluation.rows.sample_record.build_record`."""
         ids = record.get("retrieved_context_ids") or ()
         self.labels.add_ids(ids, record.get("reference_context_ids"))
-        if in_spans(ids):
+        if are_span_ids(ids):
             return
         self.ids |= dict.fromkeys(ids)
         hashes = record.get("context_hashes") or ()
