@@ -1,4 +1,4 @@
-"""The protocols of models: a language model turns a prompt and a schema into a reply, a decision model answers questions.
+"""The protocols of models. A language model gives a reply to a prompt and a schema; a decision model answers yes-or-no questions.
 
 Your own model needs one method and an identity; see docs/llm-judges.md and docs/decision-models.md.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-# Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
+# Before Python 3.12, a check with the Protocol of typing reads the attributes of the object, and some of them raise.
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics._internal.display import replace_invisible
@@ -39,13 +39,13 @@ _MAX_TOKEN_COUNT = 1_000_000_000
 _MAX_NAME_CHARACTERS = 200
 # The types of the parts of a message that hold its text.
 _TEXT_TYPES = ("text", "output_text")
-# How servers say that a reply was cut off, and that a filter stopped it.
+# The values of ``finish_reason`` for a reply that was cut off, and for a reply that a filter stopped.
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
 _FILTERED = frozenset({"content_filter", "safety", "recitation", "prohibited_content", "blocklist"})
 
 
 class ReplayingModel(ABC):
-    """A model of this library that has some replies already, such as those of a batch. For others it asks, or raises that they are pending."""
+    """A model that has some replies already, such as those of a batch. It asks for any other reply, or raises that it is pending."""
 
     __slots__ = ()
 
@@ -63,14 +63,14 @@ class Prompt:
     Attributes:
         step: ``"claims"``, ``"attribution"``, ``"usefulness"`` or ``"joint"``.
         version: Name, language and version of the text; part of the provenance and of every cache key.
-        system: The fixed part, equal for every sample, so that a provider's prefix cache serves it.
-        user: The data, as escaped JSON in a block of its own; then, when asked again, what was wrong.
-        attempt: 0 for the first question, 1 .. when asked again.
-        vote: 0 .. with several votes.
+        system: The fixed part. It is equal for every sample, so that the provider can cache it.
+        user: The data, as escaped JSON in a block of its own. In a repeated question, the errors of the last reply follow.
+        attempt: 0 for the first question, 1 for its first repetition, and so on.
+        vote: The number of the vote, from 0.
         data_code: The code of the data block, which the reply must repeat under ``code``.
         sentences: Ids of the units that need a verdict: the keys of ``sentences`` in the reply.
-        useful: Ids of the contexts that need one: the keys of ``useful``.
-        reply_tokens: More tokens than a complete reply has; 0: no bound is known.
+        useful: Ids of the contexts that need a verdict: the keys of ``useful`` in the reply.
+        reply_tokens: An upper bound of the tokens of a complete reply; 0 if no bound is known.
     """
 
     step: str
@@ -95,10 +95,10 @@ class Reply:
     """What a language model answered.
 
     Attributes:
-        content: Raw text, or an object that the model's client already parsed. Untrusted either way.
+        content: Raw text, or an object that the model's client already parsed. Both are untrusted.
         usage: Calls and tokens, as the server counted them. Tokens that are 0 although there is a text are estimated.
         served_model: The model's name as the server gave it, if it did. Untrusted.
-        cached_tokens: Tokens of the prompt that the server had read before, where it counts them. Untrusted.
+        cached_tokens: Tokens of the prompt that were in the server's cache, if the server counts them. Untrusted.
     """
 
     content: str | Mapping[str, object] | BaseModel
@@ -108,7 +108,7 @@ class Reply:
 
 
 def count_cached(counts: Mapping[str, object]) -> int:
-    """Read how many tokens of a prompt a server had cached, under the names that servers and clients give them."""
+    """Read how many tokens of a prompt were in the server's cache. Servers and clients use different names for this count."""
     mappings = [counts]
     for details_name in ("prompt_tokens_details", "input_token_details"):
         details = counts.get(details_name)
@@ -129,9 +129,9 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
     """Check the counts of a server or a client, which are untrusted, and return figures that can be added up.
 
     Args:
-        usage: A `Usage` whose fields may hold anything, or something else.
-        sent: The text of the prompt. If its tokens were not counted, they are estimated as characters / 4. A text that
-            is not empty has tokens: a count of 0 means that they were not counted.
+        usage: A `Usage` whose fields may hold anything, or another object.
+        sent: The text of the prompt. If its tokens were not counted, they are estimated as characters / 4. For a text that
+            is not empty, a count of 0 means that the tokens were not counted.
         received: The text of the reply; its tokens are estimated in the same way.
     """
     counts: dict[str, Any] = {}
@@ -151,15 +151,15 @@ def checked_usage(usage: object, *, sent: str, received: str) -> Usage:
 
 
 def check_finished(finish_reason: object, refusal: object = None, usage: Usage = ONE_CALL) -> None:
-    """Check that a reply is an answer: that it was not cut off, and that the model did not decline.
+    """Check that a reply was not cut off, and that the model did not decline.
 
     Args:
         finish_reason: The reason that the server gives for the end of the reply. Untrusted.
-        refusal: The model's words instead of an answer, or whether the model declined. Untrusted.
+        refusal: The text with which the model declined, or whether it declined. Untrusted.
         usage: The calls and tokens of the reply.
 
     Raises:
-        JudgeError: It was cut off by a length limit, or the model or a content filter declined.
+        JudgeError: A length limit cut the reply off, or the model or a content filter declined.
     """
     reason = str(finish_reason).lower()
     if refusal or reason in _FILTERED:
@@ -189,8 +189,8 @@ def reply_text(content: object) -> str:
 def message_text(content: object) -> str:
     """Return the text of a message.
 
-    Of a message in parts, the texts and the objects of `_TEXT_TYPES` count. Some servers give the JSON object of a reply in
-    place of its text.
+    If a message has parts, the parts that are texts or have one of `_TEXT_TYPES` are joined. Some servers give the JSON object of a
+    reply in place of its text.
     """
     if isinstance(content, str):
         return content
@@ -211,7 +211,7 @@ def message_text(content: object) -> str:
 
 
 def served_name(name: object) -> str | None:
-    """Clean the name of a model that a server gave: one line, visible characters, not too long; None if it is not a name."""
+    """Clean the name of a model that a server gave: one short line of visible characters; None if the value is no text."""
     if not isinstance(name, str):
         return None
     text = " ".join(mask_secrets(name).split())

@@ -1,7 +1,7 @@
 """Coerce a model or a framework's model to a `Model`, and suggest the code to write where that is not possible.
 
-Models of frameworks are known by the package of their class: nothing is imported. An adapter names that package, and its
-own class that makes a model of it, under the entry point group ``ctxmetrics.model_classes``.
+The model of a framework is recognised by the package of its class, so that nothing is imported. The entry points of the group
+``ctxmetrics.model_classes`` name for each package the adapter's class that wraps such a model.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def suggest_code(value: object) -> str | None:
 
 
 def _find_adapter(value: object) -> EntryPoint | None:
-    """Find the adapter's class that makes a model of a framework's object."""
+    """Find the adapter's class that wraps the model of a framework."""
     for package in _list_packages(value):
         for entry in entry_points(group="ctxmetrics.model_classes", name=package):
             return entry

@@ -1,4 +1,4 @@
-"""Decision models of frameworks and clients, known by their class: nothing is imported. ``decision_classes.toml`` lists them."""
+"""Wraps the decision models of frameworks and clients. ``decision_classes.toml`` lists their classes, so that nothing is imported."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ForeignDecisions(ForeignModel):
         self._family = family
 
     async def decide(self, state: str, questions: Mapping[str, str]) -> Decisions:
-        """Ask the model, in the loop this runs in. What its client raises passes through."""
+        """Ask the model in the running event loop. Exceptions of its client are not caught."""
         classes = _CLASSES[self._family]
         module = sys.modules.get(classes["module"])
         # A "noul" is the clients' name of a yes-or-no question, and of the probability in its answer. A client without a class
         # for questions takes dictionaries.
         build_question: Any = getattr(module, classes["question"], partial(dict, type="noul"))
-        built = {id_: build_question(instructions=text) for id_, text in questions.items()}
-        answers, reply = await _ASK[self._family](self._inner, module, state, built)
+        questions_by_id = {id_: build_question(instructions=text) for id_, text in questions.items()}
+        answers, reply = await _ASK[self._family](self._inner, module, state, questions_by_id)
         probabilities = {}
         for id_, answer in answers.items():
             probabilities[id_] = getattr(answer, "noul", getattr(answer, "probability", None))
@@ -72,7 +72,7 @@ async def _ask_typesafe(client: Any, _: Any, state: str, questions: Mapping[str,
     return reply.nouls, reply
 
 
-# Each function asks, and returns the answers by the ids of the questions, and the whole reply or None.
+# For each family, the function that asks its model. It returns the answers by the ids of the questions, and the whole reply or None.
 _ASK: Mapping[str, Callable[..., Awaitable[tuple[Mapping[str, Any], Any]]]] = {
     "deepeval": _ask_deepeval,
     "langchain_core": _ask_langchain,

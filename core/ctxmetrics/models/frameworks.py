@@ -1,6 +1,6 @@
-"""What frameworks' models have in common as models of `LLMJudge`: identity, replies and costs.
+"""Makes the models of frameworks usable for `LLMJudge`: their identity, their replies and their costs.
 
-No library is imported here: attributes are read by the names that clients give them.
+No framework is imported here: only the attributes of its objects are read.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Generate = TypeVar("Generate", bound=Callable[..., Awaitable[Reply]])
 _NAME_ATTRIBUTES = ("model_name", "model", "model_id", "deployment_name", "azure_deployment")
 # Attributes of a model that may hold its client.
 _CLIENT_ATTRIBUTES = ("root_client", "client", "async_client")
-# Names of attributes that hold a secret, or change no answer.
-_NO_PARAMETER = re.compile(
+# Names of attributes that are not a part of the identity, because they hold a secret or change no answer.
+_IGNORED_ATTRIBUTES = re.compile(
     r"key|secret|passw|credential|auth|header|cookie|token$"
     r"|timeout|retr|cache|callback|verbose|client|run_config|^metadata$|^tags$",
     re.IGNORECASE,
 )
-# The beginning of a message about a refusal where a tool call was asked for.
-_REFUSAL_PREFIX = "Unable to generate a response due to "  # Instructor
+# The beginning of Instructor's message if the model refuses instead of calling a tool.
+_REFUSAL_PREFIX = "Unable to generate a response due to "
 # The types of plain values.
 _PLAIN_TYPES = (str, int, float, bool, type(None))
 
@@ -52,7 +52,9 @@ _validated: ContextVar[list[str]] = ContextVar("ctxmetrics_validated")
 
 
 class ForeignModel:
-    """A `Model` around the model of another library. Two are equal if their identity is. Copies share it; it cannot be pickled.
+    """A `Model` that wraps the model of another library.
+
+    Two objects with the same identity are equal. Copies share the wrapped model. The object cannot be pickled.
 
     Args:
         inner: The other library's model.
@@ -92,9 +94,9 @@ def describe(
 ) -> str:
     """Build an identity: class, model name, address, and a digest of the parameters.
 
-    Every attribute of plain data counts as a parameter, except those whose name says that they hold a secret or change no
-    answer. The ``mode`` of a layer's client counts too: with Instructor, it says how the client asks for JSON. An object that names no
-    model gets a name that no other object has while it exists: two such objects never share a judgement, nor do two processes.
+    Every attribute of plain data counts as a parameter, unless its name shows that it holds a secret or changes no answer. The
+    ``mode`` of a layer's client counts too: Instructor's client asks for JSON in this mode. An object without a model's name gets a
+    unique name, so that no other object and no other process shares its judgements.
 
     Args:
         family: What the identity starts with.
@@ -123,7 +125,7 @@ def describe(
 def token_usage(counted: object, *, calls: int = 1) -> Usage:
     """Read token counts from a mapping or an object, under the names that clients give them.
 
-    The counts are returned as they came, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
+    The counts are returned unchecked, and may be anything: a `Run` checks them (`ctxmetrics.models.base.checked_usage`).
     """
     counts: Any = counted if isinstance(counted, dict) else getattr(counted, "__dict__", {})
     prompt_tokens = counts.get("input_tokens")
@@ -231,7 +233,7 @@ def message_reply(message: Any) -> Reply:
 
 
 def reads_failures(generate: Generate) -> Generate:
-    """Decorate the ``generate`` of a model so that a reply which its client could not read is returned; see `unread_reply`."""
+    """Decorate a model's ``generate``: if the client could not read a reply, the reply is returned all the same; see `unread_reply`."""
 
     @wraps(generate)
     async def generate_or_recover(*args: Any, **options: Any) -> Reply:
@@ -246,11 +248,11 @@ def reads_failures(generate: Generate) -> Generate:
 
 
 def unread_reply(error: Exception) -> Reply:
-    """Return the reply that a client could not read, if its exception carries the reply, as Instructor's and OpenAI's do.
+    """Return the reply that a client could not read, if the client's exception holds it (Instructor, OpenAI).
 
     Raises:
-        JudgeError: The reply was cut off, the model declined, or what came was no answer of the API.
-        Exception: The given exception, or its cause, if neither carries a reply.
+        JudgeError: The reply was cut off, the model declined, or the server sent no chat completion.
+        Exception: The given exception, or its cause, if neither holds a reply.
     """
     completion: Any = getattr(error, "last_completion", None) or getattr(error, "completion", None)
     if getattr(completion, "choices", None):
@@ -280,7 +282,7 @@ def _read_attributes(layer: object, skip: Collection[str]) -> dict[str, Any]:
     parameters = {}
     for name, value in getattr(layer, "__dict__", {}).items():
         is_computed = declared_fields is not None and name not in declared_fields
-        if name in skip or is_computed or _NO_PARAMETER.search(name):
+        if name in skip or is_computed or _IGNORED_ATTRIBUTES.search(name):
             continue
         if _is_plain_data(value):
             parameters[name] = value
@@ -334,23 +336,23 @@ def unique_name(model: object) -> str:
 
 
 def has_class(value: object, name: str) -> bool:
-    """Whether a value is of a class, or of a subclass of one, with this name: its library need not be imported."""
+    """Tell whether the class of a value, or one of its base classes, has this name. The library of the class is not imported."""
     return any(class_.__name__ == name for class_ in type(value).__mro__)
 
 
 def validated_texts() -> AbstractContextManager[list[str]]:
-    """Collect the texts that clients validate in the block: OpenAI's client validates every choice of an answer."""
+    """Collect the texts that a client validates inside the ``with`` block. OpenAI's client validates every choice of an answer."""
     return setting(_validated, [])
 
 
 @lru_cache(maxsize=256)
 def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
-    """Return a class to give to a client in place of a reply's schema.
+    """Return a class that a client takes in place of a reply's schema, and that accepts any reply.
 
-    The client sends this class as it would send the schema: its name and JSON schema are the same, with the title and
-    description that clients give to a tool. But the class accepts any reply and changes no value (a pydantic boolean takes
-    "on" and 1). An object that was validated from a text keeps the text. So the judge reads what the model wrote, and a
-    client never asks again on its own about a reply that does not fit.
+    Its name and its JSON schema are those of the schema, with the title and description that clients give to a tool, so that the
+    client sends the same request. But the class refuses no reply and converts no value (a pydantic boolean accepts "on" and 1). An
+    object that was validated from a text keeps the text. So the judge reads exactly what the model wrote, and a client does not
+    ask again because a reply does not fit the schema.
 
     Args:
         schema: The schema of a reply.
@@ -367,7 +369,7 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
         @classmethod
         def model_validate_json(cls, json_data: str | bytes | bytearray, **_: Any) -> AnyReply:
             text = json_data if isinstance(json_data, str) else json_data.decode(errors="replace")
-            # The fields are only for code that reads them; a text that is no JSON object has none.
+            # Some clients read the fields of the reply. A text that is no JSON object has no fields.
             try:
                 data = json.loads(text)
             except (ValueError, RecursionError):
@@ -382,7 +384,7 @@ def any_reply(schema: type[BaseModel]) -> type[BaseModel]:
 
 
 def content_of(reply: Any) -> Any:
-    """Return the text from which an object of `any_reply` was made, else its fields; any other object as it is."""
+    """Return the text from which an object of `any_reply` was validated, or its fields; return any other object unchanged."""
     if not hasattr(type(reply), "model_validate_json"):
         return reply
     text = getattr(reply, "_raw", None)

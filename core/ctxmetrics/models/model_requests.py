@@ -1,6 +1,6 @@
-"""Asks a model within the limits of the run: how many requests at once, how long, how often again.
+"""Asks a model within the limits of the run: the number of simultaneous requests, the time-out, the number of retries.
 
-Where OpenTelemetry is installed, each call is a span with the GenAI attribute names. Spans hold names, counts and error
+If OpenTelemetry is installed, each call is a span with the GenAI attribute names. Spans hold names, counts and error
 codes; never a prompt, a reply, an error's text or a key.
 """
 
@@ -30,10 +30,10 @@ from ctxmetrics.verdicts import Usage
 async def ask(
     run: Run, model: Model, prompt: Prompt, schema: type[BaseModel], *, recalls: bool = True
 ) -> Reply:
-    """Send one prompt, again where that may help; the usage counts what failed too.
+    """Send one prompt, and repeat it if that may help. The usage counts failed requests, too.
 
     Args:
-        run: Within whose limits it is sent.
+        run: The run whose limits apply.
         model: The model.
         prompt: The prompt.
         schema: The schema of the reply.
@@ -41,7 +41,7 @@ async def ask(
             breaker do not count it.
 
     Raises:
-        JudgeError: The model could not answer; ``lost`` says what was spent.
+        JudgeError: The model could not answer; ``lost`` is the usage of the failed requests.
         BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
         RequestError: No request to the model could be built.
     """
@@ -63,17 +63,17 @@ async def ask(
 
 
 async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-    """Ask the model once, in time; whatever its client raises becomes a `JudgeError`.
+    """Ask the model once, with a time-out. Any exception of its client becomes a `JudgeError`.
 
     Raises:
-        JudgeError: It did not answer.
+        JudgeError: The model did not answer.
         BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
-        ParameterError: What it returned is no reply.
+        ParameterError: The model returned an object that is no `Reply`.
     """
     seconds = _read_seconds(getattr(model, "timeout", None)) or run.timeout
     tracer = _tracer()
     spent = list[Usage]()  # the usage of each request, for the trace
-    loop_turns: list[None] = []  # not empty if the client has waited for anything
+    loop_turns: list[None] = []  # gets an item when the client waits for the first time
     with nullcontext() if tracer is None else _trace_call(tracer, model, prompt, spent):
         try:
             generate = partial(_generate, model, prompt, schema, loop_turns)
@@ -102,11 +102,11 @@ async def _ask_once(run: Run, model: Model, prompt: Prompt, schema: type[BaseMod
             return _check_reply(run, model, prompt, reply)
         if isinstance(problem, JudgeError):
             spent.append(problem.usage)
-        raise problem  # outside of the handler, so that it does not keep the client's exception
+        raise problem  # outside of the handler, so that the client's exception is not kept in memory
 
 
 def _read_seconds(timeout: object) -> float | None:
-    """Return a time limit in seconds. Return None if it is no number above 0: a client's own object, or none."""
+    """Return a time limit in seconds; None if the value is not a number above 0."""
     if not isinstance(timeout, (Real, Decimal)) or isinstance(timeout, bool):
         return None
     seconds = float(timeout)
@@ -120,7 +120,7 @@ def _check_reply(run: Run, model: Model, prompt: Prompt, reply: Reply) -> Reply:
         JudgeError: It read fewer tokens than the prompt has.
     """
     usage = reply.usage
-    # Of a later request the server may have cached the text, and count fewer tokens.
+    # The server may have cached the text of a repeated request, and then counts fewer tokens.
     is_first_request = not prompt.attempt and not prompt.vote
     if usage.prompt_tokens and not usage.estimated and is_first_request:
         tokenizer = run.tokenizers.setdefault(model.identity, Tokenizer())
@@ -131,7 +131,7 @@ def _check_reply(run: Run, model: Model, prompt: Prompt, reply: Reply) -> Reply:
 async def _generate(
     model: Model, prompt: Prompt, schema: type[BaseModel], loop_turns: list[None]
 ) -> Reply:
-    """Ask the model, and add to ``loop_turns`` if the event loop goes on meanwhile.
+    """Ask the model, and add an item to ``loop_turns`` when the event loop first gets control back.
 
     A client that raises before that has not waited for anything, so it has sent nothing over this loop.
     """

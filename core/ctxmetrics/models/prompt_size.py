@@ -1,4 +1,4 @@
-"""How many tokens a prompt has at least, and whether a server read fewer: then it cut the prompt without a word."""
+"""Estimates the minimum number of tokens of a prompt, to find servers that cut a prompt without an error."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ctxmetrics.verdicts import Usage
 
 DIGITS_A_TOKEN = 4.0
 _LETTERS_A_TOKEN_OF_LATIN = 6.0
-# The minimum number of tokens of a prompt that is checked: no server has a smaller window.
+# Shorter prompts are not checked: every server reads this many tokens.
 SMALLEST_PROMPT = 256
-# The number of short requests after which the tokenizer of a run is known.
+# After this many short requests, it is known how many tokens the model's tokenizer makes of a text.
 SHORT_REQUESTS = 8
 # The maximum number of characters of a short request.
 SHORT_CHARACTERS = 8_000
-# The minimum share of the expected tokens that the server must have counted. The short requests say how many are expected.
+# The server must have counted at least this share of the tokens that the short requests let expect.
 MARGIN = 0.8
 # The minimum share of Latin tokens in a prompt for which tokens are expected: the short requests are mostly Latin text.
 _MIN_LATIN_SHARE = 0.9
@@ -26,7 +26,7 @@ _MIN_LATIN_SHARE = 0.9
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
 # For each script: the highest average of letters in one token, measured over nine tokenizers and 28 kinds of text, and the
-# pattern of its letters. Punctuation, spaces and other scripts are not counted: one token can hold a whole ruled line.
+# pattern of its letters. Punctuation, spaces and other scripts are not counted: one token can hold a long row of dashes.
 _SCRIPTS: Mapping[str, tuple[float, re.Pattern[str]]] = {
     "latin": (_LETTERS_A_TOKEN_OF_LATIN, re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")),
     "cyrillic, greek": (4.2, re.compile("[\u0370-\u052f\u1f00-\u1fff]+")),
@@ -45,17 +45,17 @@ def least_tokens(text: str) -> float:
 
 @dataclass(slots=True)
 class Tokenizer:
-    """What the short requests of a run show about the tokenizer of its model."""
+    """The number of tokens that a model's tokenizer makes of a text, measured on the short requests of a run."""
 
-    # For each of the first short requests, the counted tokens for one token of `least_tokens`.
+    # For each of the first short requests: the tokens that the server counted, divided by `least_tokens` of its text.
     _tokens_per_least_token: list[float] = field(default_factory=list)
 
     def check(self, prompt: Prompt, usage: Usage, cached: int) -> None:
         """Check that a server read a prompt whole.
 
         Args:
-            prompt: The prompt. Of a long prompt, the count must reach only the size of its data part, because some servers leave
-                the cached part out of their count.
+            prompt: The prompt. For a long prompt, the count must reach the size of its data part only, because some servers do
+                not count the cached part.
             usage: The tokens that the server counted, above 0.
             cached: Cached tokens of the prompt that the server counted separately.
 
@@ -68,7 +68,7 @@ class Tokenizer:
         if is_short and not is_tokenizer_known:
             self._tokens_per_least_token.append(counted_tokens / max(1.0, least_tokens(prompt.text)))
         expected_tokens = 0.0
-        # In the usual case the server counted so many tokens that it read the data whole.
+        # The usual case needs no exact estimate: the count is above the upper bound.
         if counted_tokens < _upper_bound(prompt.user):
             expected_tokens = least_tokens(prompt.user)
         if counted_tokens >= expected_tokens and is_tokenizer_known and not is_short:

@@ -1,4 +1,4 @@
-"""What the retrievers and rerankers of one record or trace handed on, as stages of a retrieval."""
+"""The stages of a retrieval, from the retrievers and rerankers of one record or trace."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def find_unused_steps(steps: Iterable[Retrieval]) -> list[Retrieval]:
     for step in steps:
         if step.reranks:
             since_last_reranker = [
-                *takewhile(lambda earlier: not earlier.reranks, reversed(unused_steps))
+                *takewhile(lambda earlier_step: not earlier_step.reranks, reversed(unused_steps))
             ]
             returns_known_texts = _texts_of([step]) <= _texts_of(since_last_reranker)
             if since_last_reranker and returns_known_texts:
@@ -129,7 +129,7 @@ def join_documents(steps: Iterable[Retrieval]) -> list[Any]:
 
 
 def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
-    """Return the documents of each step as a stage, in order. The last stage is what was retrieved.
+    """Return the documents of each step as a stage, in order. The last stage holds what was retrieved.
 
     - If a reranker used the documents of several steps, these together are one more stage before the reranker.
     - A repeated name gets a number.
@@ -144,7 +144,7 @@ def to_stages(steps: Sequence[Retrieval]) -> dict[str, list[Any]] | None:
     for index, step in enumerate(known_steps):
         unused_before = find_unused_steps(known_steps[:index])
         unused_after = find_unused_steps(known_steps[: index + 1])
-        # The steps that this step, if it is a reranker, used: they are no longer unused.
+        # A reranker uses the documents of earlier steps: these steps are no longer among the unused ones.
         used_steps = unused_before[len(unused_after) - 1 :]
         _add_stages(stages, used_steps)
         _add_stage(stages, step)

@@ -21,31 +21,31 @@ from ctxmetrics.text.normal_form import normalise
 class Sample:
     """One question with what was retrieved for it.
 
-    Every field is optional; a metric names those it needs. Lists are stored as tuples, ids as strings
-    (``1`` and ``"1"`` are the same id). A context may also be a document, as `ctxmetrics.samples.documents` says: its text is
-    stored, and where every document has an id and no ids are given, these are the ids: of retrieved documents their
-    spans, where the reference ids are spans.
+    Every field is optional; a metric names the fields that it needs. Lists are stored as tuples, ids as strings
+    (``1`` and ``"1"`` are the same id). A context may also be a document (`ctxmetrics.samples.documents`): its text is
+    stored. If no ids are given, the ids of the documents are taken, provided that each has one. If the reference ids are
+    spans, the spans of retrieved documents are taken.
 
     Attributes:
         id: A name for the sample; carried to its results.
         user_input: The question.
         response: The answer that was given.
         reference: The answer that was expected.
-        references: Several answers of which each is acceptable, in place of ``reference``: judged metrics judge each, and
-            the highest value counts.
-        reference_facts: The same as facts, each a text or ``{"text": .., "id": .., "importance": ..}``; stored as `Fact`.
+        references: Several acceptable answers, in place of ``reference``. Judged metrics judge each of them, and the highest
+            value counts.
+        reference_facts: The expected answer as facts, each a text or ``{"text": .., "id": .., "importance": ..}``; stored as `Fact`.
             Metrics count them with ``unit="fact"``.
         retrieved_contexts: The retrieved texts in rank order.
         reference_contexts: The texts that should have been retrieved.
         retrieved_context_ids: The ids of the retrieved texts in rank order.
         reference_context_ids: The ids of the texts that should have been retrieved.
-        stages: What each step of the retrieval handed on, in order: from the name of a stage to a list of texts, of ids,
-            or of documents with both, or to ``{"contexts": [..], "ids": [..]}``; stored as `Stage`. The last stage is
-            what was retrieved: it fills the fields of that name, or equals them.
-        searches: The searches of the question, in order, where an agent or a conversation made several: each a list as a
-            stage has it, or ``{"query": .., "contexts": [..], "ids": [..], "turn": 1}``; stored as `Search`. They fill
-            ``stages``, whose last one holds what they brought together: each context once, at its first rank.
-        labels: What people said about the sample; `ctxmetrics.evaluation.agreement.agree` says what it reads. ``unanswerable``: the
+        stages: The results of each step of the retrieval, in order, by the name of the step: a list of texts, of ids, or of
+            documents with both, or ``{"contexts": [..], "ids": [..]}``; stored as `Stage`. The last stage holds what was
+            retrieved: it fills ``retrieved_contexts`` and ``retrieved_context_ids``, or must be equal to them.
+        searches: The searches of the question, in order, if an agent or a conversation made several: each a list as in a
+            stage, or ``{"query": .., "contexts": [..], "ids": [..], "turn": 1}``; stored as `Search`. They fill
+            ``stages``. The last stage holds the results of all searches: each context once, at its first rank.
+        labels: The answers of people about the sample; see `ctxmetrics.evaluation.agreement.agree`. ``unanswerable``: the
             question has no answer.
         metadata: Anything; carried to the results.
 
@@ -69,7 +69,7 @@ class Sample:
     labels: Mapping[str, Any] = field(default=EMPTY, hash=False)
     metadata: Mapping[str, Any] = field(default=EMPTY, hash=False)
 
-    if TYPE_CHECKING:  # lists and ints are taken too, and stored as above
+    if TYPE_CHECKING:  # the constructor also takes lists and integers, and converts them
 
         def __init__(
             self,
@@ -134,7 +134,7 @@ class Sample:
             UnknownFieldError: A key is close to a field that is absent; the message names it.
             AmbiguousFieldError: A key means different things in different systems.
             SampleError: A field has the wrong type.
-            ParameterError: No such schema.
+            ParameterError: There is no such schema.
         """
         from ctxmetrics.evaluation.files.recognition import plan_single_row
 
@@ -143,7 +143,7 @@ class Sample:
 
     @classmethod
     def from_fields(cls, values: Mapping[str, Any], where: str | None) -> Sample:
-        """Make a sample of the fields that a plan read in a row. The errors are those of `read`."""
+        """Build a sample from fields that were read from a row. It raises as `Sample` does; ``where`` names a sample without an id."""
         try:
             return cls(**values)
         except SampleError as error:
@@ -152,7 +152,7 @@ class Sample:
             raise
 
     def has(self, name: str) -> bool:
-        """Whether a field is there; several references stand for one."""
+        """Whether a field has a value. A sample with ``references`` also has a ``reference``."""
         return getattr(self, name) is not None or (name == "reference" and self.has("references"))
 
     @property
@@ -178,7 +178,7 @@ class Sample:
         return tuple(fact.text for fact in self.reference_facts)
 
     def called(self, otherwise: str = "The sample") -> str:
-        """Return the name of the sample in messages: with its id, if it has one."""
+        """Return the name of the sample for messages: ``Sample 'q7'``; the given words if it has no id."""
         return otherwise if self.id is None else f"Sample {self.id[:80]!r}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,8 +207,8 @@ def drop_self(sample: Sample) -> Sample:
 
     In data such as ArguAna and Quora each question is a document of the corpus, too. A retrieved id is the question if
     it equals the id of the sample; a retrieved text, if it equals ``user_input`` apart from case, white space, quotation
-    marks, dashes, invisible characters and Unicode's form. Where ids and texts are pairs, both go. The ranks below close up,
-    also in each stage and search; what is expected stays. The metadata counts them under ``dropped_self``.
+    marks, dashes, invisible characters and the normal form of Unicode. If each text has an id, both are dropped. The items below
+    move up, also in each stage and search. The expected fields stay. The metadata counts the dropped ones under ``dropped_self``.
 
     >>> asked = Sample(id="q1", retrieved_context_ids=["q1", "d7"])
     >>> drop_self(asked).retrieved_context_ids
@@ -241,19 +241,19 @@ def drop_self(sample: Sample) -> Sample:
 
 
 def _find_question_itself(part: Stage | Search, id_: str | None, question: str) -> set[int]:
-    """Find the places of the question itself among the retrieved items; if the lists are unequal, the places in either."""
+    """Find the indexes at which the retrieved id or text is the question itself."""
     ids = part.ids or ()
     texts = part.contexts or ()
-    places = {place for place, retrieved_id in enumerate(ids) if retrieved_id == id_}
+    indexes = {index for index, retrieved_id in enumerate(ids) if retrieved_id == id_}
     if question:
-        places |= {place for place, text in enumerate(texts) if normalise(text) == question}
-    return places
+        indexes |= {index for index, text in enumerate(texts) if normalise(text) == question}
+    return indexes
 
 
 def _without_self(part: Stage | Search, id_: str | None, question: str) -> dict[str, Any]:
     """Return the contexts and the ids without the question itself.
 
-    Lists of unequal length are no pairs of text and id, so each is searched alone.
+    If the lists differ in length, it is not known which text has which id, so each list is searched alone.
     """
     ids = part.ids
     texts = part.contexts
@@ -262,10 +262,10 @@ def _without_self(part: Stage | Search, id_: str | None, question: str) -> dict[
         groups = [Stage(texts, None), Stage(None, ids)]
     kept_lists: dict[str, Any] = {"contexts": None, "ids": None}
     for group in groups:
-        places_of_question = _find_question_itself(group, id_, question)
+        indexes_of_question = _find_question_itself(group, id_, question)
         for name, items in (("contexts", group.contexts), ("ids", group.ids)):
             if items is not None:
                 kept_lists[name] = [
-                    item for place, item in enumerate(items) if place not in places_of_question
+                    item for index, item in enumerate(items) if index not in indexes_of_question
                 ]
     return kept_lists

@@ -1,7 +1,7 @@
-"""Where one system keeps the fields of a sample, and how they are read: a `Schema` is data.
+"""A `Schema` says where one system keeps the fields of a sample, and reads them.
 
-A record may have sides (inputs, outputs, what was expected), as tracing frameworks keep them, or hold the fields
-themselves. `Schema.read` reads a framework's record; rows of files and tables are read in `ctxmetrics.evaluation.files.row_reading`. Both
+A record of a tracing framework has sides: its inputs, its outputs, and what was expected. Other records hold the fields
+themselves. `Schema.read` reads a framework's record; `ctxmetrics.evaluation.files.row_reading` reads rows of files and tables. Both
 look at the same places.
 """
 
@@ -46,10 +46,10 @@ from ctxmetrics.samples.retrievals import (
 
 # The maximum number of names that a message lists.
 _MAX_NAMES_LISTED = 12
-# The most of the usual names of a field that a message lists: it has 300 characters.
+# The maximum number of usual names of one field that a message lists, since a message has 300 characters.
 _MAX_USUAL_NAMES_LISTED = 4
-# Fields that may replace a field that is needed.
-_INSTEAD = {
+# The field that may stand in the place of a required field.
+_REPLACEMENTS = {
     "reference": "references",
     **dict.fromkeys(("retrieved_contexts", "retrieved_context_ids"), "stages"),
 }
@@ -67,7 +67,7 @@ def first_keys(paths: Iterable[str]) -> set[str]:
 
 
 def first_value(locations: list[tuple[str, Any]]) -> Any:
-    """Return what stands at the first of several places, or None."""
+    """Return the value at the first of several paths, or None."""
     return locations[0][1] if locations else None
 
 
@@ -109,7 +109,8 @@ class Place:
         return cls(side, tuple(filter(None, keys)))
 
     def side_of(self, record: Mapping[str, Any]) -> Any:
-        """Return the field's side of a record; None if there is none. A column may have an empty name, a side has none."""
+        """Return the field's side of a record, or None."""
+        # Without this check, a column with an empty name would be found.
         return record.get(self.side) if self.side else None
 
 
@@ -125,22 +126,22 @@ class Schema:
             ``answer`` is the response there, never the reference.
         single_string: Whether a row may have one document or text in place of a list; a record always
             may.
-        separator: The mark between the texts of a list that a file has as one text.
-        joined: The text before the passages of a list that the system joins into one text; see
+        separator: The mark between the items of a list that a file holds as one text: "a; b".
+        joined: For a list that the system joins into one text, the text before its first passage, such as "[Document 1]"; see
             `ctxmetrics.evaluation.files.passage_lists.split_at`.
         carried: Keys of a row that no metric needs; they become metadata.
         id_keys: The keys under which a document's id is looked for.
-        retrievals: What retrievers and rerankers handed on in the record's ``run``, in the order in which they began;
-            asked where no key holds what was retrieved.
-        hint: A clause of the message when nothing retrieved is found.
-        evaluation: Names the framework's evaluation that a record is scored in, where the framework shows one.
+        retrievals: Returns the steps of the retrievers and rerankers in the record's ``run``, in the order in which they
+            began. It is called if no key holds what was retrieved.
+        hint: The part of a message that explains why nothing retrieved was found.
+        evaluation: Returns the name of the framework's evaluation in which a record is scored, if the framework shows one.
         package: The adapter's package, which warnings name as their place.
         judge_option: The code that a user of the adapter writes for an LLM judge.
-        unanswerable_ids: How the ids of questions without an answer end.
-        absent_marks: Paths that a row of this system has not.
-        marks: Paths that a row has if it is of this system; see `ctxmetrics.evaluation.files.formats`.
+        unanswerable_ids: The ending of the ids of questions without an answer.
+        absent_marks: Paths that no row of this system has.
+        marks: Paths that each row of this system has; see `ctxmetrics.evaluation.files.formats`.
         passages_of: The column that names the search, if each row is one passage.
-        has_runs: Whether what was retrieved stands as scores by the ids, the highest first.
+        has_runs: Whether the file maps each retrieved id to its score, the highest score first.
     """
 
     places: Mapping[str, Place]
@@ -169,19 +170,19 @@ class Schema:
         requires: Iterable[str],
         uses: Iterable[str] = (),
     ) -> dict[str, Any]:
-        """Read the fields that a metric looks at out of a framework's record; of several keys the first counts.
+        """Read the fields that a metric needs from a framework's record. If several keys of a field have a value, the first counts.
 
         Args:
-            record: See the module. Its ``id`` names the sample, its ``error`` says why there is nothing.
+            record: The record; see the module. Its ``id`` names the sample. Its ``error`` says why the framework's run failed.
             keys: The caller's; see `KeyParams`.
-            requires: Fields that must be there.
-            uses: Fields that are read where they are there.
+            requires: Fields that the record must have.
+            uses: Fields that are read if the record has them.
 
         Returns:
             The arguments of a `Sample`.
 
         Raises:
-            MissingFieldError: A required field is nowhere, or one whose key was named.
+            MissingFieldError: The record lacks a required field, or a field whose key the caller named.
             SampleError: No document has an id, or a text stands among documents.
         """
         required = tuple(requires)
@@ -198,7 +199,7 @@ class Schema:
             if value is not None or field in filled_fields:
                 continue
             is_needed = field in required or OPTIONS[field] in keys
-            is_replaced = values.get(_INSTEAD.get(field, "")) is not None
+            is_replaced = values.get(_REPLACEMENTS.get(field, "")) is not None
             if is_needed and not is_replaced:
                 raise MissingFieldError(
                     f"{who} has no {field}: {self._describe_search(record, keys, field)}"
@@ -251,7 +252,7 @@ class Schema:
         return {"labels": {"relevance": grades}} if grades else {}
 
     def record(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Write a sample's fields (`Sample.to_dict`) as a record with all its sides: what `read` reads."""
+        """Write a sample's fields (`Sample.to_dict`) as a record with sides, which `read` can read."""
         record: dict[str, dict[str, Any]] = {}
         for name, place in self.places.items():
             side = record.setdefault(place.side, {})
@@ -287,7 +288,7 @@ class Schema:
         return frozenset(place.side for place in self.places.values() if place.side)
 
     @cached_property
-    def heads(self) -> frozenset[str]:
+    def keys_of_several_fields(self) -> frozenset[str]:
         """The keys that hold several fields: the sides, and the beginnings of paths."""
         nested = [key for key in self._every_key if "." in key]
         return self.sides | first_keys(nested)
@@ -299,7 +300,7 @@ class Schema:
 
     @cached_property
     def distinct_keys(self) -> frozenset[str]:
-        """The keys that tell the system's rows from others: all but the names of the fields themselves."""
+        """The keys by which rows of this system are recognised: all its keys except our own names of the fields."""
         return (self.sides | first_keys(self._every_key)) - {*FIELDS}
 
     @cached_property
@@ -569,7 +570,7 @@ def _look_up_all(record: Mapping[str, Any], paths: Iterable[str]) -> list[tuple[
 def _check_without_id(
     field: str, items: Sequence[Any], without_id: Sequence[int], key: Any, *, may_lack_ids: bool
 ) -> None:
-    """Accept documents without an id, which keep their places among others; a text must have one, and not all may lack one.
+    """Check items without an id. A document may lack an id if others have one; a text must not.
 
     Args:
         field: The field of ids.

@@ -1,4 +1,4 @@
-"""The ids of the spans that a sample was read from: the trace, its first span, and the retrievers whose contexts it has."""
+"""The ids of the trace and the spans from which a sample was read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SpanIds:
     Attributes:
         trace_id: The trace.
         root: The id of the trace's first span.
-        retrievers: The ids of the retrievers that handed on the contexts of the sample, in the order of time.
+        retrievers: The ids of the retrievers' spans that returned the sample's contexts, in the order of time.
     """
 
     trace_id: str
@@ -35,11 +35,11 @@ class SpanIds:
 
     @property
     def target(self) -> str:
-        """The span that a score is about: the retriever's; the first one if there are several or none."""
+        """The span that a score is about: the retriever's span if there is exactly one, else the first span of the trace."""
         return self.retrievers[0] if len(self.retrievers) == 1 else self.root
 
     def to_metadata(self) -> dict[str, Any]:
-        """Return them as a sample's metadata has them."""
+        """Return the ids as an entry of a sample's metadata."""
         return {KEY: {"trace_id": self.trace_id, "root": self.root, "retrievers": [*self.retrievers]}}
 
 
@@ -80,7 +80,7 @@ def read_span_ids(metadata: Mapping[str, Any]) -> SpanIds | None:
 
 
 def _read_id(value: Any, size: int) -> str | None:
-    """Read an id: hexadecimal digits, also behind ``0x`` or MLflow's ``tr-``, or Base64 of the bytes; None if it is neither."""
+    """Read an id: hexadecimal digits (also behind ``0x`` or MLflow's ``tr-``), or bytes in Base64; None for anything else."""
     if not isinstance(value, str):
         return None
     digits = value.strip().removeprefix("0x").removeprefix("tr-").lower()

@@ -1,4 +1,4 @@
-"""The stages of a retrieval: what each step handed on, and what one judgement of all of them says of each."""
+"""The stages of a retrieval: the results of each step, and the verdicts about each step from one judgement of all."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from ctxmetrics._internal.frozen import FrozenDict, Plain
 from ctxmetrics.verdicts import Verdict
 
-# What a context is recognised by: its id, its text, or both.
+# Two contexts with equal keys are the same context. A key is the id, the text, or both.
 _ContextKey = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Stage(Plain):
-    """What one step of a retrieval handed on, in rank order.
+    """The results of one step of a retrieval, in rank order.
 
     Attributes:
         contexts: The texts of the contexts; None if only ids are known.
@@ -46,7 +46,7 @@ class Search(Plain):
     turn: int | None = None
 
 
-# The name of the stage that holds what all searches found together.
+# The name of the stage with the results of all searches.
 TOGETHER = "all searches"
 # The beginning of the name of the stage of one search.
 _SEARCH_STAGE_PREFIX = "search "
@@ -106,7 +106,7 @@ def _context_keys(stages: Sequence[Stage]) -> list[list[_ContextKey]]:
     return keys
 
 
-def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
+def describe_stages(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
     """Describe each stage without its texts.
 
     Returns:
@@ -127,7 +127,9 @@ def sizes_of(stages: Mapping[str, Stage]) -> dict[str, dict[str, Any]]:
 
 
 def with_stage_history(
-    stages: Mapping[str, Stage], alone: Sequence[Sequence[Verdict]] = (), pooled: Sequence[Verdict] = ()
+    stages: Mapping[str, Stage],
+    verdicts_of_stages: Sequence[Sequence[Verdict]] = (),
+    pooled: Sequence[Verdict] = (),
 ) -> tuple[Verdict, ...]:
     """Return the verdicts about the last stage. Their details hold the verdicts about the other stages.
 
@@ -141,11 +143,11 @@ def with_stage_history(
 
     Args:
         stages: The stages that were judged.
-        alone: The verdicts about each stage, if each stage was judged by itself.
+        verdicts_of_stages: The verdicts about each stage, if each stage was judged by itself.
         pooled: The verdicts about the pool of all contexts, if the pool was judged.
     """
     pool, pool_indexes_by_stage = pool_contexts(stages.values())
-    verdicts_by_stage = alone
+    verdicts_by_stage = verdicts_of_stages
     if not verdicts_by_stage:
         verdicts_by_stage = [
             _restrict_to_stage(pooled, pool_indexes, len(pool))
@@ -188,10 +190,10 @@ def _values_so_far(
     return values_by_stage
 
 
-def _first_yes_so_far(by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
-    """Return the same as `_values_so_far`, from verdicts about each stage alone: a yes of one stage stays for all later stages."""
+def _first_yes_so_far(verdicts_by_stage: Sequence[Sequence[Verdict]]) -> list[list[bool | None]]:
+    """Return the same as `_values_so_far`, from verdicts about each stage by itself: a yes of one stage stays for all later stages."""
     values_by_stage: list[list[bool | None]] = []
-    for verdicts in by_stage:
+    for verdicts in verdicts_by_stage:
         values = [verdict.value for verdict in verdicts]
         if values_by_stage:
             pairs = zip(values_by_stage[-1], values, strict=True)

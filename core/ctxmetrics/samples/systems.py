@@ -24,15 +24,15 @@ _TABLE: Mapping[str, Any] = read_data("samples", "systems.json")
 _NAMES_IN_SIDES: Mapping[str, Sequence[str]] = _TABLE["usual"]
 # The fields that stand in the side of the answer.
 _FIELDS_OF_ANSWER = ("response", "retrieved_contexts", "retrieved_context_ids", "stages", "searches")
-# Names that people use and no schema has, by the field that they mean.
+# For each field, names that people use for it and that no schema has.
 _OTHER_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["usual"]
-# Names of answers that are not the expected answer: incorrect_answers, rejected_answer, user_answer. Some are spelled almost like a field.
+# Names of answers that are not the expected answer: incorrect_answers, rejected_answer, user_answer. Some are spelled almost like
+# the name of a field.
 NAMES_OF_OTHER_ANSWERS = re.compile(
     r"incorrect|wrong|false|reject|negative|distract|fake|(?:bad|neg|user|student)[\W_]?answers?$",
     re.IGNORECASE,
 )
-# The length of a name, and in how many letters a name of at least this length may differ from a field's
-# and still count as close.
+# Pairs: a name of at least so many letters may differ from the name of a field in so many letters, and still be close to it.
 _MAX_DIFFERENCES_BY_LENGTH = ((8, 2), (5, 1))
 # The maximum number of options of the command line that a message offers.
 _MAX_OPTIONS_OFFERED = 4
@@ -61,7 +61,7 @@ def _read_schema(data: Mapping[str, Any]) -> Schema:
     )
 
 
-# Every schema by name. ``ragas`` is ours as well.
+# Every schema by name. The schema of this library is ``ragas``.
 SCHEMAS: Mapping[str, Schema] = MappingProxyType(
     {name: _read_schema(data) for name, data in _TABLE["systems"].items()}
 )
@@ -101,7 +101,7 @@ def suggest_field(name: str) -> str:
     return f" Did you mean {' or '.join(map(repr, fields))}?" if fields else ""
 
 
-def written_elsewhere(keys: Iterable[str], allowed: Collection[str]) -> dict[str, str]:
+def find_fields_of_other_systems(keys: Iterable[str], allowed: Collection[str]) -> dict[str, str]:
     """Map keys that are names of fields in another system to these fields.
 
     Args:
@@ -124,7 +124,7 @@ def map_options(mappings: Iterable[str]) -> list[str]:
 
 
 def join_options(mappings: Iterable[str]) -> str:
-    """Offer the first few options of the command line, joined with "or": the user writes one of them."""
+    """Join the first options of the command line with "or": the user chooses one of them."""
     return " or ".join(map_options(mappings)[:_MAX_OPTIONS_OFFERED])
 
 
@@ -156,7 +156,7 @@ def find_misspelt(key: str, schema: Schema, absent: frozenset[str]) -> tuple[str
 def check_keys(
     keys: Iterable[str], allowed: Collection[str], to_column: Callable[[str], str] = str
 ) -> None:
-    """Accept the allowed keys only; any other key raises an error.
+    """Check that all keys are allowed.
 
     Args:
         keys: The keys.
@@ -164,8 +164,8 @@ def check_keys(
         to_column: Converts a key to the name of its column in the row.
 
     Raises:
-        AmbiguousFieldError: The key is ``context``.
-        UnknownFieldError: The key is another one that is not allowed.
+        AmbiguousFieldError: A key is ``context``, which is not allowed.
+        UnknownFieldError: Another key is not allowed.
     """
     for key in keys:
         if key in allowed:
@@ -195,12 +195,15 @@ def _ambiguous_error(column: str) -> AmbiguousFieldError:
 
 
 def is_ambiguous(context: Any, absent: Collection[str]) -> bool:
-    """Whether what stands under ``context`` may be either of two fields; that of a trace's span is an object."""
+    """Tell whether the value under ``context`` may be retrieved or expected contexts. In the span of a trace, it is an object."""
     return not hasattr(context, "items") and any(name in absent for name in TEXTS_OF.values())
 
 
 def _measure_distance(key: str, name: str) -> int | None:
-    """Return in how many letters a key differs from a field's name, case, separators and plural aside; None: in many."""
+    """Count the letters in which a key differs from the name of a field; None if there are too many.
+
+    Case, separators and a plural "s" are ignored.
+    """
     from rapidfuzz.distance import Levenshtein
 
     key_letters = normalized_key(key)

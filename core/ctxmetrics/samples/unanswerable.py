@@ -1,4 +1,4 @@
-"""References that name no fact: the columns that say that a question has no answer, refusals, and a yes or no alone."""
+"""Finds questions without an answer, and references that state no fact: refusals, or only a yes or a no."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from ctxmetrics.samples.systems import normalized_key
 LABEL = "unanswerable"
 # Words of public data sets: names of columns that say whether a question has an answer, and values for yes and no.
 _WORDS: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["unanswerable"]
-# By the normalised name of a column: whether a yes in it means that the question has no answer.
+# Whether a yes in a column means that the question has no answer: {"isimpossible": True, "answerable": False}.
 _COLUMNS = {
     **dict.fromkeys(_WORDS["without_answer"], True),
     **dict.fromkeys(_WORDS["with_answer"], False),
 }
-# By the text of a cell: whether it is a yes.
+# Whether the text of a cell means yes: {"true": True, "0": False}.
 _VALUES = {**dict.fromkeys(_WORDS["yes"], True), **dict.fromkeys(_WORDS["no"], False)}
 # The kinds of references that name no fact; empty for a reference that may name one. See `phrase_kind`.
 Kind = Literal["refusal", "mark", "unsure", "yes_no", ""]
-# The maximum number of words of a phrase of ``unwritten.json``, with a word or a number behind it.
+# The maximum number of words of a reference that may say that the answer is not written yet.
 _MAX_UNWRITTEN_WORDS = 6
-# A word whose letters stand apart: t o d o.
+# A word with spaces between its letters: t o d o.
 _SPACED_LETTERS = re.compile(r"\w(?: \w)+")
 # The number behind a phrase: answer 1.
 _LAST_NUMBER = re.compile(r" \d+$")
@@ -47,7 +47,7 @@ def has_mark(row: Mapping[str, Any]) -> bool:
     """Whether a row marks its question as one that has no answer."""
     for key, value in row.items():
         yes_means_no_answer = _COLUMNS.get(normalized_key(str(key)))
-        if yes_means_no_answer is None:  # the column says nothing about it
+        if yes_means_no_answer is None:  # the column says nothing about answers
             continue
         cell = value[0] if isinstance(value, list) and len(value) == 1 else value
         is_yes = _VALUES.get(str(cell).strip().casefold().removesuffix(".0"))
@@ -77,7 +77,7 @@ def _cased_marks() -> frozenset[str]:
 
 
 def _without_punctuation(text: str) -> str:
-    """Return a text without case and punctuation; one of punctuation alone as it is."""
+    """Return a text in lower case and without punctuation. A text of punctuation only is returned unchanged."""
     words = re.sub(r"[\W_]+", " ", re.sub(r"['’]", "", text.casefold()))
     return " ".join(words.split()) or text.strip()
 
@@ -101,9 +101,9 @@ def phrase_kind(text: str) -> Kind:
 
 
 def is_unwritten(text: str) -> bool:
-    """Tell whether a reference only says that an answer is still to be written: TODO, tbd later, answer 1.
+    """Tell whether a reference only says that the answer is not written yet: TODO, tbd later, answer 1.
 
-    Such a phrase may be an answer, too: "What does the button do?" "Test." Look whether a passage has it.
+    Such a phrase may also be an answer: "What does the button do?" "Test." The caller must check whether a passage has the phrase.
     """
     if len(text) > _MAX_PHRASE_CHARACTERS or len(text.split()) > _MAX_UNWRITTEN_WORDS:
         return False  # the usual case

@@ -26,17 +26,17 @@ class Attribution:
     1. Some context states the whole unit, and such a context is among the first k.
     2. No context states the whole unit, and all contexts that state a part of it are among the first k.
 
-    If k is the number of all contexts, this is the unit's verdict. For smaller k, the recall at k may be too low if a language
-    model judged: two parts may state the same fact, and then one of them is enough. The embedded judge, which asks no
-    language model, computes each unit's smallest k itself: it judges with only the first k contexts.
+    If k is the number of all contexts, this is the unit's verdict. With verdicts of a language model, the recall at a smaller k may be
+    too low: if two parts state the same fact, one of them is enough. The embedded judge computes the smallest k of each unit
+    itself, by judging the first k contexts alone.
 
     A supported unit *rests on* the contexts that state the whole unit. If there are none, it rests on the contexts that state its
     parts.
 
-    A context with the text of an earlier context counts as that context once more. A unit that rests on one of the two rests on
-    both. The later context is redundant or unused, and it has no rank of its own in the precision.
+    If a context has the same text as an earlier one, a unit that rests on one of them rests on both. The later context is redundant
+    or unused, and it has no rank of its own in the precision.
 
-    ``k`` counts contexts from the top in every method; None takes all. A `ParameterError` refuses any other k.
+    In every method, ``k`` is the number of contexts from the top; None takes all. Any other value raises a `ParameterError`.
 
     Attributes:
         units: The verdicts about the units, in order, with their evidence.
@@ -64,7 +64,7 @@ class Attribution:
         return tuple(row)
 
     def quotes(self, unit: int, context: int) -> tuple[str, ...]:
-        """Return what a context states of a unit, word for word; both are indices from 0."""
+        """Return the quotes of a context that state a unit. Both arguments are indices from 0."""
         return tuple(span.quote for span in self.units[unit].evidence if span.context == context)
 
     @cached_property
@@ -163,7 +163,7 @@ class Attribution:
 
     @property
     def redundant(self) -> tuple[int, ...] | None:
-        """Indices of the contexts that bring nothing new, read from the top; None if a unit is not judged.
+        """Indices of the contexts that state nothing that a context above does not state; None if a unit is not judged.
 
         Units rest on them, but each such unit is stated whole by a context above. Where several contexts state a unit together, the
         context of each part is needed, unless it repeats a context above. Formula: `ctxmetrics.formulas.redundant_contexts`, each part

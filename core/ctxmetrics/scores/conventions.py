@@ -1,7 +1,7 @@
-"""How published systems turn verdicts into their number: ``conventions.json`` is the table.
+"""The conventions of published systems: how each computes its number from verdicts. ``conventions.json`` is the table.
 
-A convention chooses the unit, the scale, the pass mark, the bands and what an empty side means. It never
-chooses how anything is judged. Where a source leaves a cell open, ``ours`` names what we decided.
+A convention chooses the unit, the scale, the pass mark, the bands and the value of an empty side. It never chooses how
+anything is judged. ``ours`` names the fields that the source does not define, so that we chose their values.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Repeats = Literal["once", "each"]
 Family = Literal[
     "recall", "precision", "string_recall", "string_precision", "id_recall", "id_precision"
 ]
-# What a system attaches to a recall score: its own result object, and metadata, from the value and the verdicts.
+# Builds what a system attaches to a recall score, from the value and the verdicts: its own result object, and metadata.
 Signals = Callable[[float | None, Sequence[Verdict]], tuple[Any, Mapping[str, Any]]]
-# The value of a sample where the retrieved or the expected side is empty: a number from 0 to 1, ``"undefined"`` (the value is None),
-# or ``"judge"`` (the judge is asked all the same).
+# The value of a sample whose retrieved or expected side is empty: a number from 0 to 1, ``"undefined"`` (the value is None), or
+# ``"judge"`` (the judge is asked although the side is empty).
 EmptySideValue = float | Literal["undefined", "judge"]
 
 
@@ -48,7 +48,7 @@ class EmptySides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convention:
-    """One system's way from verdicts to a number.
+    """How one system computes a number from verdicts.
 
     Attributes:
         name: The name that ``convention=`` takes.
@@ -59,16 +59,15 @@ class Convention:
         threshold: The pass mark on that scale, or None.
         epsilon: Added to the denominator of average precision.
         group: Whether contexts of one source count as one in a precision of texts.
-        repeats: Whether a context that repeats the text of one above counts in a precision of texts: ``"once"``, as the
-            first one, or ``"each"``.
+        repeats: How contexts with equal texts count in a precision of texts: ``"once"``, at the first rank, or ``"each"``.
         strict_string_recall: Whether string recall needs *more* than ``min_similarity``.
-        bands: Wordings of a recall, highest edge first, edges on the scale. The pages word recall only ("facts
-            in the context"), so a precision has none.
+        bands: Words for the values of a recall, such as "good"; the band with the highest edge comes first. A precision has no
+            bands.
         empty: The value of empty sides by metric family.
         signals: A function that returns what the convention attaches to a recall score.
         percent: Whether a value is shown with its percentage.
         language: ISO 639 code of the language in which it is shown.
-        ours: The cells that the source leaves open and we decided.
+        ours: The fields that the source does not define, so that we chose their values.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Notes about the ids and labels of a run: reference ids that were never retrieved, labels that repeat retrieved texts.
 
-These are notes beside a number, never a part of it. Ids that name spans are not compared: spans of two chunkings differ.
+The notes change no number. The ids of spans are not compared: another chunking has other spans.
 """
 
 from __future__ import annotations
@@ -28,29 +28,30 @@ from ctxmetrics.samples.unanswerable import LABEL, phrase_kind
 from ctxmetrics.scores.text_notes import TextSigns, count_separators, describe_separators
 from ctxmetrics.scores.wording import TEXT, clean, plural
 
-# With fewer samples, only what is certain is said.
+# With fewer samples, only certain facts are described.
 _MIN_SAMPLES = 5
 
 # A note is written if more than this share of the reference ids were never retrieved.
 _MIN_UNRETRIEVED_SHARE = 0.5
 
-# The note suggests to cut the ids if then at least this share of them matches ..
+# The note suggests to cut the ids if at least this share of the cut ids matches.
 _MIN_MATCHED_SHARE = 0.2
-# .. and at least so many of them. The note shows as many examples.
+# At least this many cut ids must match, too. The note shows as many examples.
 _EXAMPLES_SHOWN = 2
 
-# The references of questions are counted a part of the questions at a time, so that the count takes little memory.
+# The references are counted in this many passes, each for a part of the questions, so that the count takes little memory.
 _QUESTION_PARTS = 8
 
-# What separates the parts of an id: the marks in ``docs/a.pdf#2``, the border of letters and digits in ``doc12`` or ``12b``.
+# A separator between two parts of an id: the marks in ``docs/a.pdf#2``, the letters before the digits in ``doc12``, or the border
+# between digits and letters in ``12b``.
 _ID_SEPARATOR_PATTERN = re.compile(r"[\W_]+|^[^\W\d_]+(?=\d)|(?<=\d)(?=[^\W\d_]+$)")
 # A whole number, with or without zeros behind a point: 007, 7.0.
 _WHOLE_NUMBER_PATTERN = re.compile(r"(\d+)(?:\.0+)?")
-# A number whose last digits a sheet has cut: 1.23457E+11.
+# A long number that a spreadsheet has rounded: 1.23457E+11.
 _CUT_NUMBER_PATTERN = re.compile(r"\d\.\d{2,}E\+\d{2,}")
 # A word of an id: letters and digits.
 _WORD_PATTERN = re.compile(r"[^\W_]+")
-# A number as sheets write large ones: 1E+05, 1.2e6.
+# A number with an exponent, as spreadsheets write large numbers: 1E+05, 1.2e6.
 _EXPONENT_NUMBER_PATTERN = re.compile(r"\d(?:\.\d+)?[eE]\+?\d{1,2}")
 
 
@@ -140,7 +141,7 @@ _CIRCULAR_LABELS = (_CONTEXTS_REPEATED, _REFERENCE_RETRIEVED, _RESPONSE_REPEATED
 
 
 def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Describe what decided the orders of what was retrieved, or did not, by the metadata of samples, a sentence each."""
+    """Describe by which column the retrieved contexts were ordered, from the metadata of samples. Each note is a sentence."""
     counts: Counter[tuple[str, str]] = Counter()
     for sample_metadata in metadata:
         counts.update(_list_order_facts(sample_metadata))
@@ -148,7 +149,7 @@ def describe_orders(metadata: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _list_order_facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """List what a sample's metadata says about its order, about a list that is not read, and about unusable values.
+    """List the entries of a sample's metadata about its order, about a list that is not read, and about unusable values.
 
     Each item is a key of the metadata, such as `ORDERED_BY`, and the column or field that the metadata names under it.
     """
@@ -175,7 +176,7 @@ def _describe_change(count_text: str, change: _Change, pairs: Sequence[tuple[str
 
 
 def _describe_order(key: str, name: str, count: int) -> str:
-    """Describe what decided the order of retrieved contexts, in how many samples."""
+    """Describe one item of `_list_order_facts`, and in how many samples it is found."""
     text = clean(name, TEXT)
     samples = plural(count, "sample")
     if key == UNUSABLE:
@@ -212,7 +213,7 @@ class ReferenceIds:
     Attributes:
         numbers: The number of each id, in the order in which the ids came.
         numbers_of_samples: The numbers of the ids of all samples, one sample after the other.
-        ends: For each sample, where its numbers end.
+        ends: For each sample, the end of its numbers in ``numbers_of_samples``.
     """
 
     numbers: dict[str, int] = field(default_factory=dict)
@@ -283,9 +284,9 @@ class Labels:
         wanted: The reference ids of the same samples.
         first_pairs: The retrieved and the reference ids of the first samples.
         unanswered: The number of samples for which nothing was retrieved.
-        without_answer: Under "all", the number of questions without an answer; under "retrieved", the number of these for which
-            something was retrieved.
-        yes_or_no: How many references are a yes or a no and nothing else.
+        without_answer: Under "all", the number of questions without an answer. Under "retrieved", how many of them have retrieved
+            contexts.
+        yes_or_no: How many references are only a yes or a no.
         marks: How many questions have no answer because the reference is a word such as "None".
         unsure: How many references may be a refusal, and count as statements.
         contexts: The number of samples whose only retrieved context may be several passages. The key is the separator between
@@ -298,10 +299,10 @@ class Labels:
         empty: The number of empty ids, under "retrieved" and "reference".
         repeated: Retrieved contexts that repeat one above, by their texts or else their ids: the number of "contexts", and of
             "samples" that have one.
-        signs: Signs that a text is not what its field says.
-        circles: The number of samples. The key is a kind of circular label, and whether the sample's label is circular. A kind is
-            not counted any more after the first sample whose label is not circular.
-        last_never: The notes that `describe_never_retrieved` returned last, after the length that `wanted` had then.
+        signs: Signs that the texts of a field are of another kind than the field.
+        circles: The number of samples, by a kind of circular label, and by whether the sample's label is circular. After the first
+            sample whose label is not circular, the kind is not counted any more.
+        last_never: The last result of `describe_never_retrieved`, behind the length of ``wanted`` at that time.
     """
 
     samples: int = 0
@@ -325,13 +326,13 @@ class Labels:
     last_never: tuple[int, list[str]] = (0, [])
 
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
-        """Take the values of a pickle. In earlier ones ``wanted`` lists the ids of each sample, and ``answers`` is a dict."""
+        """Set the values of a pickle. In earlier pickles, ``wanted`` is a list with the ids of each sample, and ``answers`` a dict."""
         _, values = state
         several_answers = values.pop("several_answers", {})
         for name, value in values.items():
             setattr(self, name, value)
         if isinstance(self.answers, dict):
-            # Of each question: the hash of its first reference, or the hashes of all.
+            # For each question, the hash of its only reference, or the hashes of all its references.
             answers: dict[int, int | set[int]] = {**self.answers, **several_answers}
             self.answers = QuestionReferences()
             for question_hash, hashes in answers.items():
@@ -344,12 +345,12 @@ class Labels:
                 self.wanted.add(ids)
 
     def add(self, sample: Sample, record: Mapping[str, Any] | None = None) -> None:
-        """Add a sample, with what a file of results says about it beside its fields."""
+        """Add a sample, and its record if it was read from a file of results."""
         self.samples += 1
         hashes = (record or {}).get("context_hashes")
-        # A file without texts has their hashes: they repeat where the texts do.
+        # A file without texts has their hashes: equal texts have equal hashes.
         retrieved = sample.retrieved_contexts or hashes or sample.retrieved_context_ids
-        # What was retrieved cannot be read as a list of texts: it stands in the metadata.
+        # A value that cannot be read as a list of texts is kept in the metadata, under the name of its field.
         is_unusable = not sample.metadata.keys().isdisjoint(RETRIEVED)
         has_nothing = not retrieved and not is_unusable
         # The sample of a baseline has none of these fields.
@@ -418,7 +419,7 @@ class Labels:
             self.answers.add(hash((sample.user_input, texts)), hash(sample.reference))
 
     def _count_kinds(self, sample: Sample, references: tuple[str, ...]) -> None:
-        """Count a sample whose reference names no fact, or may name none."""
+        """Count a sample whose reference states no fact, or may state none."""
         if references == ("",):
             return
         kinds = {phrase_kind(text) for text in references}
@@ -441,7 +442,7 @@ class Labels:
                 self.first_pairs.append((tuple(retrieved), reference_ids))
 
     def describe(self, *, embedded_judge: bool) -> tuple[str, ...]:
-        """Describe what a reader of the means must know, a sentence each.
+        """Describe what a reader of the means must know. Each note is a sentence.
 
         Args:
             embedded_judge: Whether the embedded judge, which compares words, gave the verdicts.
@@ -529,7 +530,7 @@ class Labels:
     def describe_never_retrieved(self) -> list[str]:
         """Describe reference ids that were never retrieved, if they are many, and the change that would make them match.
 
-        A change that keeps the whole id, such as of upper and lower case, is described even if only one id needs it.
+        A change that keeps the whole id, such as a change of case, is described even if only one id needs it.
         """
         sample_count, notes = self.last_never
         if sample_count != len(self.wanted):  # samples were added after the last call

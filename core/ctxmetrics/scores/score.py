@@ -1,4 +1,4 @@
-"""What a metric returns: a score, with the verdicts behind it and where it comes from."""
+"""The result of a metric: a score with its verdicts and its provenance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ReasonCode = Literal[
     "retriever_error",  # the retriever that was called failed; the message says how
 ]
 
-# Reason codes of what failed, as opposed to a sample that has no number.
+# The reason codes of failures. The other codes are about samples that cannot have a value.
 FAILURES = frozenset({"not_judged", "metric_error", "retriever_error"})
 # Reason codes of samples that another run may score.
 NOT_FINAL = FAILURES | {"cancelled", PENDING}
@@ -39,13 +39,13 @@ NOT_FINAL = FAILURES | {"cancelled", PENDING}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance(Plain):
-    """What must be equal before two scores may be compared.
+    """The origin of a score. Two scores may be compared only if their provenance is equal.
 
     Attributes:
         judge: Name of the judge and its model, or None if nothing is judged.
         prompt: Version of the prompt, if one was used.
         served_model: The name of the model that answered, as its server gave it; None if the server gave none. For the embedded
-            judge: the mark of its verdicts on the samples that ship with the library.
+            judge: a mark of its verdicts on the samples that come with the library.
         splitter: How the reference was cut into units.
         formula: Name of the formula.
         convention: Name of the convention.
@@ -144,7 +144,7 @@ class Score:
 
     @property
     def explanation(self) -> str | None:
-        """Why there is no value, which side is empty, or what stands too low; None if the verdicts say it all."""
+        """Why there is no value, which side is empty, or which ranks are too low; None if the verdicts are enough."""
         text = None
         if self.message is not None:
             text = clean(say(self.message, self.language), wording.MESSAGE)
@@ -160,7 +160,7 @@ class Score:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the value must know, a sentence each: repeated contexts, empty ids, contexts without a text."""
+        """Sentences that a reader of the value must know, about repeated contexts, empty ids or contexts without a text."""
         notes = self.metadata.get("notes")
         return tuple(map(str, notes)) if isinstance(notes, (list, tuple)) else ()
 
@@ -180,13 +180,13 @@ class Score:
 
     @property
     def reason(self) -> str:
-        """What was missed or useless and why, in a few lines of text."""
+        """A few lines of text: what was missed or is useless, and why."""
         lines: list[str] = []
         explanation = self.explanation
         if explanation is not None:
             lines.append(explanation)
         lines += [f"{text}." for text in (self.count, self.doubts) if text]
-        # Verdicts that are no yes come first: false is sorted before true.
+        # False is sorted before true, so that verdicts other than yes come first.
         verdicts = sorted(self.verdicts, key=lambda verdict: verdict.value is True)
         lines += [
             wording.format_sentence(verdict, self.language) for verdict in verdicts if verdict.weight
@@ -200,11 +200,11 @@ class Score:
         return wording.describe_doubts(counts_by_code, self.language) if counts_by_code else None
 
     def pretty(self, *, color: bool = False, warnings: bool = True) -> str:
-        """Value, band, pass mark, k of n, then one line a unit with its evidence or what is missing.
+        """Return the value, the band, the pass mark and the counts, then a line for each unit with its evidence or what is missing.
 
         Args:
             color: Colour the ticks and crosses with ANSI escapes.
-            warnings: End with the judge's warnings; a run shows them once.
+            warnings: Whether to add the judge's warnings at the end. A run shows them once for all scores.
         """
         name = "" if self.sample_id is None else f"  [{clean(self.sample_id, wording.TEXT)}]"
         remarks = (self.band, self.mark, self.explanation, self.count, self.doubts)
@@ -269,14 +269,14 @@ _WRITTEN_FIELDS = (
     "doubtful",
 )
 
-# Where a score keeps its verdicts, or the function that makes them. The public attribute is replaced by a property at the end
-# of this file.
+# The slot of a score that holds its verdicts, or the function that builds them. At the end of this file, the public attribute is
+# replaced by a property that reads this slot.
 _verdicts_slot: Any = Score.__dict__["verdicts"]
 _VerdictSource = tuple[Verdict, ...] | Callable[[], Iterable[Verdict]]
 
 
 def _get_verdicts(score: Score) -> tuple[Verdict, ...]:
-    """Return the verdicts. Where the metric gave a function, call it the first time.
+    """Return the verdicts. If the metric gave a function, it is called at the first access.
 
     So a caller that reads only the number spends no time on verdicts.
     """

@@ -1,4 +1,4 @@
-"""A score as OpenTelemetry's event ``gen_ai.evaluation.result``, on the span that it is about.
+"""Sends a score as OpenTelemetry's event ``gen_ai.evaluation.result``, on the span that the score is about.
 
 The event is a log record with the ids of a span: of the retriever's span if the sample came from a trace, else of a new span.
 The names of attributes are written here, because the constants of OpenTelemetry's package are deprecated. Texts and quotes are
@@ -46,7 +46,7 @@ _MAX_EXPLANATION_CHARACTERS = 4_000
 # The maximum number of ids of negative verdicts that an explanation names.
 _MAX_IDS_NAMED = 20
 
-# The attributes that tell two events about one span or sample apart.
+# Two events about one span or sample are different if one of these attributes differs.
 _IDENTIFYING_ATTRIBUTES = (
     "gen_ai.evaluation.name",
     "ctxmetrics.convention",

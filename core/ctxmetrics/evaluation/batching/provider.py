@@ -24,7 +24,7 @@ from ctxmetrics.evaluation.batching.journal import Intent, Journal, RequestOutco
 from ctxmetrics.models.base import Prompt
 from ctxmetrics.models.openai.client import MOST_BYTES, build_blocking_client
 from ctxmetrics.models.openai.model import OpenAIModel, reveal_key
-from ctxmetrics.models.openai.server_answers import read_answer, thinks
+from ctxmetrics.models.openai.server_answers import read_answer, was_limit_too_low
 from ctxmetrics.models.runtime import failures
 
 T = TypeVar("T")
@@ -254,7 +254,7 @@ def keep_answer(status: object, body: object, error: object = None) -> RequestOu
         usage = read_answer(text, Prompt(step="", version="", system="", user="")).usage
     except JudgeError as problem:
         usage = problem.usage
-        if problem.retryable or thinks(text):  # thinking ran into the limit of the reply
+        if problem.retryable or was_limit_too_low(text):  # thinking ran into the limit of the reply
             return keep_failure(problem)._replace(again=True, paid=usage)
     # Other faults of a reply are found again when it is replayed.
     return RequestOutcome(text, paid=usage)

@@ -15,10 +15,10 @@ from ctxmetrics.samples.field_keys import FIELDS
 from ctxmetrics.samples.schema import first_keys
 from ctxmetrics.samples.systems import (
     check_keys,
+    find_fields_of_other_systems,
     find_misspelt,
     is_ambiguous,
     map_options,
-    written_elsewhere,
 )
 from ctxmetrics.samples.unanswerable import is_answerability_name
 
@@ -35,7 +35,7 @@ def check_names(
     if absent_fields is None:
         absent_fields = frozenset(name for name in FIELDS if not locations[name])
     for key in row:
-        if key in known_keys or key.partition(".")[0] in reading.schema.heads:
+        if key in known_keys or key.partition(".")[0] in reading.schema.keys_of_several_fields:
             continue
         if key == "page_content" or (key == "context" and is_ambiguous(parsed_row[key], absent_fields)):
             check_keys([key], (), reading.original)  # it raises
@@ -69,7 +69,7 @@ def _find_mapping(key: str, field_name: str, value: Any) -> str | None:
 
 def check_system(reading: Reading, row: Mapping[str, Any]) -> None:
     """Refuse a row that has names of another system's fields and no field of its own system."""
-    fields_of_other_systems = written_elsewhere(row, reading.schema.known_keys)
+    fields_of_other_systems = find_fields_of_other_systems(row, reading.schema.known_keys)
     if fields_of_other_systems:
         names = ", ".join(f"'{key[:80]}' is '{name}'" for key, name in fields_of_other_systems.items())
         raise UnknownFieldError(
@@ -103,7 +103,7 @@ def list_unknown_names(reading: Reading, rest: Mapping[str, Any]) -> list[str]:
     """List the names in the rest of a row that no schema has, in the order of the row. A nested name is given as its path."""
     names: list[str] = []
     for key, value in rest.items():
-        if key in reading.schema.heads and hasattr(value, "items"):
+        if key in reading.schema.keys_of_several_fields and hasattr(value, "items"):
             names.extend(f"{key}.{inner}" for inner in value)
         else:
             names.append(key)

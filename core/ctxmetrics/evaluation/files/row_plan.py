@@ -479,7 +479,7 @@ class Plan:
         schema = reading.schema
         if name in schema.known_keys | first_keys(reading.columns):
             return False
-        if name.partition(".")[0] in schema.heads:
+        if name.partition(".")[0] in schema.keys_of_several_fields:
             return False
         absent = frozenset(OPTIONS) if reading.absent is None else reading.absent
         return name in ("page_content", "context") or find_misspelt(name, schema, absent) is not None

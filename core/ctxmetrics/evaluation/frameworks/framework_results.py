@@ -14,7 +14,7 @@ from ctxmetrics.evaluation.runs.results import Results
 from ctxmetrics.samples.field_keys import OPTIONS, check_key_params
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import Schema
-from ctxmetrics.samples.stages import sizes_of
+from ctxmetrics.samples.stages import describe_stages
 from ctxmetrics.scores.conventions import get_convention
 from ctxmetrics.scores.score import Score
 
@@ -110,7 +110,7 @@ def _read_score(saved: Any, sample: Sample) -> Score | str:
         return saved
     if not isinstance(saved, Mapping):
         return str(saved or "the framework kept no score")
-    stages = {"stage_sizes": sizes_of(sample.stages)} if sample.stages else None
+    stages = {"stage_sizes": describe_stages(sample.stages)} if sample.stages else None
     score = read_score({**saved, "sample": stages})
     if score.context_lengths and len(sample.retrieved_contexts or ()) < len(score.context_lengths):
         raise ParameterError(

@@ -17,7 +17,7 @@ from ctxmetrics.evaluation.pages.phrases import say
 from ctxmetrics.evaluation.pages.tables import Bar, Column, Table
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.evaluation.rows.sample_record import build_record
-from ctxmetrics.samples.stages import Stage, sizes_of, with_stage_history
+from ctxmetrics.samples.stages import Stage, describe_stages, with_stage_history
 from ctxmetrics.scores.attribution import Attribution
 from ctxmetrics.scores.wording import TEXT, clean
 from ctxmetrics.verdicts import CHARACTERS_A_TOKEN, Evidence, Verdict
@@ -147,13 +147,13 @@ def _format_counts(counts: Mapping[str, int]) -> str:
 
 
 def read_stage_sizes(row: Row) -> Mapping[str, Any]:
-    """Return the sizes of the stages of a row's sample: see `ctxmetrics.samples.stages.sizes_of`.
+    """Return the sizes of the stages of a row's sample: see `ctxmetrics.samples.stages.describe_stages`.
 
     The result is empty if the sample has no stages.
     """
     if row.record is not None:
         return row.record.get("stage_sizes") or EMPTY
-    return sizes_of(row.sample.stages) if row.sample and row.sample.stages else EMPTY
+    return describe_stages(row.sample.stages) if row.sample and row.sample.stages else EMPTY
 
 
 def find_staged_metric(rows: Sequence[Row], names: Iterable[str]) -> str | None:

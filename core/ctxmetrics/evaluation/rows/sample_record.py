@@ -11,7 +11,7 @@ from ctxmetrics.evaluation.rows.baseline import digest
 from ctxmetrics.evaluation.rows.row import Row
 from ctxmetrics.samples.field_keys import TEXTS_OF
 from ctxmetrics.samples.sample import Sample
-from ctxmetrics.samples.stages import sizes_of
+from ctxmetrics.samples.stages import describe_stages
 
 # The fields of a record that a line leaves out if they are empty, with their empty values.
 EMPTY_FIELDS: dict[str, Any] = {"user_input": None, "context_hashes": [], "labels": {}, "metadata": {}}
@@ -45,7 +45,7 @@ def build_record(row: Row, *, keep_texts: bool = False) -> Mapping[str, Any] | N
     if keep_texts and "retrieved_contexts" in fields:
         record["retrieved_contexts"] = fields["retrieved_contexts"]
     if sample.stages:
-        record["stage_sizes"] = sizes_of(sample.stages)
+        record["stage_sizes"] = describe_stages(sample.stages)
     record |= {name: value for name, value in fields.items() if keep_texts or name in TEXTS_OF}
     record["labels"] = fields.get("labels", {})
     record["metadata"] = fields.get("metadata", {})

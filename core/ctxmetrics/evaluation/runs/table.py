@@ -335,7 +335,7 @@ def _find_missing(scorer: BatchScorer, columns: Collection[str]) -> set[str]:
     if absent_fields is None:  # no row was seen
         return set()
     # A column such as "inputs" may hold JSON with any field.
-    may_hold_fields = not reading.schema.heads.isdisjoint(columns)
+    may_hold_fields = not reading.schema.keys_of_several_fields.isdisjoint(columns)
     if may_hold_fields:
         return set()
     required_fields = set(chain.from_iterable(metric.requires for metric in scorer.metrics))

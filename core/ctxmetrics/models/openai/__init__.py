@@ -1,1 +1,1 @@
-"""A model behind a server that speaks the API of OpenAI."""
+"""Models on servers with the API of OpenAI."""

@@ -1,7 +1,7 @@
-"""What a server takes, learned from its answers and remembered, one record an endpoint and model.
+"""Learns which parameters and reply forms a server accepts, and remembers them for each endpoint and model.
 
-Some known rules come first (reasoning models); everything else is learned from the server's 400. A refusal comes at
-once, so the first requests to a server share one discovery: the others wait for it, but not long.
+For reasoning models some rules are known. All others are learned from answers with the status 400. A server refuses at once, so
+the first request to a server is sent alone, and the other requests wait for its end, but not long.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Form = Literal["json_schema", "json_object", "text"]
 FORMS: tuple[Form, ...] = ("json_schema", "json_object", "text")
 # Seconds to wait while another request finds out what the server takes. A server that has not refused by then is answering.
 _DISCOVERY_SECONDS = 1.0
-# Names of models that take no temperature and count tokens as ``max_completion_tokens``.
+# Names of models that accept no temperature, and whose limit of tokens is called ``max_completion_tokens``: o3, gpt-5-mini.
 _REASONING = re.compile(r"(?:^|/)(?:o\d(?![\w])|gpt-[5-9](?![\w.]*-chat))", re.IGNORECASE)
 # The parameters of a request that a server may refuse.
 _PARAMETERS = ("temperature", "seed", *WORDS["reply_bounds"])
 
 
 class Capabilities:
-    """What one endpoint and model takes.
+    """The parameters and reply forms that one endpoint and model accepts.
 
     Args:
         model: The model's name.
@@ -72,13 +72,13 @@ class Capabilities:
         self.smallest_refused.update(learned["smallest_refused"])
         if not learned["bounded"]:
             self.bounded = False
-        self.settled = True  # so that no request is sent alone first to find this out again
+        self.settled = True  # so that no first request is sent alone again
 
     def form(self, wanted: Form | Literal["auto"], size: int = 0) -> Form:
         """Return the best form of reply that was not refused with a schema of this size.
 
         Args:
-            wanted: A form that the caller insists on, or ``"auto"``.
+            wanted: The form that the caller requires, or ``"auto"``.
             size: Characters of the schema.
         """
         if wanted != "auto":
@@ -102,8 +102,8 @@ class Capabilities:
         )
 
     @asynccontextmanager
-    async def finding_out(self) -> AsyncIterator[None]:
-        """Let the first request go alone, while the others wait for it, but not long.
+    async def discover(self) -> AsyncIterator[None]:
+        """Send the first request alone, while the others wait for its end, but not long.
 
         The block sets `settled` when the server has accepted a request.
         """
@@ -112,7 +112,7 @@ class Capabilities:
         has_lock = False
         with move_on_after(_DISCOVERY_SECONDS):
             has_lock = await self._discovery.acquire()
-        if has_lock and self.settled:  # another request has found out meanwhile
+        if has_lock and self.settled:  # another request was accepted meanwhile
             self._discovery.release()
             has_lock = False
         try:
@@ -124,13 +124,13 @@ class Capabilities:
     def learn(
         self, error: BaseException, sent: Mapping[str, Any], *, size: int, fixed_form: bool
     ) -> bool:
-        """Learn from a 400 what not to send again; return whether there is anything to send differently.
+        """Learn from a 400 which part of the request the server refuses; return whether a changed request can be sent.
 
         Args:
             error: The refusal; its fields are the server's, and untrusted.
             sent: The request's body that the server refused.
             size: Size of the reply's schema, in characters.
-            fixed_form: Whether the caller insists on the form of the reply.
+            fixed_form: Whether the caller requires this form of the reply.
         """
         name = _find_refused(error, sent)
         if name is None:
@@ -209,8 +209,7 @@ def _find_refused(error: BaseException, sent: Mapping[str, Any]) -> str | None:
     return None
 
 
-# What is known about each server. The key is the process, the endpoint and the model: a forked child must not wait until its parent
-# has found something out.
+# What is known about each server, by process, endpoint and model. A forked child must not wait for a request of its parent.
 _known: dict[tuple[int, str, str], Capabilities] = {}
 
 

@@ -1,14 +1,13 @@
-"""The pooled clients of the ``openai`` package: one an address and key, on the background loop, for the whole process.
+"""The clients of the ``openai`` package: one for each address and key, on the background loop, for the whole process.
 
-The only client library that the core speaks to itself: an extra, imported when a model of it is first asked.
-Building a client loads certificates and costs tens of milliseconds; its connections stay open between requests.
-The package makes the HTTP client and the headers once; requests are then sent without what it does for each of them,
-which takes more CPU time than sending them.
+The package is an extra, and is imported when a model is first asked. To build a client takes tens of milliseconds, so it is
+kept, and its connections stay open between requests. The package builds the HTTP client and the headers once. The requests
+themselves are sent directly with the HTTP client, because the package takes more CPU time for a request than sending it takes.
 
-What a server sends is untrusted: redirects are not followed, and the size of a reply is bounded, also decompressed.
+The replies of a server are untrusted: redirects are not followed, and the size of a reply is limited, also after decompression.
 
-Requests go over aiohttp where it is installed (the ``openai`` extra brings it along), else over httpx: a request over
-aiohttp takes less CPU, and httpx looks at every connection of its pool for each request.
+The transport is aiohttp if it is installed (the ``openai`` extra installs it), else httpx. aiohttp takes less CPU time, since
+httpx looks at every connection of its pool for each request.
 """
 
 from __future__ import annotations
@@ -36,14 +35,13 @@ from ctxmetrics.models.runtime.background import background_loop
 from ctxmetrics.models.runtime.failures import bad_answer
 from ctxmetrics.models.runtime.run import ServerReply, current_run
 
-# The clients, by process (as the background loop that their connections belong to), address, path and key. A forked child
-# builds its own; its parent's stay here unused, since dropping one could end the parent's connections.
+# The clients, by process, address, path and key. A forked child builds clients of its own. Its parent's clients stay here unused,
+# since deleting one could end the parent's connections.
 _clients: dict[tuple[int, str, str, str], Client] = {}
 # Held while the package is imported and a client is built.
 _building = make_lock()
 _CLOSING_SECONDS = 2.0
-# More connections than any run has requests in flight: a request that waits for a connection uses up
-# its timeout.
+# More connections than any run needs at once. A request that has to wait for a connection would lose a part of its time-out.
 _MAX_CONNECTIONS = 100_000
 # Bytes of a reply that are read, after decompression. Small JSON objects take thirty times their text in memory.
 MOST_BYTES = 2_000_000
@@ -83,13 +81,14 @@ class Client:
             content=to_json(body),
             extensions=template.extensions,
         )
-        # Read in pieces, within the bounds; where it redirects to is never asked.
+        # The body is read in pieces, so that its size can be limited. Redirects are never followed.
         response = await self.http.send(request, stream=True, follow_redirects=False)
         try:
             content = await _read_body(response)
         finally:
             await response.aclose()
-        # JSON is UTF-8, to some servers after its mark; a codec that the server names could decompress the text once more.
+        # JSON is UTF-8; some servers begin it with a byte order mark. The encoding that the server names is ignored: it could be
+        # one that decompresses the text once more.
         text = content.decode("utf-8-sig", errors="replace")
         current_run().last_reply = ServerReply(
             time.perf_counter() - began, text[:_REPLY_CHARACTERS_KEPT]
@@ -158,14 +157,14 @@ def build_blocking_client(base_url: str, key: str, timeout: float) -> Any:
 
 
 def _http_client() -> Any:
-    """Return the HTTP client of the transport to be used. Its own limits are too high to be reached: the run has limits."""
+    """Return an HTTP client. Its own limits are never reached, because the run has lower limits."""
     import openai
 
     limits_class = type(
         openai.DEFAULT_CONNECTION_LIMITS
     )  # httpx.Limits: httpx itself may not be installed
     limits = limits_class(max_connections=_MAX_CONNECTIONS, max_keepalive_connections=_MAX_CONNECTIONS)
-    # aiohttp knows no SOCKS proxies.
+    # aiohttp cannot use SOCKS proxies.
     if not any(proxy.startswith("socks") for proxy in getproxies().values()):
         with suppress(AttributeError, RuntimeError):  # an older package; a package without aiohttp
             return openai.DefaultAioHttpClient(limits=limits, timeout=None)

@@ -1,7 +1,7 @@
-"""Decision models behind an HTTP address: the two wires that servers speak, and the addresses of providers.
+"""Decision models on servers: the two protocols that servers use (a `Wire`), and the addresses of providers.
 
-Requests go through the one client of the library (`ctxmetrics.models.openai.client`). Which wire a server speaks is
-given, or follows from the provider: one route can carry either body.
+Requests are sent by `ctxmetrics.models.openai.client`. The caller names the protocol, or the provider has only one: the address
+does not show it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ctxmetrics.models.openai.providers import DECISION_PROVIDERS, WireName
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import bad_answer
 
-# Endings of names that a provider may give to another model later.
+# The endings of names that may mean another model later: "gpt-latest".
 _MOVING_NAME_ENDINGS = ("-latest", "-preview")
 # Fields of the usage with which a server says that it did not read the whole request.
 _CUT_FIELDS = ("truncated", "state_tokens_dropped", "truncated_questions")
@@ -207,7 +207,7 @@ def read_reply(text: str, wire: WireName, ids: Sequence[str]) -> Decisions:
         if answer_type == WIRES[wire].kind:
             probabilities[id_] = answer.get(WIRES[wire].value)
         else:
-            probabilities[id_] = answer  # which is not a probability
+            probabilities[id_] = answer  # not a probability: the judge refuses it
         if wire == "openai" and answer_type == "refusal":
             refused.add(id_)
     untrusted_cost: Any = counts.get("cost")

@@ -42,7 +42,7 @@ from ctxmetrics.models.openai.capabilities import (
 )
 from ctxmetrics.models.openai.client import client_for
 from ctxmetrics.models.openai.providers import PROVIDERS, Provider
-from ctxmetrics.models.openai.server_answers import read_answer, thinks
+from ctxmetrics.models.openai.server_answers import read_answer, was_limit_too_low
 from ctxmetrics.models.runtime.background import on_background
 from ctxmetrics.models.runtime.failures import classify, read_attribute
 from ctxmetrics.models.runtime.run import current_run
@@ -52,24 +52,24 @@ from ctxmetrics.verdicts import Usage
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 URL_VARIABLE = "OPENAI_BASE_URL"
-# The key that is sent to a server that asks for none: the client needs one.
+# The text that is sent as a key to a server without keys, because the client does not work without one.
 NO_KEY = "no-key"
 # The provider whose servers ask for no key, by the class that asks them.
 _PROVIDER_WITHOUT_KEY = {"OpenAIModel": "vllm", "DecisionAPI": "systemone"}
-# Parameters with these values are no part of the identity.
-_USUAL = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
-# More seeds than a judge has votes.
+# The default values of the parameters. A parameter with its default value is no part of the identity.
+_DEFAULTS = {"temperature": 0.0, "seed": 0, "max_tokens": None, "reply_format": "auto"}
+# The distance between the seeds of two attempts: a judge has fewer votes, so that no two requests have the same seed.
 _SEEDS_OF_VOTES = 1000
-# The maximum number of requests for one reply: no more parts can be left out.
+# The maximum number of requests for one reply. After each refusal, the next request leaves out one more refused part.
 _MAX_REQUESTS_FOR_REPLY = 8
-# Statuses of a server that refuses something that a request holds.
+# The statuses with which a server refuses a part of a request.
 _REFUSAL_STATUSES = (400, 422)
 # Fields of a request that ``extra`` may not change.
-_OURS = frozenset({"messages", "model", "n", "response_format", "stream"})
+_RESERVED_FIELDS = frozenset({"messages", "model", "n", "response_format", "stream"})
 
 
 class Key:
-    """A secret that no repr, copy of the fields or pickle contains.
+    """A secret. Neither its repr nor its pickle shows the text.
 
     Args:
         text: The key; None takes it from the environment whenever it is needed.
@@ -80,7 +80,7 @@ class Key:
     __slots__ = ("_text", "needed", "variable")
 
     def __init__(self, text: str | None, variable: str = KEY_VARIABLE, *, needed: bool = False) -> None:
-        self._text = None if text is None else _sendable(text, "api_key")
+        self._text = None if text is None else _check_key_characters(text, "api_key")
         self.variable: str = variable
         self.needed: bool = needed
 
@@ -93,7 +93,7 @@ class Key:
         """Return the key, or None if there is none."""
         key = self._text
         if not key:
-            key = _sendable(os.environ.get(self.variable, ""), self.variable)
+            key = _check_key_characters(os.environ.get(self.variable, ""), self.variable)
         if not key:
             key = None
         remember_key(key)
@@ -113,22 +113,23 @@ class Key:
 class OpenAIModel:
     """A model behind OpenAI's API, or any server that speaks it (vLLM, Ollama, LM Studio, OpenRouter ..).
 
-    All requests of a process share one pooled client an address and key, on the library's own event loop, whichever
-    loop or thread asks. What the server takes (strict JSON schema, JSON mode, plain text; temperature, seed, limits
-    of tokens; a system message) is found out once a server and model and remembered for the process.
+    All requests of a process to one address with one key share a client, on the library's own event loop. Which parts of a request
+    a server accepts (strict JSON schema, JSON mode, plain text; temperature, seed, limits of tokens; a system message) is found out
+    once for each server and model, and remembered for the process.
 
-    Two models with equal parameters are equal. Copies share the key; a pickle holds none, so that after unpickling it
-    comes from ``OPENAI_API_KEY``.
+    Two models with equal parameters are equal. Copies share the key. A pickle does not hold the key: after unpickling, it is taken
+    from ``OPENAI_API_KEY``.
 
     Attributes:
         model: The model's name at the server.
         base_url: The server's address; None takes ``OPENAI_BASE_URL``, else OpenAI's.
         api_key: The key; None takes ``OPENAI_API_KEY``. Servers other than OpenAI's may need none.
-        temperature: Sent where the server takes it; None: not sent.
+        temperature: Sent if the server accepts it; None: not sent.
         seed: The seed of the request, to which the number of the vote is added; None sends none.
         max_tokens: The maximum number of tokens of a reply, thinking included; None leaves it to the server.
         timeout: The maximum number of seconds for one request; None leaves it to the run (120).
-        reply_format: ``"auto"`` finds out; ``"json_schema"``, ``"json_object"`` and ``"text"`` insist.
+        reply_format: ``"auto"`` takes the strictest form that the server accepts; ``"json_schema"``, ``"json_object"`` or ``"text"`` fixes
+            the form.
         extra: Further fields of the request's body, such as ``{"reasoning_effort": "low"}``.
 
     Raises:
@@ -139,8 +140,7 @@ class OpenAIModel:
         'openai/qwen3@localhost:11434/v1(temperature=0.2)'
     """
 
-    # A run does not time a whole `generate`: each request has its own timeout, without the time that it
-    # waits for another.
+    # Each request has its own time-out, so that the run sets none for a whole `generate`, which may wait for another request.
     times_requests: ClassVar[bool] = True
 
     model: str
@@ -198,16 +198,16 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """``openai/``, the model, the address unless it is OpenAI's, and the parameters that change its answers."""
-        values = {name: getattr(self, name) for name in _USUAL}
-        unusual = [f"{name}={value}" for name, value in values.items() if value != _USUAL[name]]
+        values = {name: getattr(self, name) for name in _DEFAULTS}
+        parameters = [f"{name}={value}" for name, value in values.items() if value != _DEFAULTS[name]]
         if self.extra:
             extra = json.dumps(dict(self.extra), sort_keys=True).encode()
-            unusual.append(f"extra={hashlib.sha256(extra).hexdigest()[:12]}")
+            parameters.append(f"extra={hashlib.sha256(extra).hexdigest()[:12]}")
         identity = f"openai/{self.model}"
         if self.base_url != OPENAI_URL:
             identity += f"@{str(self.base_url).partition('://')[2]}"
-        if unusual:
-            identity += f"({', '.join(unusual)})"
+        if parameters:
+            identity += f"({', '.join(parameters)})"
         return identity
 
     @property
@@ -226,19 +226,19 @@ class OpenAIModel:
         return await on_background(self._ask, prompt, schema)
 
     async def _ask(self, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """Ask the server, again with other parameters as long as its refusals say which ones it does not take."""
+        """Ask the server. If it refuses a part of the request, ask again without this part."""
         capabilities = capabilities_of(str(self.base_url), self.model)
         learner = _RefusalLearner(capabilities, schema, self.reply_format != "auto")
         run = current_run()
-        earlier_usage = Usage()  # the cost of the requests before, for the same reply
-        async with nullcontext() if capabilities.settled else capabilities.finding_out():
+        earlier_usage = Usage()  # the cost of earlier requests for the same reply
+        async with nullcontext() if capabilities.settled else capabilities.discover():
             while True:
                 body = request_body(self, prompt, schema, capabilities, learner.form)
-                # A limit of the reply that the library sets, not the user.
+                # Whether the library, not the user, limits the tokens of the reply.
                 limit_was_added = self.max_tokens is None and not body.keys().isdisjoint(
                     WORDS["reply_bounds"]
                 )
-                if earlier_usage.calls:  # the run has taken the first one
+                if earlier_usage.calls:  # the run has counted the first call
                     run.take_call(sent=earlier_usage)
                 can_ask_again = earlier_usage.calls + 1 < _MAX_REQUESTS_FOR_REPLY
                 answer = ""
@@ -255,7 +255,7 @@ class OpenAIModel:
                     problem = learner.refusal or error.problem
                     problem.usage = ONE_CALL
                 except JudgeError as error:
-                    if limit_was_added and can_ask_again and thinks(answer):
+                    if limit_was_added and can_ask_again and was_limit_too_low(answer):
                         capabilities.bounded = False
                         earlier_usage += error.usage
                         continue
@@ -287,7 +287,8 @@ class OpenAIModel:
             status = read_attribute(error, "status_code")
             if status in _REFUSAL_STATUSES and isinstance(problem, JudgeError):
                 problem = _RefusedError(error, problem)
-        raise problem  # out here: what it came from holds the request's headers, and they the key
+        # Raised outside of the handler: the client's exception holds the request's headers, and with them the key.
+        raise problem
 
 
 def fill_in(
@@ -314,7 +315,7 @@ def fill_in(
 
 
 def reveal_key(key: object, base_url: object, owner: str, model: str) -> str:
-    """Return the text of a key, or a stand-in if the server needs no key.
+    """Return the text of a key, or `NO_KEY` if the server needs no key.
 
     Raises:
         ParameterError: There is no key, and the server needs one.
@@ -330,7 +331,7 @@ def reveal_key(key: object, base_url: object, owner: str, model: str) -> str:
 
 
 class _RefusedError(Exception):
-    """A server refused a request. It holds the refusal as it came, and the failure to raise if no other request helps."""
+    """A server refused a request: its refusal (``cause``), and the error to raise if no changed request helps (``problem``)."""
 
     def __init__(self, cause: Exception, problem: JudgeError) -> None:
         super().__init__()
@@ -340,16 +341,16 @@ class _RefusedError(Exception):
 
 @dataclass(slots=True)
 class _RefusalLearner:
-    """Learns from the refusals of one question what the server does not take. Remembers a refusal that does not say why.
+    """Learns from the refusals of one question which parts of a request the server does not accept.
 
     Args:
         capabilities: What is known about the server. Each refusal of the server adds to it.
         schema: The reply's schema.
-        fixed_form: Whether the caller insists on the form of the reply.
+        fixed_form: Whether the caller requires this form of the reply.
 
     Attributes:
         refusal: A refusal that does not say why; None if there was none.
-        doubted: The form of the request that this refusal was about: the form's schema may be the cause.
+        doubted: The reply form of the request with this refusal: the server may not accept its schema.
         form: The form of the next request; None takes the best form.
     """
 
@@ -408,7 +409,7 @@ def request_body(
         most_tokens = prompt.reply_tokens or None
     seed = model.seed
     if seed is not None:
-        # Each vote and each attempt has a seed of its own: else a repeated request could bring the reply of another vote again.
+        # Each vote and each attempt has its own seed. With equal seeds, a repeated request could get the reply of another vote.
         seed += prompt.vote + _SEEDS_OF_VOTES * prompt.attempt
     parameters = {"temperature": model.temperature, "seed": seed, limit_name: most_tokens}
     body |= {
@@ -420,7 +421,7 @@ def request_body(
 
 
 def _read_reply_failure(error: Exception) -> JudgeError | None:
-    """Return the failure if an answer with status 400 is about the reply, not about the request; else None."""
+    """Return the error of an answer with status 400 that is about the model's reply; None if it is about the request."""
     code = vars(error).get("code")
     if code == "json_validate_failed":  # a server that checks the reply against the schema itself
         problem = "the model's reply did not fit the schema"
@@ -434,7 +435,7 @@ def _read_reply_failure(error: Exception) -> JudgeError | None:
 
 
 def check_address(address: object, owner: str) -> str:
-    """Check a server's address; keys do not belong in it. ``owner`` is the name of the class that was given the address."""
+    """Check that a server's address is valid and holds no key. ``owner`` is the name of the class, for messages."""
     address = address.strip() if isinstance(address, str) else ""
     try:
         parts = urlsplit(address)
@@ -480,8 +481,8 @@ def check_names(model: str, address: str, owner: str) -> None:
     raise ParameterError(f"{owner}: {place}, and the key as api_key=...")
 
 
-def _sendable(key: Any, where: str) -> str:
-    """Check that a key can be a header. The message of an error does not hold the key."""
+def _check_key_characters(key: Any, where: str) -> str:
+    """Check that a key can be sent in a header, and return it. The message of an error does not hold the key."""
     text = str(key.get_secret_value() if hasattr(key, "get_secret_value") else key).strip()
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise ParameterError(f"OpenAIModel: the key in {where} holds a character that no key has.")
@@ -494,9 +495,11 @@ def _check_extra(extra: object) -> Mapping[str, Any] | None:
         return None
     if not isinstance(extra, Mapping) or not all(isinstance(name, str) for name in extra):
         raise ParameterError("OpenAIModel: extra must map field names to JSON values.")
-    ours = sorted(_OURS & set(extra))
-    if ours:
-        raise ParameterError(f"OpenAIModel: extra must not set {ours[0]!r}; the library does.")
+    reserved_names = sorted(_RESERVED_FIELDS & set(extra))
+    if reserved_names:
+        raise ParameterError(
+            f"OpenAIModel: extra must not set {reserved_names[0]!r}; the library does."
+        )
     try:
         return FrozenDict(
             json.loads(json.dumps(dict(extra), allow_nan=False, ensure_ascii=False).encode())

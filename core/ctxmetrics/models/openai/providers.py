@@ -1,4 +1,4 @@
-"""Where the endpoints of the usual providers are, by what ``--judge`` calls them: ``providers.toml`` is the table."""
+"""The addresses of known providers, by their names for ``--judge``. ``providers.toml`` is the table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Provider:
         key: The environment variable that holds the key.
         base_url: The address of the provider; a name in braces is an environment variable. Empty: the default of `OpenAIModel`.
         local: Whether the provider is a server on this machine. Such a server needs no key, unless it was started with one.
-        first: The first step for a user, besides installing ``ctxmetrics[openai]``.
+        first: What a user must do first, after installing ``ctxmetrics[openai]``.
         wire: The form of requests and replies, for decision models.
         batches: The form of the provider's batches; None: the library can send it no batches.
         batch_price: The price of a batch as a share of the ordinary price, if the provider states it.
@@ -64,7 +64,7 @@ def _read_providers(kind: str) -> Mapping[str, Provider]:
 
 
 PROVIDERS = _read_providers("language")
-# The end of the address of every resource at Azure.
+# Each user of Azure has a host of their own, with this ending.
 _AZURE_HOST_ENDING = ".openai.azure.com"
 # The providers of decision models.
 DECISION_PROVIDERS = _read_providers("decision")
@@ -80,10 +80,10 @@ def get_batch_terms(base_url: str) -> tuple[BatchForm | None, float | None]:
     host = urlsplit(base_url).hostname or ""
     for name, provider in PROVIDERS.items():
         known_host = urlsplit(provider.base_url or "https://api.openai.com/v1").hostname or ""
-        # Every second piece is the name of a variable; the others are the same for all users.
+        # `split` returns the names of variables at the odd indexes, and the fixed parts of the host at the even ones.
         fixed_parts = _VARIABLE.split(known_host)[::2]
         pattern = r"[\w-]+".join(map(re.escape, fixed_parts))
-        if name == "azure":  # the whole host is a variable
+        if name == "azure":  # the variable holds the whole host
             pattern = rf".+{re.escape(_AZURE_HOST_ENDING)}"
         if not provider.local and re.fullmatch(pattern, host):
             return provider.batches, provider.batch_price

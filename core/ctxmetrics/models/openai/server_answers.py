@@ -25,13 +25,13 @@ from ctxmetrics.verdicts import Usage
 
 # The counts of tokens that every server gives.
 _PLAIN_COUNTS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
-# A status of HTTP that means a failure.
+# The status of an HTTP failure: 404, 500.
 _HTTP_FAILURE = re.compile(r"[45]\d\d", re.ASCII)
 # The status of a server that asks for fewer requests.
 _STATUS_RATE_LIMITED = 429
 # The keys under which an answer may hold an error in place of choices.
 _KEYS_OF_ERRORS = ("error", "errors", "detail", "message")
-# The message about an answer that holds neither.
+# The message about an answer without choices and without an error.
 _NO_CHOICES = "the server's answer holds no choices"
 
 
@@ -59,8 +59,7 @@ def read_answer(text: str, prompt: Prompt) -> Reply:
     failure = None
     if not isinstance(first_choice, dict):
         failure = _build_failure(answer)
-    # An exception keeps the local variables of each function that it passes through. An exception from below must not keep the
-    # whole answer in memory.
+    # An exception keeps the local variables of this function. The exceptions below must not keep the whole answer in memory.
     del answer, choices
     if failure is not None or not isinstance(first_choice, dict):
         raise failure or bad_answer(_NO_CHOICES)
@@ -149,13 +148,13 @@ def _build_failure(answer: Mapping[str, Any]) -> JudgeError:
     return bad_answer(text)
 
 
-def thinks(text: str) -> bool:
-    """Whether the model used up its limit of tokens by thinking, or wrote no text: then the limit was too low.
+def was_limit_too_low(text: str) -> bool:
+    """Tell whether the limit of tokens was too low: the model used all of them for its thoughts, or wrote no text.
 
     Args:
         text: The body of the answer. Untrusted.
     """
-    if '"length"' not in text:  # no reply that ran into the limit: most answers need not be parsed
+    if '"length"' not in text:  # the reply did not reach the limit: most answers need not be parsed
         return False
     try:
         first_choice = json.loads(text)["choices"][0]
@@ -163,6 +162,6 @@ def thinks(text: str) -> bool:
         content = message_text(message.get("content")).strip()
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return False
-    ran_into_limit = first_choice.get("finish_reason") == "length"
-    has_thinking = bool(message.get("reasoning_content") or message.get("reasoning"))
-    return ran_into_limit and (has_thinking or not content or content.startswith("<think"))
+    reached_limit = first_choice.get("finish_reason") == "length"
+    has_thoughts = bool(message.get("reasoning_content") or message.get("reasoning"))
+    return reached_limit and (has_thoughts or not content or content.startswith("<think"))

@@ -1,1 +1,1 @@
-"""Private: the background loop, runs, limits, retries, the memo, the cache."""
+"""Private: the background loop, runs, limits, retries, the memo and the cache."""

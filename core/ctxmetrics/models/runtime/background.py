@@ -1,13 +1,13 @@
-"""The library's own event loop: one thread a process, started on first use.
+"""The library's own event loop: one thread in each process, started on first use.
 
-Sync calls run in it, so they work in a script, in a notebook whose own loop is running, and in any thread; no loop of
-the caller is patched. The requests of the library's own models run in it too, whichever loop asks, so that one pooled
-client serves the whole process. A forked child, which has no threads of its parent, starts a loop of its own.
+Sync calls run in it. So they work in a script, in a notebook with a running loop, and in any thread, and no loop of the caller is
+patched. The requests of the library's own models run in it, too, so that one client serves the whole process. A forked child has
+no threads of its parent, and starts a loop of its own.
 
 Notebooks and some frameworks apply nest_asyncio, which replaces asyncio's class of tasks for the whole process. Since
-Python 3.14, asyncio does not know the tasks of that class: ``asyncio.current_task()`` returns None or another task in
-them, so that ``asyncio.timeout``, anyio, and the clients that use them fail. Tasks of the library's loop keep asyncio's
-own class, and what needs a current task runs there.
+Python 3.14, asyncio does not know the tasks of that class: in such a task, ``asyncio.current_task()`` returns None or another
+task, so that ``asyncio.timeout``, anyio, and the clients that use them fail. The tasks of the library's loop keep asyncio's own
+class, and code that needs the current task runs there.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from ctxmetrics.errors import CtxMetricsError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# How long unfinished tasks have to end when the interpreter exits.
+# Seconds that unfinished tasks get to end when the interpreter exits.
 _CLOSING_SECONDS = 1.0
 
-# How long a cancelled call has to end until it is cancelled again.
+# Seconds after which a call that has not ended is cancelled again.
 _SECONDS_BETWEEN_CANCELS = 0.05
 
-# How often a waiting thread looks whether Ctrl-C was pressed; on Windows it is noticed only then.
+# The interval in seconds at which a waiting thread checks whether Ctrl-C was pressed. Windows does not interrupt a waiting thread.
 WAKE_SECONDS = 0.5
 
 # Whether the code runs within `run_at_once`.
 _at_once: ContextVar[bool] = ContextVar("ctxmetrics_at_once", default=False)
 
-# The loop of each process, by process id: a forked child finds its parent's here, and must not use it.
+# The loop of each process, by process id. A forked child must not use its parent's loop, which is here, too.
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
@@ -89,10 +89,9 @@ def run_sync(
     Args:
         function: The coroutine function.
         *args: Its arguments.
-        meanwhile: Called first in the waiting thread, with the future of the result, and the `count_cancellations` before the
-            function was started, above which Ctrl-C was pressed.
-        interrupted: Called in the library's loop at the first Ctrl-C, and the result is waited for again; a second one
-            cancels.
+        meanwhile: Called first in the waiting thread, with the future of the result, and with the result of
+            `count_cancellations` before the start. A higher count means that Ctrl-C was pressed.
+        interrupted: Called in the library's loop at the first Ctrl-C. The call then goes on; a second Ctrl-C cancels it.
 
     Raises:
         CtxMetricsError: Called in the library's loop itself, where waiting for the result would never end.
@@ -137,25 +136,26 @@ def sync_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 async def in_loop_or_thread(in_loop: Callable[[], Awaitable[T]], sync: Callable[[], T]) -> T:
-    """Call the method of a foreign model that suits the running loop: the async one in it, or the sync one in a thread.
+    """Call a foreign model: in the library's own loop its sync method in a thread, in any other loop its async method.
 
-    The library's own loop serves all threads and sync runs: a method that only looks async would hold all of them up, and
-    a client that belongs to the caller's loop would not work there. Where the model says that it has no such method
-    (``NotImplementedError``), the other one is called.
+    The library's own loop serves all threads and sync runs. An async method that blocks would stop all of them, and a client that
+    belongs to the caller's loop would not work there. If the model lacks the method (``NotImplementedError``), the other one is
+    called.
     """
-    threaded = partial(in_thread, sync)
-    first, second = (threaded, in_loop) if on_background_loop() else (in_loop, threaded)
+    methods: list[Callable[[], Awaitable[T]]] = [in_loop, partial(in_thread, sync)]
+    if on_background_loop():
+        methods.reverse()
+    first_method, second_method = methods
     try:
-        return await first()
+        return await first_method()
     except NotImplementedError:
-        return await second()
+        return await second_method()
 
 
 def run_at_once(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
     """Run a coroutine function that waits for nothing, in this thread, and return its result.
 
-    `in_thread` calls its function in this thread, too. Should the coroutine wait all the same, it is begun again by
-    `run_sync`.
+    Inside it, `in_thread` calls its function in this thread, too. If the coroutine waits after all, it is started again with `run_sync`.
     """
     token = _at_once.set(True)
     coroutine = function(*args)
@@ -172,8 +172,8 @@ def run_at_once(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> 
 def count_cancellations() -> int:
     """Return how often the task that runs in this thread was asked to end.
 
-    Where this grows while a thread waits, Ctrl-C was pressed: `asyncio.run` takes the first Ctrl-C as a request to
-    cancel its main task, which a sync call in that task would never see.
+    If the number grows while a thread waits, Ctrl-C was pressed: at the first Ctrl-C, `asyncio.run` only cancels its main task, and a
+    sync call in that task does not notice this.
     """
     try:
         task = asyncio.current_task()
@@ -193,7 +193,7 @@ async def on_background(
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Call a function in a worker thread, from any loop; when cancelled, do not wait for its end."""
+    """Call a function in a worker thread, from any loop. If the call is cancelled, the thread is not waited for."""
     if _at_once.get():
         return function()
     from anyio import to_thread
@@ -215,7 +215,7 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
         TimeoutError: The call was cancelled.
     """
     caller = asyncio.current_task()
-    if isinstance(caller, asyncio.Task):  # asyncio's tasks are of the class that it knows
+    if isinstance(caller, asyncio.Task):  # the class of tasks was not replaced
         from anyio import fail_after
 
         # Not asyncio.wait_for: before Python 3.12 it can lose a cancellation.
@@ -251,7 +251,7 @@ async def in_time(seconds: float, function: Callable[[], Coroutine[Any, Any, T]]
 
 
 def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
-    """Make a task of asyncio's own class, whatever stands in its place."""
+    """Make a task of asyncio's own class, also if nest_asyncio has replaced the class."""
     try:
         from _asyncio import Task
     except ImportError:  # an interpreter without the compiled module
@@ -260,7 +260,7 @@ def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) 
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped. A KeyboardInterrupt that user code raises ends only its task, and goes to the caller that waits for the task."""
+    """Run a loop until it is stopped. A KeyboardInterrupt in user code ends only its task: the caller of the task gets it."""
     while True:
         with suppress(KeyboardInterrupt):
             loop.run_forever()
@@ -268,7 +268,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thread) -> None:
-    """Cancel what still runs, unless a blocking call holds the loop; a forked child leaves its parent's loop alone."""
+    """Cancel the tasks that still run, and stop the loop. In a forked child, its parent's loop is not touched."""
 
     async def cancel_all() -> None:
         """Cancel all other tasks of the loop, and wait for their end."""
@@ -278,7 +278,7 @@ def _close(loop: asyncio.AbstractEventLoop, process: int, thread: threading.Thre
         await asyncio.wait(tasks, timeout=_CLOSING_SECONDS) if tasks else None
 
     if process == os.getpid():
-        _loops.pop(process, None)  # an exit handler that was registered earlier gets a loop of its own
+        _loops.pop(process, None)  # exit handlers that run after this one start a new loop
         with suppress(Exception):
             asyncio.run_coroutine_threadsafe(cancel_all(), loop).result(_CLOSING_SECONDS)
         loop.call_soon_threadsafe(loop.stop)

@@ -14,24 +14,22 @@ from ctxmetrics.models.runtime.failures import CONTENT_CODES, SIZE_CODES, Unread
 if TYPE_CHECKING:
     import asyncio
 
-# After this many judgements in a row without an answer, the model counts as down.
+# After this many failed judgements in a row, the model counts as down.
 MAX_FAILURES = 10
-# This many requests without an answer in time count as one judgement given up: more would take too
-# long.
+# This many time-outs count as one failed judgement. With more, it would take too long to notice that a model is down.
 TIMEOUTS_OF_A_JUDGEMENT = 2
-# This many replies in a row that a client could not read count as one judgement without an answer: a server may
-# have to load its model first.
+# This many unreadable replies in a row count as one failed judgement: a server may have to load its model first.
 UNREAD_OF_A_JUDGEMENT = 3
-# Seconds for which a request that is refused for overload is sent again, since most limits are by the
-# minute. A model that accepts no request for so long counts as down.
+# Seconds for which requests that are refused for overload are repeated, since most limits are limits per minute. A model that
+# accepts no request for so long counts as down.
 OVERLOAD_PATIENCE = 60.0
-# The number of seconds after which a model that was down is asked again. Within a run that ends, the model is not asked again.
+# After this many seconds, a model that was down is asked again. Within one run it is not asked again.
 COOL_DOWN = 10.0
 
 
 @dataclass(eq=False, slots=True)
 class Breaker:
-    """Stop all requests to a model that is down: then the breaker opens.
+    """Counts failures. If the model is down, the breaker opens: then no request is sent.
 
     The breaker opens after the failed requests of `max_failures` judgements in a row. Some failures count less or later:
 
@@ -55,8 +53,9 @@ class Breaker:
     cool_down: float | None
     attempts: int
     message: str | None = field(init=False, default=None)
-    # The judgements in a row without usable content, and the failures in a row, of which some count as a part of one.
+    # The number of judgements in a row without usable content.
     _without_content: int = field(init=False, default=0)
+    # The number of failures in a row. A failure that is only a part of a failed judgement counts as a fraction.
     _failed: Fraction = field(init=False, default=Fraction())
     _timed_out: int = field(init=False, default=0)
     _unread_replies: int = field(init=False, default=0)
@@ -95,8 +94,10 @@ class Breaker:
         trial = self._trial
         is_trial_under_way = trial is not None and not trial.done() and trial.get_loop().is_running()
         if trial is None or not is_trial_under_way:
-            is_cool = self.cool_down is not None and time.monotonic() - self._opened > self.cool_down
-            if not is_cool:
+            is_cooled_down = (
+                self.cool_down is not None and time.monotonic() - self._opened > self.cool_down
+            )
+            if not is_cooled_down:
                 self.check()
             self._trial = loop.create_future()
             return self._trial
@@ -158,14 +159,14 @@ class Breaker:
     def timed_out(self, error: JudgeError, *, alone: bool) -> None:
         """Note a request that was not answered in time, and whether it was the only one in flight."""
         self._timed_out += 1
-        if alone:  # now the earlier time-outs, of requests that were in flight together, count too
+        if alone:  # now the earlier time-outs of simultaneous requests count, too
             timeouts_of_a_judgement = max(1, min(TIMEOUTS_OF_A_JUDGEMENT, self.attempts))
             self._failed += Fraction(self._timed_out, timeouts_of_a_judgement)
             self._timed_out = 0
             self._open_at(self._failed, error)
 
     def refused_alone(self, error: JudgeError) -> None:
-        """Note a request that was refused for overload though it was the only one in flight."""
+        """Note a request that was refused for overload although it was the only one in flight."""
         now = time.monotonic()
         if not self._refused:
             self._refused_since = now
@@ -186,7 +187,7 @@ class Breaker:
             self._open_at(self._without_content, JudgeError("no usable reply", reason_code=code))
 
     def _open_at(self, count: Fraction | int, error: JudgeError) -> None:
-        """Open the breaker if so many failures are enough."""
+        """Open the breaker if the count of failures has reached the limit."""
         if count < self.max_failures:
             return
         self._opened = time.monotonic()

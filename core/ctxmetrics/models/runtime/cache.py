@@ -1,9 +1,9 @@
-"""Finished judgements on disk, so that nothing is paid twice: SQLite, content-addressed.
+"""Stores finished judgements in an SQLite file, so that no judgement is paid twice.
 
-A key is a hash of the model's identity and parameters, the prompt's text and version, the reply schema and the exact
-texts; a value is a checked judgement after a hash that binds it to its key. Only complete, validated ones are kept.
-Several processes may share a cache, and it survives ``kill -9`` at any moment: an interrupted run is resumed by running
-it again. Only its owner can read it.
+A key is a hash of the model's identity and parameters, the prompt's text and version, the reply schema and the exact texts. A
+value is a checked judgement, with a checksum of key and judgement before it. Only complete, valid judgements are stored. Several
+processes may share a cache. If a process is killed (``kill -9``), the cache stays valid, and the same run can be started again.
+Only the owner of the file can read it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BUSY_SECONDS = 10.0
 _REST_SECONDS = 10.0
 # The version of the table; SQLite keeps it in the file as ``user_version``.
 _VERSION = 2
-# The table of judgements; a higher number is a younger judgement.
+# The table of judgements. A newer judgement has a higher number.
 _CREATE_VERDICTS = "CREATE TABLE IF NOT EXISTS verdicts (number INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL, value TEXT NOT NULL)"
 # Write a judgement.
 _INSERT_VERDICT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -47,9 +47,9 @@ _INSERT_VERDICT = "INSERT INTO verdicts (key, value) VALUES (?, ?) ON CONFLICT (
 _CREATE_CLAIMS = "CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, process INTEGER NOT NULL, until REAL NOT NULL)"
 # Seconds for which a claim holds at most.
 _CLAIM_SECONDS = 600.0
-# Seconds between the first two looks at the claim of another process; the pause is doubled each time ..
+# Seconds after which the claim of another process is checked for the second time. Each pause is twice the last one.
 _FIRST_PAUSE_SECONDS = 0.02
-# .. up to this.
+# The longest pause between two checks.
 _MAX_PAUSE_SECONDS = 0.5
 # Drop the oldest quarter of the judgements.
 _DROP_OLDEST = (
@@ -61,7 +61,7 @@ _log = logging.getLogger("ctxmetrics")
 
 
 def with_checksum(key: str, text: str) -> str:
-    """Return a value to store: the text after a hash that binds it to its key."""
+    """Return a value to store: the text, with a checksum of key and text before it."""
     digest = hashlib.sha256(f"{key}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"{digest} {text}"
 
@@ -77,7 +77,7 @@ class Store(Protocol):
 
 
 class RunCache:
-    """The cache of one run: a store whose values are bound to their keys. An error of the store costs no result.
+    """The cache of one run. Each value has a checksum of its key and itself. An error of the store does not stop the run.
 
     Args:
         store: The store; it may be the user's own.
@@ -86,7 +86,7 @@ class RunCache:
 
     def __init__(self, store: Store, *, stores: bool) -> None:
         self._store = store
-        # A store of the user's own may have no claims.
+        # Another store of the user may have no claims.
         self._claims = store if stores and isinstance(store, VerdictCache) else None
         self._values_in_memory: dict[str, str] = {}
         self._put = store.put if stores else self._values_in_memory.__setitem__
@@ -169,15 +169,14 @@ class CacheInfo:
 
 
 class VerdictCache:
-    """A cache of judgements in a directory that its owner alone can read.
+    """A cache of judgements in a directory that only its owner can read.
 
-    A directory that is made gets the mode 0700, and its files get 0600. If the directory exists already, the modes of the files
-    are corrected. The mode of the directory is corrected only if it holds nothing but the cache and belongs to the user of the
-    process.
+    A new directory gets the mode 0700, and its files get 0600. In an existing directory, the modes of the files are corrected. The
+    mode of the directory itself is corrected only if it holds nothing but the cache and belongs to the user of the process.
 
-    A file that is no readable database, or that holds a table of another version, gets another name, with a warning, and a
-    new file is made. If the file cannot be read or written (such as on a full disk), there is one warning, and the run goes
-    on without the cache; it is tried again every ten seconds. One object may be used from several threads, and after a fork.
+    A file that is no readable database, or has a table of another version, is renamed with a warning, and a new file is made. If
+    the file cannot be read or written (such as on a full disk), there is one warning, and the run goes on without the cache; the
+    file is tried again every ten seconds. One object may be used from several threads, and after a fork.
 
     Args:
         directory: The directory of the cache, on a local disk; it is made if it does not exist.
@@ -201,20 +200,20 @@ class VerdictCache:
         self.path: Path = Path(directory) / FILE_NAME
         self._max_bytes = max_bytes
         self._connection: sqlite3.Connection | None = None
-        # The number of bytes written since the size of the file was checked. The first judgement that is kept causes a check,
-        # because many runs are short.
+        # The number of bytes written since the last check of the file's size. It starts so high that the first write causes a
+        # check, because many runs are short.
         self._unchecked_bytes = max_bytes
         self._rests_until = 0.0
         self._warned = False
         try:
             _make_folder(self.path.parent)
-        except (OSError, ValueError) as error:  # no path holds NUL or a lone surrogate
+        except (OSError, ValueError) as error:  # ValueError: a NUL or a lone surrogate in the path
             raise self._unusable(getattr(error, "strerror", None) or str(error)) from None
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
             raise self._unusable("it cannot be written")
         with _lock:
             _caches.add(self)
-        # Open it now: a file that is broken is set aside before the run.
+        # Open the file now, so that a broken file is renamed before the run.
         self._run(lambda connection: connection.execute("SELECT 1 FROM verdicts LIMIT 1").fetchone())
 
     def get(self, key: str) -> str | None:
@@ -275,7 +274,7 @@ class VerdictCache:
         return CacheInfo(self.path, entries or 0, size)
 
     def clear(self) -> None:
-        """Delete every judgement, also in the files that were set aside. Files of another program stay.
+        """Delete every judgement, also in the files that were renamed. Files of another program stay.
 
         Raises:
             InputFileError: The judgements could not be deleted.
@@ -314,7 +313,7 @@ class VerdictCache:
         if self._connection is None:
             with suppress(OSError):  # SQLite's own message is better
                 if not self.path.exists():
-                    # Only a new file: to close any other would end the locks of another cache of this process on it.
+                    # Only for a new file: closing an open file would end the locks that another cache of this process has on it.
                     os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 # The files that SQLite and earlier versions put beside the database are also for its owner alone.
                 for file in self.path.parent.glob(f"{FILE_NAME}*"):
@@ -328,13 +327,13 @@ class VerdictCache:
             except BaseException:
                 connection.close()
                 raise
-            # Another program may have changed the file: bytes that are no UTF-8 must not raise.
+            # Bytes that are no UTF-8, which another program may have written, must not raise.
             connection.text_factory = lambda data: data.decode(errors="replace")
             self._connection = connection
         return self._connection
 
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Run one action on the database; None if the database fails: then a request may have to be paid again."""
+        """Run one action on the database; return None if the database fails."""
         with _lock:
             if time.monotonic() < self._rests_until:
                 return None
@@ -342,7 +341,7 @@ class VerdictCache:
                 try:
                     return action(self._open())
                 except sqlite3.Error as error:
-                    can_try_again = _is_broken(error) and self._set_aside(error)
+                    can_try_again = _is_broken(error) and self._replace_broken_file(error)
                     if not can_try_again:
                         raise
                     return action(self._open())
@@ -353,8 +352,8 @@ class VerdictCache:
                     _log.warning("%s: %s; the run goes on, judgements are not kept", self.path, error)
         return None
 
-    def _set_aside(self, error: sqlite3.Error) -> bool:
-        """Rename a file that cannot be read, unless another process has done so already."""
+    def _replace_broken_file(self, error: sqlite3.Error) -> bool:
+        """Rename a file that cannot be read, unless another process has done so. Return whether a new file can be used."""
         self._close()
         try:
             self._open().execute("SELECT COUNT(*) FROM verdicts").fetchone()
@@ -400,7 +399,7 @@ class VerdictCache:
 
 @contextmanager
 def open_store(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
-    """Give the cache of a run: the cache at a path is opened and closed again, a store is taken as it is.
+    """Open the cache of a run. The cache at a path is closed at the end; a store is used unchanged.
 
     Raises:
         InputFileError: As `VerdictCache` raises.
@@ -421,7 +420,7 @@ def open_store(cache: str | os.PathLike[str] | Store) -> Iterator[Store]:
 
 
 class _OtherVersionError(sqlite3.DatabaseError):
-    """The file is sound, but its table is not of this version."""
+    """The file is a valid database, but its table has another version."""
 
 
 def _make_folder(folder: Path) -> None:
@@ -469,7 +468,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _make_table(connection: sqlite3.Connection) -> None:
-    """Make the table and note its version, in one step, so that no process sees one without the other."""
+    """Make the table and store its version in one transaction, so that no process sees only one of them."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -492,7 +491,7 @@ def _holds_judgements(file: Path) -> bool:
 
 
 def _is_running(process_id: object) -> bool:
-    """Whether a process of this machine is running. On Windows no signal can ask this, and True is returned for each number.
+    """Tell whether a process of this machine is running. On Windows this cannot be asked with a signal: the result is always True.
 
     The number comes from the file, and another program may have written anything there.
     """
@@ -518,8 +517,8 @@ def _is_broken(error: sqlite3.Error) -> bool:
     return type(error) in (sqlite3.DatabaseError, _OtherVersionError)
 
 
-# No SQLite connection may be carried over a fork, nor one that another thread is using: all caches of a process share
-# a lock, and are closed before a fork. Their next use opens them again.
+# A forked child must not use the SQLite connections of its parent. So all caches of a process share a lock, and are closed before
+# a fork. Their next use opens them again.
 _caches: weakref.WeakSet[VerdictCache] = weakref.WeakSet()
 _lock = threading.Lock()
 

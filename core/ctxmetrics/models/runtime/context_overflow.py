@@ -1,6 +1,7 @@
-"""Requests that are too long for a model: how servers say so, and the limit that they state.
+"""Recognises the refusal of a request that is too long for a model, and reads the limit that the server states.
 
-Fields decide first, the text last: servers name the fault in a code or a field, and word it each in its own way.
+The codes and fields of the answer are checked first. Only if they do not decide, its text is matched, because each server has
+other words.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from ctxmetrics.models.server_words import PATTERNS, WORDS
 
 # The status of a request that is too large.
 _TOO_LARGE_STATUS = 413
-# Statuses whose texts are about something else, whatever they name.
+# Statuses that are never about the length of a request.
 _OTHER_STATUSES = frozenset({401, 402, 403, 404})
 # The status of a server that asks for fewer requests.
 _OVERLOAD_STATUS = 429
-# How deep fields of an error may stand in others.
+# How deeply the objects of an error may be nested.
 _MAX_DEPTH = 4
 
 
@@ -44,7 +45,7 @@ def is_too_long(status: int | None, text: str, details: Iterable[object] = ()) -
 
 
 def stated_limit(text: str, details: Iterable[object] = ()) -> int | None:
-    """Return the maximum number of tokens that the model takes, where the server states it."""
+    """Return the maximum number of tokens of the model, if the server states it; else None."""
     for error_object in _list_objects(details):
         for name in WORDS["limit_fields"]:
             limit = error_object.get(name)
@@ -53,10 +54,10 @@ def stated_limit(text: str, details: Iterable[object] = ()) -> int | None:
     match = PATTERNS["limit"].search(_simplify_message(text))
     if match is None:
         return None
-    # Each alternative of the pattern has a group; the one that matched holds the digits.
+    # Each alternative of the pattern has one group. Only the group of the alternative that matched is not empty.
     digits = next(group for group in match.groups() if group)
-    stated = int(digits[:12])
-    return stated if stated > 0 else None
+    limit_in_text = int(digits[:12])
+    return limit_in_text if limit_in_text > 0 else None
 
 
 def _simplify_message(text: str) -> str:
@@ -78,5 +79,5 @@ def _list_objects(details: Iterable[object], depth: int = 0) -> Iterator[Mapping
 
 
 def _error_names(error_object: Mapping[str, object]) -> set[str]:
-    """Return the codes and types under which a server's error names itself."""
+    """Return the code and the type of a server's error, in lower case."""
     return {str(error_object.get(name)).lower() for name in ("code", "type", "Code", "error_type")}

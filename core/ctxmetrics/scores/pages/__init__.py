@@ -1,4 +1,4 @@
-"""Templates filled in: untrusted text is escaped, and every character shows as itself."""
+"""Fills in the templates of HTML pages. Untrusted text is escaped, and invisible characters are made visible."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def build_environment(*packages: str) -> Environment:
     style = read_file(__name__, "page.css")
     environment.globals.update(
         style=Markup(style),  # noqa: S704 - a file of the package
-        # No style sheet of a notebook names an element by this id: its rules for lists and tables are weaker then.
+        # A rule with an id has a higher priority than the rules of a notebook for lists and tables.
         fragment_style=Markup(style.replace(".ctxmetrics ", ":is(#ctxmetrics, .ctxmetrics) ")),  # noqa: S704 - as above
         say=wording.say,
         plural=wording.plural,
@@ -72,12 +72,12 @@ def _read_template(package: str, name: str) -> str | None:
 
 
 def _make_visible(value: Any) -> Any:
-    """Make every character of a text visible; what is markup already is left alone."""
+    """Make every character of a text visible. Markup is returned unchanged."""
     return replace_invisible_on_page(value) if type(value) is str else value
 
 
 def join_reasons(verdict: Verdict, counted: tuple[str, str], language: str) -> str:
-    """Join why a verdict is no yes, and what the judge wrote about it."""
+    """Join the reasons why a verdict is not yes: what is missing, the code, and the words of the judge."""
     code = None if verdict.value else verdict.code
     parts = (wording.explain_miss(verdict, counted, language), code, verdict.reason)
     return "; ".join(part for part in parts if part)
