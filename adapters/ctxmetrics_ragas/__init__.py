@@ -132,7 +132,7 @@ context_recall: ContextRecall
 context_precision: ContextPrecision
 
 # The names that load on first use, each with its module: they import Ragas' LLM classes.
-_HOMES = {
+_MODULES = {
     "RagasModel": "ctxmetrics_ragas.model",
     "context_precision": "ctxmetrics_ragas.instances",
     "context_recall": "ctxmetrics_ragas.instances",
@@ -140,12 +140,12 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> type[RagasMetric]:
-    if name not in _HOMES:
+    if name not in _MODULES:
         return _CLASSES.make(name)
-    value: Any = getattr(import_module(_HOMES[name]), name)
+    value: Any = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value  # type: ignore[no-any-return]  # the module annotates these names above
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_CLASSES.names})
+    return sorted({*globals(), *_MODULES, *_CLASSES.names})

@@ -8,7 +8,7 @@
 The names below are the public surface, with five documented packages and modules: `ctxmetrics.errors`,
 `ctxmetrics.formulas`, `ctxmetrics.prompts`, `ctxmetrics.adapting` and `ctxmetrics.testing`. Everything else is private.
 
-Nothing but the standard library is loaded by importing this package; everything else loads on first use.
+Importing this package loads only the standard library. Everything else is loaded on first use.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ctxmetrics.metrics import METRIC_MODULES
 
 __version__ = "0.1.0"
 
-# Each public name with the module that defines it; `__init__.pyi` says the same to type checkers, and a test compares both.
-_HOMES: Mapping[str, str] = {
+# Each public name with the module that defines it. Type checkers read the same names in `__init__.pyi`; a test compares both.
+_MODULES: Mapping[str, str] = {
     "acompare_retrievers": "ctxmetrics.evaluation.retrievers.compare_retrievers",
     "aevaluate": "ctxmetrics.evaluation.runs.evaluate",
     "Batch": "ctxmetrics.evaluation.batching.batch",
@@ -71,8 +71,8 @@ _HOMES: Mapping[str, str] = {
     **METRIC_MODULES,
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
-__getattr__ = load_on_first_use(__name__, _HOMES)
+__all__ = ["__version__", *_MODULES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
+__getattr__ = load_on_first_use(__name__, _MODULES)
 moved_modules.install()
 
 

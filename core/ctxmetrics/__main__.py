@@ -3,8 +3,8 @@
 import atexit
 import gc
 
-# What a start makes lives until the end. With Python's own threshold the collector looks at all of it again and again, which
-# takes an eighth of the start; and without `freeze` it looks at it three times more at the end, which takes as long.
+# The objects that are made at the start live until the end. With Python's own threshold, the garbage collector would check all of
+# them many times, which takes an eighth of the start. Without `freeze` it would check them three times more at the end, which takes as long.
 gc.set_threshold(150_000, 20, 20)
 atexit.register(gc.freeze)
 

@@ -1,7 +1,7 @@
 """The errors of the library: one class for each cause, each with a stable code.
 
-Misuse raises at once. Trouble with one sample's data or judge does not raise: it becomes a score without a
-value, and its ``reason_code`` says why (`ctxmetrics.scores.score.ReasonCode`).
+A mistake of the caller raises at once. A problem with the data or the judge of one sample does not raise: the sample gets a score
+without a value, and its ``reason_code`` says why (`ctxmetrics.scores.score.ReasonCode`).
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class CtxMetricsError(ValueError):
 
 
 class EmbeddedJudgeWarning(UserWarning):
-    """The embedded judge answers in a framework, and was not asked for by name. Shown once a run."""
+    """The embedded judge answers in a framework because no judge was given. Shown once in each run."""
 
 
 class ParameterError(CtxMetricsError):
-    """A metric, judge or function was given a parameter it cannot use."""
+    """A metric, judge or function got a parameter that it cannot use."""
 
     code = "invalid_parameter"
 
@@ -70,7 +70,7 @@ class SampleError(CtxMetricsError):
 
     Args:
         problem: A sentence that says what is wrong. If a field is named with `inside`, the field is its subject.
-        fix: The advice how to mend it.
+        fix: The advice how to correct it.
         wrong_kind: Whether the field does not accept this kind of value. Then the caller may have meant another column.
         about_columns: Whether the fault is in the mapping of columns to fields. Then a list of all columns helps.
 
@@ -156,7 +156,7 @@ class MissingFieldError(CtxMetricsError):
 
 
 class CannotDecomposeError(ParameterError):
-    """``unit="claim"`` was asked of a judge that cannot break a text into claims."""
+    """A metric has ``unit="claim"``, and its judge cannot break a text into claims."""
 
     code = "cannot_decompose"
 
@@ -168,7 +168,7 @@ class InputFileError(CtxMetricsError):
 
 
 class OutputFileError(CtxMetricsError):
-    """A result could not be written: the disk is full, for example. What was there before is unchanged."""
+    """A result could not be written, for example because the disk is full. An older file is unchanged."""
 
     code = "output_failed"
 
@@ -230,7 +230,7 @@ EXTRAS: Mapping[str, str] = MappingProxyType(read_data("", "extras.json"))
 
 @contextmanager
 def importing(package: str, version: str = "", *, also: str = "") -> Iterator[None]:
-    """Import an optional package in the block. If the package is installed, errors of its import pass through.
+    """Import an optional package inside a ``with`` block. If the package is installed, errors of its import are raised unchanged.
 
     Args:
         package: One of `EXTRAS`.
@@ -239,7 +239,7 @@ def importing(package: str, version: str = "", *, also: str = "") -> Iterator[No
 
     Raises:
         MissingExtraError: The package is not installed, or its version lacks the imported module.
-        CtxMetricsError: It was being imported by another thread when this process was forked.
+        CtxMetricsError: Another thread was importing the package when this process was forked.
     """
     try:
         yield
@@ -272,7 +272,7 @@ def missing_extra(package: str, version: str = "") -> MissingExtraError:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra to this installation, from where the library was installed.
+    """Return the command that adds an extra to this installation. The source of the library is the same as at its installation.
 
     ``direct_url.json`` (PEP 610) names the source of the installation. An installation from a package index has no such file.
     """

@@ -89,7 +89,7 @@ def test_types_and_table_of_public_names_are_the_same(package: ModuleType) -> No
         for name in names_of_import(alias, node.module)
     }
     homes.pop("__version__", None)
-    assert homes == package._HOMES
+    assert homes == package._MODULES
 
 
 @each_case("name", ctxmetrics.__all__)

@@ -489,7 +489,8 @@ def switches_on_a_metric(tree: ast.AST) -> list[int]:
     exported = {
         inner
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in {"__all__", "_HOMES"}
+        if isinstance(node, ast.Assign)
+        and getattr(node.targets[0], "id", "") in {"__all__", "_MODULES"}
         for inner in ast.walk(node)
     }
     # A class statement names the core's class: ``core="ContextRecall"``.

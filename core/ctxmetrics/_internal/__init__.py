@@ -1,1 +1,1 @@
-"""What every part uses: text from outside made safe, frozen data, keys, the version."""
+"""Helpers for all parts: untrusted text that is safe to show, frozen data, API keys, names of modules."""

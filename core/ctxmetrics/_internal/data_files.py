@@ -1,4 +1,4 @@
-"""Word lists, tables and texts that stand in data files beside the code."""
+"""Reads the data files beside the code: word lists, tables and texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def read_data(package: str, name: str) -> Any:
-    """Read a data file of a package of the library (of the library itself without one): TOML or JSON, by its ending.
+    """Read a TOML or JSON file of a package of the library. An empty ``package`` stands for the library itself.
 
     A file is read once in a process. All callers share its data, and must not change it.
     """

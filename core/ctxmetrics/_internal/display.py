@@ -1,11 +1,11 @@
-"""Text from outside, made safe to show: every character is visible."""
+"""Makes untrusted text safe to show: every character becomes visible."""
 
 from __future__ import annotations
 
 import re
 
 _ZERO_WIDTH_JOINERS = "\u200c\u200d"
-# Characters of ordinary pages that do nothing beyond their own element.
+# Invisible characters that pages may hold: they change nothing outside of their own element.
 _HARMLESS_INVISIBLE = "\n\t\u00a0\u00ad\u200e\u200f\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )

@@ -1,4 +1,4 @@
-"""What stays usable in a forked child, which has no threads of its parent to release a lock or to finish a value."""
+"""Locks, imports and computed properties that work in a forked child, which has none of its parent's threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
-# The packages whose imports a fork waits for: this one, and one that it loads when a client is built.
+# Before a fork, the imports of these packages are waited for: this library, and the client that it imports late.
 _PACKAGES = ("ctxmetrics", "openai")
 
 
@@ -35,7 +35,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def make_lock() -> threading.RLock:
-    """Make a lock that a fork waits for, so that it is free in the parent and in the child."""
+    """Make a lock that is free in the parent and the child after a fork, because the fork waits for it."""
     lock = threading.RLock()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(

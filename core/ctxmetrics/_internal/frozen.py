@@ -1,4 +1,4 @@
-"""Mappings that cannot be changed, plain data for JSON, and what pydantic is to check, which is not loaded here."""
+"""Mappings that cannot be changed, plain data for JSON, and annotations for pydantic, which is not loaded here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _refuse(*_: object, **__: object) -> NoReturn:
 
 
 class FrozenDict(dict[str, Any]):
-    """A dict that cannot be changed and, unlike a mapping proxy, can be pickled, copied, hashed and be a default."""
+    """A dict that cannot be changed. Unlike a mapping proxy, it can be pickled, copied, hashed and used as a default."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ def fields_to_json_data(item: object, names: Iterable[str]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for name in names:
         value = getattr(item, name)
-        # Most values are scalars: to call no function for them saves time.
+        # Most values are scalars. Calling no function for them saves time.
         data[name] = value if type(value) in _SCALAR_TYPES else to_json_data(value)
     return data
 

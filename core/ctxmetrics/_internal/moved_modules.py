@@ -1,4 +1,4 @@
-"""The former names of modules that define public classes: pickles written before the move name them."""
+"""Finds modules that define public classes by their former names, which stand in older pickles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-# Each former name with the module that has the classes now. A former package stands for the packages that were in it.
+# Each former name with the module that has the classes now. Former packages are needed to import the modules below them.
 _MOVED: Mapping[str, str] = {
     "ctxmetrics.attribution": "ctxmetrics.scores.attribution",
     "ctxmetrics.conventions": "ctxmetrics.scores.conventions",
@@ -36,7 +36,7 @@ _RENAMED: Mapping[tuple[str, str], str] = {
 
 
 class _MovedModules:
-    """Find a module by its former name, and load it with the names of its new home."""
+    """Find a module by its former name, and load it with the names of the module that replaces it."""
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
         """Find a former module; see `importlib.abc.MetaPathFinder`."""
@@ -49,7 +49,7 @@ class _MovedModules:
         return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module the names of its new home."""
+        """Give the module the names of the module that replaces it."""
 
         def __getattr__(name: str) -> Any:  # noqa: N807 - it becomes the module's
             new_name = _RENAMED.get((module.__name__, name), name)
@@ -59,5 +59,5 @@ class _MovedModules:
 
 
 def install() -> None:
-    """Let Python find modules by their former names. This comes first: an earlier checkout may have left empty folders."""
+    """Let Python find modules by their former names, before it looks into folders: a checkout may hold old empty folders."""
     sys.meta_path.insert(0, _MovedModules())

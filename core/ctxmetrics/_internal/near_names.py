@@ -1,4 +1,4 @@
-"""The name that a misspelt name stands for: the one function behind every "Did you mean"."""
+"""Finds the name that a misspelt name is nearest to, for all messages with "Did you mean"."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from ctxmetrics._internal.display import to_plain_name
 
-# How alike two names are at least, from 0 to 1, where one may be the other misspelt.
+# The minimum similarity of two names, from 0 to 1, of which one may be a misspelling of the other.
 _MIN_SIMILARITY = 0.75
-# The maximum number of files of a folder that are looked at.
+# The maximum number of files in a folder whose names are compared.
 _MAX_FILES_SEARCHED = 10_000
 
 
 def find_near(name: str, names: Iterable[str]) -> str | None:
-    """Find the name of which another name is probably a misspelling; None if none is near. Case and separators do not count."""
+    """Find the name that a misspelt name is nearest to; None if none is near. Case and separators are ignored."""
     names_by_plain_name: dict[str, str] = {}
     for candidate in names:
         names_by_plain_name.setdefault(to_plain_name(candidate) or candidate, candidate)
@@ -27,13 +27,13 @@ def find_near(name: str, names: Iterable[str]) -> str | None:
 
 
 def suggest(name: str, names: Iterable[str]) -> str:
-    """Write the sentence that asks whether the nearest name is meant; empty if none is near."""
+    """Write a sentence that suggests the nearest name: " Did you mean 'top_k'?"; empty if no name is near."""
     near = find_near(name, names)
     return f" Did you mean {near!r}?" if near is not None else ""
 
 
 def suggest_file(path: str | os.PathLike[str]) -> str:
-    """Write the sentence about a file that is not there: the nearest name beside it, else that the path is to be checked."""
+    """Write a sentence about a missing file: it suggests the file with the nearest name, or to check the path."""
     missing_file = Path(path)
     file_names: dict[str, str] = {}  # by the name without its ending
     try:

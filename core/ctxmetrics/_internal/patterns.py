@@ -9,7 +9,7 @@ _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub
 
 
 class _UncompiledPattern:
-    """A regular expression that is not compiled yet. It can do what a compiled one can.
+    """A regular expression that is compiled at the first use of one of its methods.
 
     Attributes:
         pattern: The regular expression as a text.
@@ -22,7 +22,7 @@ class _UncompiledPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        """Compile the pattern. From then on its methods stand in this object, so that a call costs no more than usual."""
+        """Compile the pattern, and copy its methods to this object, so that later calls take no extra time."""
         if name.startswith("__"):
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)

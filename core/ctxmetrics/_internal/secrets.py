@@ -1,7 +1,7 @@
-"""Keys, masked in the texts of servers, clients and models before these are stored or shown.
+"""Masks API keys in the texts of servers, clients and models before these are stored or shown.
 
-Every message that is made of such a text goes through `safe_text` or `mask_secrets`. Both know the keys of all models of the
-process: `OpenAIModel` adds its own, `remember_api_keys` finds those that other libraries' clients hold.
+Every message with such a text is made with `safe_text` or `mask_secrets`. Both know the keys of all models of the process:
+`OpenAIModel` adds its key, and `remember_api_keys` finds the keys in the clients of other libraries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ctxmetrics._internal.patterns import compile_on_use
 _MAX_MESSAGE_CHARACTERS = 300
 # The maximum number of characters of an error's text that are read.
 _MAX_CHARACTERS_READ = 20_000
-# What is probably a key. Group 1 is the word before the key, which stays.
+# A text that is probably a key. Group 1 is the word before the key, which is not masked.
 _KEY_PATTERN = compile_on_use(
     r"""
     (
@@ -45,7 +45,7 @@ _KEY_PATTERN = compile_on_use(
 _LONG_KEY_PATTERN = compile_on_use(
     r"\b (?:sk|pk|rk|gsk|hf|xai) [-_] (?=[^\s/@]*\d) [A-Za-z0-9_\-*]{16,}", re.IGNORECASE | re.VERBOSE
 )
-# A window is a part of a key of this many characters. Wherever a text has one, it is masked.
+# A window is a part of a key with this many characters. Every window of a key is masked in a text.
 _WINDOW_LENGTH = 8
 # A key that is shorter than a window is masked as a whole word, if it has at least so many characters.
 _MIN_KEY_CHARACTERS = 4
@@ -64,7 +64,7 @@ _ESCAPE_PATTERN = compile_on_use(
     """,
     re.VERBOSE,
 )
-# How often a text may be escaped: a JSON error inside a JSON string inside a URL.
+# The maximum number of nested escapes that are read: a JSON error inside a JSON string inside a URL has three.
 _MAX_UNESCAPINGS = 3
 # The name of an environment variable that holds a key: OPENAI_API_KEY, HF_TOKEN.
 _KEY_VARIABLE_PATTERN = compile_on_use(
@@ -86,8 +86,8 @@ _MAX_READINGS_OF_OBJECT = 3
 # Types of objects in which no key is looked for.
 _TYPES_WITHOUT_API_KEYS = (int, float, complex, type(None), type, ModuleType, FunctionType)
 
-# The keys of the process, the one remembered last at the end: a key that one model holds may come back in a message to
-# another, in any thread.
+# The keys of all models of the process, the newest at the end. The key of one model may appear in a message about another model, in
+# any thread.
 _remembered_keys: dict[str, None] = {}
 
 
@@ -139,9 +139,9 @@ def hide_keys(name: str) -> str:
 def mask_secrets(text: str) -> str:
     """Return a text with ``[key]`` in place of every known key, and of every part of a known key.
 
-    A part is eight or more characters of a key in a row: as they are, or escaped for a URL, JSON or HTML, or in Base64. A key of
-    fewer than eight characters is masked as a whole word, if it has a digit: ``EMPTY`` and ``ollama`` are words that
-    local servers take for keys.
+    A part is eight or more consecutive characters of a key: unchanged, escaped for a URL, JSON or HTML, or in Base64. A key of
+    fewer than eight characters is masked as a whole word, if it has a digit: local servers accept words such as ``EMPTY`` and
+    ``ollama`` as keys.
 
     Args:
         text: Untrusted.
@@ -173,15 +173,15 @@ def remember_key(key: str | None) -> None:
 
 
 def _is_short_key(word: str) -> bool:
-    """Return whether a short word is a key, and not a word such as ``EMPTY`` that a local server takes for one."""
+    """Tell whether a short word is a real key, and not a word such as ``EMPTY``, which local servers accept as a key."""
     return len(word) >= _MIN_KEY_CHARACTERS and any(character.isdigit() for character in word)
 
 
 def remember_api_keys(thing: object) -> None:
     """Find the keys in an object and in the objects that it holds, and mask them from now on.
 
-    Attributes are read as they are stored; no property is called. In a model, its own key and the keys of the client that it
-    wraps are found; in a client's exception, the headers of the request.
+    Only stored attributes are read; no property is called. The object may be a model with its key, a wrapped client, or an exception
+    that holds the headers of a request.
 
     Args:
         thing: A model, client, judge or exception.
@@ -225,7 +225,7 @@ def _drop_scheme(header: str) -> str:
 
 
 def mask_logs_of(package: str) -> None:
-    """Mask keys in what a package logs: some log the answers of servers.
+    """Mask keys in the log records of a package: some packages log the answers of servers.
 
     Args:
         package: The name of the package. Only loggers that the package has already made are changed.
@@ -237,7 +237,9 @@ def mask_logs_of(package: str) -> None:
 
 def _mask_record(record: logging.LogRecord) -> bool:
     """Mask the keys in a log record. Return True, which lets the record be logged."""
-    with suppress(TypeError, ValueError):  # the arguments do not fit the message; the handler says so
+    with suppress(
+        TypeError, ValueError
+    ):  # the arguments do not fit the message; the handler reports this
         message = record.getMessage()
         masked_message = mask_secrets(message)
         if masked_message != message:
@@ -262,9 +264,10 @@ def _remember_environment() -> None:
 
 @lru_cache(maxsize=8)
 def _cut_into_windows(keys: frozenset[str]) -> frozenset[str]:
-    """Return all windows of keys: the windows of each key as it is, and of each key in Base64.
+    """Return all windows of keys, and of the keys in Base64.
 
-    In Base64 a key looks different after 0, 1 or 2 other characters, and its edges depend on what stands beside it.
+    In Base64, a key has three forms: after 0, 1 or 2 other characters (modulo 3). The characters at its edges also depend on the
+    characters beside the key, so they are cut off.
     """
     forms = set(keys)
     for key in keys:
@@ -286,10 +289,10 @@ def _cut_into_windows(keys: frozenset[str]) -> frozenset[str]:
 
 
 def _mask_windows(text: str, windows: frozenset[str]) -> str:
-    """Mask every part of a text that is one of the windows, as it stands or after its escapes are read.
+    """Mask every part of a text that is one of the windows, before or after its escapes are replaced.
 
-    The text is unescaped step by step. For each character of the unescaped text, `origins` holds the position in the original
-    text at which the character begins: the original text is masked.
+    The escapes are replaced step by step. For each character of the unescaped text, `origins` holds its position in the original
+    text, because the original text is masked.
     """
     unescaped = text
     origins: Sequence[int] = range(len(text) + 1)
@@ -315,7 +318,7 @@ def _mask_windows(text: str, windows: frozenset[str]) -> str:
 
 
 def _mask_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Put ``[key]`` in the place of each span; spans that overlap get one."""
+    """Replace each span by ``[key]``; overlapping spans are replaced together."""
     pieces = []
     masked_until = 0
     for start, end in sorted(spans):
@@ -339,7 +342,7 @@ def _unescape(escape: re.Match[str]) -> str:
 
 
 def _read_parts(owner: object) -> tuple[tuple[str, object], ...]:
-    """Return the parts of an object; none if they cannot be read, because that must not make a judgement fail."""
+    """Return the parts of an object; an empty tuple if they cannot be read, because a judgement must not fail here."""
     for _ in range(_MAX_READINGS_OF_OBJECT):
         with suppress(Exception):
             return tuple(_list_parts(owner))

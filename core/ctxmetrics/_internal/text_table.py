@@ -8,8 +8,9 @@ from unicodedata import category, east_asian_width
 
 # The maximum number of characters of a line of a table.
 WIDTH = 80
-# The properties of characters that take two places in a terminal, and the categories of those that take none.
+# The East Asian widths of characters that take two columns in a terminal.
 _WIDE = frozenset({"W", "F"})
+# The Unicode categories of characters that take no column.
 _WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})
 # The characters of a bar.
 _BAR_WIDTH = 10
@@ -45,8 +46,8 @@ def wrap(text: str, indent: str = "", hanging_indent: str = "  ") -> list[str]:
 
     Args:
         text: The text.
-        indent: What stands before each line.
-        hanging_indent: What also stands before each line but the first.
+        indent: The text before each line.
+        hanging_indent: The additional indent of all lines except the first.
     """
     return textwrap.wrap(
         text,

@@ -1,7 +1,7 @@
 """All that an adapter needs: the wrapper, the run of a framework, its models, the schemas, and the runners.
 
-An adapter imports `ctxmetrics`, this package, `ctxmetrics.errors` and `ctxmetrics.testing`; ``docs/own-adapter.md`` says
-what each name here is for. Each name loads on first use, so that a metric loads what it needs.
+An adapter imports `ctxmetrics`, this package, `ctxmetrics.errors` and `ctxmetrics.testing`. ``docs/own-adapter.md`` explains each
+name. A name is loaded on first use, so that a metric loads only the modules that it needs.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from ctxmetrics._internal.public_names import load_on_first_use
 
-# Each name with the module that defines it; `__init__.pyi` says the same to type checkers, and a test compares both.
-_HOMES: Mapping[str, str] = {
+# Each name with the module that defines it. Type checkers read the same names in `__init__.pyi`; a test compares both.
+_MODULES: Mapping[str, str] = {
     "ALL_METRICS": "ctxmetrics.metrics.catalog",
     "any_reply": "ctxmetrics.models.frameworks",
     "append_score": "ctxmetrics.adapting.kept_scores",
@@ -87,8 +87,8 @@ _HOMES: Mapping[str, str] = {
     "WrapperParams": "ctxmetrics.adapting.parameters",
 }
 
-__all__ = [*_HOMES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
-__getattr__ = load_on_first_use(__name__, _HOMES)
+__all__ = [*_MODULES]  # noqa: PLE0604 # pyright: ignore[reportUnsupportedDunderAll] - the names of the table
+__getattr__ = load_on_first_use(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

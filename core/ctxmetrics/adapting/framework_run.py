@@ -1,4 +1,4 @@
-"""A framework's run. It knows for itself whether a judge is down, and it warns once."""
+"""One run of a framework: its warnings, and the checks of its labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ctxmetrics.scores.label_notes import Labels
 from ctxmetrics.scores.score import Score
 
 _log = logging.getLogger("ctxmetrics")
-# The lock prevents that two threads make two runs of one name, or warn twice.
+# Held so that two threads cannot make two runs of the same name, or warn twice.
 _lock = make_lock()
 # The labels of a run are checked after these numbers of samples, because a framework does not say which sample is the last.
 _SAMPLE_COUNTS_AT_CHECKS = (20, 40, 80, 160)
@@ -26,7 +26,7 @@ _SAMPLE_COUNTS_AT_CHECKS = (20, 40, 80, 160)
 
 @dataclass(eq=False, repr=False)
 class FrameworkRun:
-    """One run of a framework. Whether a judge is down is known for this run alone, and it warns once.
+    """One run of a framework. It is the owner of breakers (`breaker_scope`), and it warns only once.
 
     Attributes:
         has_name: Whether the run has a name, because the framework shows where it begins and ends.
@@ -38,7 +38,7 @@ class FrameworkRun:
     _first_record_with_request_error: Any = None
     # For each metric, by its name, the labels so far; None if they are not checked any more.
     _labels: defaultdict[str, Labels | None] = field(default_factory=lambda: defaultdict(Labels))
-    # The first metric that reads these fields of the samples. Another one would check the same labels.
+    # By the fields that metrics read: the first metric that reads them. Other metrics would only check the same labels again.
     _first_metric: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def check_labels(self, metric: Metric, sample: Sample) -> None:
@@ -56,7 +56,7 @@ class FrameworkRun:
             notes: tuple[str, ...] = ()
             if labels.samples in _SAMPLE_COUNTS_AT_CHECKS:
                 notes = labels.describe(embedded_judge=False)
-            if notes or labels.samples == _SAMPLE_COUNTS_AT_CHECKS[-1]:  # enough is known
+            if notes or labels.samples == _SAMPLE_COUNTS_AT_CHECKS[-1]:  # no further check is needed
                 self._labels[metric.name] = None
         for note in notes:
             _log.warning("labels so far, %s: %s", metric.name, note)
@@ -75,7 +75,7 @@ class FrameworkRun:
         return self._first_record_with_request_error is record
 
     def warn_of_embedded_judge(self, metric: Metric, schema: Schema, score: Score) -> None:
-        """Warn, once, if the verdicts are the embedded judge's although the metric, a judged one, names no judge."""
+        """Warn once that the embedded judge gave the verdicts, if the caller of a judged metric gave no judge."""
         has_no_judge = getattr(metric, "judge", None) is None
         is_judged = score.provenance.judge is not None and bool(score.verdicts)
         if self.warned or not has_no_judge or not is_judged:

@@ -1,4 +1,4 @@
-"""What a caller gives as ``judge=`` or ``llm=``."""
+"""Converts the value of ``judge=`` or ``llm=`` to a judge."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def as_judge(
     """Coerce a judge, a model or another library's model to a judge. None stays None.
 
     Args:
-        judge: What a caller gave as ``judge=``; a text names the judge as ``--judge`` does.
-        foreign: The other library's class; `object`: anything but a judge is the other library's.
-        wrap: Makes a `Model` of an object of that class.
+        judge: The value of ``judge=``. A text is the name of a judge, as for ``--judge``.
+        foreign: The class of the other library's models. With `object`, any value except a judge is such a model.
+        wrap: Makes a `Model` of such a model.
 
     Raises:
         ParameterError: It is none of these.
     """
     if judge is None or isinstance(judge, Judge):
         return judge
-    takes_any_object = foreign is object  # then the framework also reads the name of a model
+    takes_any_object = foreign is object  # then a text is the name of a model of the framework
     if isinstance(judge, str) and not takes_any_object:
         return read_judge(judge)
     decisions = coerce_decisions(judge)
@@ -56,7 +56,7 @@ def as_judge(
 def judge_by_llm(llm: Any, wrap: Callable[[Any], Model]) -> Judge | None:
     """Coerce another library's model, given as ``llm=``, to a judge.
 
-    A judge is no model: ``wrap`` raises the error that says which parameter takes a judge.
+    A judge is not accepted: ``wrap`` raises an error that names the right parameter for a judge.
     """
     model = wrap(llm) if isinstance(llm, Judge) else llm
     return as_judge(model, object, wrap)
@@ -69,7 +69,7 @@ def label_judge(judge: Judge) -> str:
 
 
 def judging_llm(metric: Metric, wrap: type[ForeignModel]) -> Any:
-    """Return the other library's model that judges a metric, as the user gave it; None if no such model does."""
+    """Return the other library's model that judges a metric, as the user gave it; None if the judge has no such model."""
     judge = getattr(metric, "judge", None)
     model = getattr(judge, "model", None)
     return getattr(model, "llm", None) if isinstance(model, wrap) else None

@@ -1,4 +1,4 @@
-"""A score in the text that a framework keeps beside its number."""
+"""Stores a whole score in the text that a framework keeps beside the number, and reads it again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def append_score(text: str, score: Score) -> str:
 def find_score(text: str | None) -> dict[str, Any] | None:
     """Return the score that `append_score` appended to a text; None without one.
 
-    Metrics that are not ours write texts, too: what follows the prefix in such a text may be no score.
+    The text may come from another library's metric, so that the characters behind the prefix may be no score.
     """
     _, prefix, encoded = (text or "").rpartition(f"\n{_SCORE_LINE_PREFIX}")
     if not prefix:

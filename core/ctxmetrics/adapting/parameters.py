@@ -1,4 +1,4 @@
-"""A framework's classes for the metrics of the core: the parameters that they take, and what they refuse."""
+"""The classes of a framework for the core's metrics: their parameters, and the framework's parameters that are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _Class = TypeVar("_Class")
 
-# What to write in place of a prompt or template of a framework.
+# Advice for a user who gives a prompt or template of a framework.
 PROMPT_ADVICE = (
     "language= names another language, and a prompt pack other words: "
     "ctxmetrics.prompts.register_pack(Pack(language=.., texts=..))."
@@ -28,10 +28,10 @@ PROMPT_ADVICE = (
 
 
 class MetricParams(TypedDict, total=False):
-    """Parameters of the metrics for which no framework has its own name.
+    """The parameters of metrics that have the same name in all frameworks.
 
-    A wrapper that names ``judge``, ``threshold`` and ``strict`` itself, under its framework's names,
-    takes these as ``**params: Unpack[MetricParams]``. `build_metric` checks which of them a metric has.
+    A wrapper takes them as ``**params: Unpack[MetricParams]``. It declares ``judge``, ``threshold`` and ``strict`` itself, under
+    its framework's names. `build_metric` checks whether a metric has a parameter.
     """
 
     convention: str
@@ -50,14 +50,14 @@ class MetricParams(TypedDict, total=False):
 
 
 class CoreParams(MetricParams, total=False):
-    """All parameters of the metrics but the judge, under the core's names."""
+    """All parameters of the metrics except the judge, under the core's names."""
 
     threshold: float | None
     strict: bool
 
 
 class WrapperParams(CoreParams, KeyParams, total=False):
-    """What a wrapper of one metric takes beside a judge: the metric's parameters, and the keys of the fields."""
+    """The parameters of a wrapper except the judge: the metric's parameters, and the keys of the fields."""
 
 
 class _LoadedClass:
@@ -98,10 +98,12 @@ class MetricClass:
 
 
 def name_class(cls: Any, core: type[Metric] | str | None, framework_name: str | None) -> None:
-    """Set the metric and the framework's name that a class statement gives, of a `MetricClass` or a class that cannot be one.
+    """Set the metric and the framework's name of a class, from its class statement.
+
+    A class that cannot be a subclass of `MetricClass` calls this function itself.
 
     Raises:
-        UnusedError: The class overrides what is never called.
+        UnusedError: The class overrides an attribute or method that would never be used.
     """
     check_unused(cls, vars(cls))
     if framework_name is not None:
@@ -111,22 +113,22 @@ def name_class(cls: Any, core: type[Metric] | str | None, framework_name: str | 
 
 
 class MetricClasses(Generic[_Class]):
-    """The classes of an adapter that differ in nothing but the core's metric: ``IDBasedNDCGMetric``.
+    """The classes of an adapter that differ only in the core's metric: ``IDBasedNDCGMetric``.
 
-    An adapter need not write a class for each metric. Its ``__init__.py`` has a ``__getattr__`` that makes what is asked
-    for, so that a metric that is added to the core is in all adapters. A class that the adapter writes itself comes first.
+    So an adapter need not write a class for each metric. The ``__getattr__`` of its ``__init__.py`` makes a class when it is first
+    used, so that a new metric of the core is in all adapters. A class that the adapter writes itself has priority.
 
     Attributes:
         names: The names of all classes, in the core's order.
     """
 
     def __init__(self, package: str, pattern: str, base: type[_Class]) -> None:
-        """Name the classes; none is made yet.
+        """List the names of the classes. The classes themselves are made later.
 
         Args:
             package: The adapter's ``__name__``.
-            pattern: The name of a class, with ``{}`` where the core's name stands.
-            base: The class of the adapter that they are subclasses of; it takes ``core=``, as `MetricClass` does.
+            pattern: The name of a class, with ``{}`` in the place of the core's name: ``"{}Metric"``.
+            base: The base class of the classes. Its subclasses take ``core=``, as those of `MetricClass` do.
         """
         self._package = package
         self._base = base
@@ -145,20 +147,20 @@ class MetricClasses(Generic[_Class]):
         core: Any = getattr(import_module(METRIC_MODULES[core_name]), core_name)
         summary = (core.__doc__ or "").split("\n\n")[0]
         attributes = {"__module__": self._package, "__doc__": f"`ctxmetrics.{core_name}`: {summary}"}
-        # As if the adapter's module had: `class NAME(BASE, core=CORE):` with these attributes.
+        # The same as `class NAME(BASE, core=CORE):` with these attributes in the adapter's module.
         made_class: type[_Class] = new_class(
             name,
             bases=(self._base,),
             kwds={"core": core},
             exec_body=lambda class_body: class_body.update(attributes),
         )
-        # If two threads ask at once, both get the class of the first.
+        # If two threads make the class at the same time, both get the class of the first thread.
         module_attributes = vars(import_module(self._package))
         first_class: type[_Class] = module_attributes.setdefault(name, made_class)
         return first_class
 
     def load(self) -> list[type[_Class]]:
-        """Return all classes, those that the adapter writes itself among them."""
+        """Return all classes, including those that the adapter writes itself."""
         package = import_module(self._package)
         return [getattr(package, name) for name in self.names]
 
@@ -172,10 +174,10 @@ def build_metric(
         metric: The class of the metric.
         params: The caller's keywords.
         suggestions: Names in the caller's own signature, to suggest if a keyword is misspelt.
-        **settings: Further parameters; those that are None are left to the metric.
+        **settings: Further parameters. For None, the metric's default is used.
 
     Raises:
-        ParameterError: The metric has no such parameter; the message names the nearest one. Or a value is wrong.
+        ParameterError: A value is wrong, or the metric has no such parameter; then the message names the nearest one.
     """
     given_settings = {name: value for name, value in settings.items() if value is not None}
     parameters = {**params, **given_settings}
@@ -184,7 +186,7 @@ def build_metric(
 
 
 def rename(metric: Metric, framework_name: str | None) -> str:
-    """Return a metric's name with its parameters, under the framework's own name for the metric where it has one."""
+    """Return a metric's name with its parameters, with the framework's own name for the metric if it has one."""
     parameters = metric.name.removeprefix(metric.base_name)  # such as "[top_k=5]", or nothing
     return (framework_name or metric.base_name) + parameters
 
@@ -227,7 +229,7 @@ def check_unused(metric: type, names: Iterable[str]) -> None:
         names: The names that a subclass defines, or the parameters that a caller wrote.
 
     Raises:
-        UnusedError: A name is; the message says what to write instead.
+        UnusedError: A name is `Unused`; the message says what to write instead.
     """
     for name in names:
         for base in metric.__mro__:

@@ -1,4 +1,4 @@
-"""A framework's placeholder of a picture in a text."""
+"""Refuses texts with a framework's placeholder for a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways in which people run a metric in a framework, and a process of its own for what they write."""
+"""The ways to run a metric in a framework, and a block of code in which frameworks may write files and print."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Runner:
 
     Attributes:
         name: The name that tables and test ids show, such as ``"ragas.evaluate"``.
-        score: Runs a core metric (its judge inside) over samples through the framework's real runner. Returns one
-            value a sample, in order; None if the framework says "not computable".
-        score_all: A function that scores several metrics in one run of the framework, one list of values for each metric, where a run
-            takes long; None: ``score`` is called for each.
+        score: Runs a core metric, which holds its judge, over samples through the framework's real runner. Returns one value for
+            each sample, in order; None if the framework says "not computable".
+        score_all: Scores several metrics in one run of the framework, if a run takes long, and returns a list of values for each
+            metric. None: ``score`` is called for each metric.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Runner:
 def isolated_process(
     environment: Mapping[str, str | None], folder: str | Path | None = None, *, silent: bool = True
 ) -> Iterator[None]:
-    """Work in another folder and drop what is printed, for a block of code: for runners that write or print.
+    """Use another folder, other environment variables and no output inside a ``with`` block, for runners that write or print.
 
-    It changes the whole process.
+    The whole process is changed for the time of the block.
 
     Args:
         environment: Environment variables inside the block; those that are None are removed.
@@ -50,7 +50,7 @@ def isolated_process(
     with ExitStack() as stack:
         stack.callback(_set_environment, environment_before)
         if folder is None:
-            # A thread of a framework may still write there when the folder is deleted; that must not lose the results.
+            # A thread of a framework may still write there while the folder is deleted. This must raise no error.
             folder = stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True))
         stack.enter_context(chdir(folder))
         if silent:

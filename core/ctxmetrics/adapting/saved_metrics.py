@@ -1,4 +1,4 @@
-"""A metric of a framework in a file: its parameters, as JSON; never a judge, a model or a key."""
+"""Saves a framework's metric in a file, and loads it. The file holds the parameters as JSON, never a judge, a model or a key."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ctxmetrics.metrics.base import Metric
 def save_metric(
     metric: Metric, path: str | PathLike[str] | None, kind: str, name: str, judge: str | None
 ) -> None:
-    """Write the parameters that differ from the default, with the class's and the metric's name in the framework.
+    """Write the parameters that differ from the default, with the framework's names of the class and the metric.
 
     Args:
         metric: The metric.
-        path: A file (``.json`` is added where it has no ending) or a folder; None: the current one.
+        path: A file (without an ending, ``.json`` is added) or a folder; None: the current folder.
         kind: The name of the framework's class.
-        name: The framework's name of the metric, after which a file in a folder is called.
-        judge: The value of ``judge=`` that means a judge of the framework; None: the metric's own judge, if any.
+        name: The framework's name of the metric. In a folder, the file gets this name.
+        judge: The value of ``judge=`` for the framework's own judge; None: the metric's judge, if it has one.
     """
     config: dict[str, Any] = {}
     for item in fields(metric):
@@ -53,7 +53,7 @@ def save_metric(
 
 
 def load_params(path: str | PathLike[str], kind: str, judging: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a saved metric, and return the keywords with which the framework's class makes it again.
+    """Read a saved metric, and return the keywords for the framework's class.
 
     Args:
         path: The file.
@@ -61,7 +61,7 @@ def load_params(path: str | PathLike[str], kind: str, judging: Mapping[str, Any]
         judging: The keywords of a judge that the caller gives.
 
     Raises:
-        InputFileError: The file is not there, holds no metric, or one of another class.
+        InputFileError: The file does not exist, holds no metric, or holds a metric of another class.
         ParameterError: The metric had a judge of its own, and the caller gives none.
     """
     try:

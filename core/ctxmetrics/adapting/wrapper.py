@@ -1,8 +1,7 @@
-"""The one wrapper: a metric of the core in a framework.
+"""The wrapper that runs a metric of the core in a framework. All adapters use it.
 
-An adapter says where its framework's fields are (a `Schema`, or a `Wrapper` with a `read` of its own)
-and what the framework's results look like; this module has the rest: parameters, judge, reading,
-scoring, and how a failure is reported.
+An adapter defines where its framework's fields are (a `Schema`, or a `Wrapper` with its own `read`), and the form of the
+framework's results. This module does the rest: parameters, judge, reading, scoring, and the report of failures.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
     from ctxmetrics.metrics.judging import JudgedMetric
 
-# The scope of a metric that waits for no judge. One object serves all records, since it keeps nothing.
+# The scope of a metric without a judge. It has no state, so that one object is enough.
 _NO_SCOPE = nullcontext()
-# The parameters that say under which key of a record a field is found, such as ``reference_key``; all others are the metric's.
+# The parameters that name the keys of fields in a record, such as ``reference_key``. All other parameters are the metric's.
 _FIELD_KEY_PARAMETERS = KeyParams.__optional_keys__
 
 
@@ -110,7 +109,7 @@ class Wrapper:
             params: The parameters of the metric, and the keys of the fields in records.
             schema: Reads the records.
             telemetry: Whether each score is sent as an event of OpenTelemetry.
-            **settings: Further parameters; those that are None are left to the metric.
+            **settings: Further parameters. For None, the metric's default is used.
 
         Raises:
             ParameterError: A parameter is unknown or out of range.
@@ -129,7 +128,7 @@ class Wrapper:
 
     @property
     def judge(self) -> Judge | None:
-        """Who judges: the metric's own judge, else the embedded one; None for a metric without verdicts of a judge."""
+        """The metric's own judge, or else the embedded judge; None for a metric without a judge."""
         if not self.metric.judged:
             return None
         from ctxmetrics.metrics.judging import get_default_judge
@@ -137,7 +136,7 @@ class Wrapper:
         return cast("JudgedMetric", self.metric).own_judge or get_default_judge()
 
     def read(self, record: Any) -> Sample:
-        """Read the fields that the metric needs from a record: a mapping with sides, or with the fields themselves.
+        """Read the fields that the metric needs from a record. The record has sides, or the fields themselves.
 
         Raises:
             MissingFieldError: The record lacks a field.
@@ -167,7 +166,7 @@ class Wrapper:
         return score
 
     def score(self, record: Any, *, strict: bool = True) -> Score:
-        """Score a record, anywhere: in a script, a notebook, inside a running loop, in any thread. See `ascore`."""
+        """Score a record; see `ascore`. It may be called in a script, a notebook, a running loop, and in any thread."""
         run = self._find_run(record)
         sample = None
         try:
@@ -181,7 +180,7 @@ class Wrapper:
         return score
 
     def _report(self, score: Score, sample: Sample | None, run: FrameworkRun) -> None:
-        """Warn if the embedded judge answered unasked, and send the score as an event if ``telemetry`` is set."""
+        """Warn if the embedded judge answered because no judge was given, and send the score if ``telemetry`` is set."""
         if self.metric.judged:
             run.warn_of_embedded_judge(self.metric, self.schema, score)
         if self.telemetry:
@@ -195,7 +194,7 @@ class Wrapper:
         return open_telemetry(telemetry=True)
 
     def _breaker_scope(self, run: FrameworkRun) -> AbstractContextManager[object]:
-        """Let the framework's run know for itself whether a judge is down; see `breaker_scope`."""
+        """Make the framework's run the owner of the breakers; see `breaker_scope`."""
         if not self.metric.waits:
             return _NO_SCOPE
         return breaker_scope(run if run.has_name else None)
@@ -209,7 +208,7 @@ class Wrapper:
         """Return the score of a record that could not be scored: no value, and the failure as its reason.
 
         Raises:
-            BaseException: The failure, where ``strict``, unless it is a picture.
+            BaseException: If ``strict``, the failure itself, unless a picture is its cause.
         """
         if strict and not isinstance(error, NotTextError):
             raise error
@@ -223,7 +222,7 @@ class Wrapper:
 
 
 class SampleWrapper(Wrapper):
-    """A metric that scores samples: a `Sample` as it is, and another object by the attributes that the metric needs."""
+    """A metric that scores samples. A record is a `Sample`, or an object with the fields of a sample as attributes."""
 
     def read(self, record: Any) -> Sample:
         """Return the sample."""

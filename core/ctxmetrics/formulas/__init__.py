@@ -3,14 +3,13 @@
 Pure functions over the standard library. They know no sample, no judge and no convention: the caller
 decides what an undefined value means.
 
-- A *verdict* is ``True`` or ``False``, or what equals them (``0``, ``1``, NumPy's booleans). Anything
-  else, such as ``2``, ``-1`` or ``None``, is an error and never counted: a sum over unchecked verdicts
-  can give a recall of 1.5.
-- Lists of retrieved things are in rank order, best first.
-- ``k`` counts from the top. A ``k`` beyond the end is the whole list; ``k=0`` looks at nothing.
-- ``None`` is the value of a formula that is 0/0. No function returns NaN.
-- Sums run over doubles in rank order, then there is one division, so the same verdicts give the same bits on
-  every Python: the built-in ``sum`` rounds differently since 3.12.
+- A *verdict* is ``True``, ``False``, or an equal value (``0``, ``1``, NumPy's booleans). Any other value, such as ``2``, ``-1`` or
+  ``None``, raises an error: a sum over unchecked verdicts could give a recall of 1.5.
+- Lists of retrieved items are in rank order, the best first.
+- ``k`` is a number of items from the top. If it is longer than the list, the whole list counts; with ``k=0`` no item counts.
+- The value of 0/0 is ``None``. No function returns NaN.
+- Floating-point numbers are added in rank order, and divided once. So the same verdicts give exactly the same number with every
+  version of Python: since 3.12, the built-in ``sum`` rounds differently.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The attribution: a matrix of units x contexts, and what follows from it."""
+"""Formulas over an attribution, which is a matrix of units x contexts."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ def attribution_precision(matrix: Sequence[Sequence[bool]]) -> float | None:
 def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
     """Indices of the contexts that support units, but only units that an earlier context already supports.
 
-    Read from the top, these contexts bring nothing new. All of them can be dropped together without losing a unit, and further
-    contexts below do not change which contexts are redundant. (A rule that asks of each context alone whether it can be dropped
-    would call both of two equal contexts redundant, although one of them is needed.)
+    Read from the top, these contexts add nothing new. All of them can be dropped together, and each unit is still supported. More
+    contexts at the end do not change which contexts are redundant. (If each context were checked alone, both of two equal contexts
+    would be redundant, although one of them is needed.)
 
     Args:
         matrix: Units x contexts, as for `supported_units`.
@@ -133,9 +133,9 @@ def redundant_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
 
 
 def redundancy(matrix: Sequence[Sequence[bool]]) -> float | None:
-    """Share of the useful contexts that bring nothing new, read from the top.
+    """Share of the useful contexts that add nothing new, read from the top.
 
-    ``redundant contexts / useful contexts``. Range: from 0 to below 1, because the first useful context always brings something
+    ``redundant contexts / useful contexts``. Range: from 0 to below 1, because the first useful context always adds something
     new. The value depends on the order: a context is not redundant if it supports a unit that no context above it supports.
     Contexts that support no unit do not count; they lower the precision instead.
 
@@ -182,7 +182,7 @@ def unused_contexts(matrix: Sequence[Sequence[bool]]) -> tuple[int, ...]:
 def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
     """The smallest k whose recall is at least a share of the recall with all contexts.
 
-    ``min(k : recall@k >= keep * recall@n)``. Contexts below rank k cost at most the rest of the share.
+    ``min(k : recall@k >= keep * recall@n)``. If the contexts below rank k are dropped, at least this share of the recall is kept.
 
     Args:
         recalls: recall@1, recall@2 .. recall@n: of one sample, or means over samples.
@@ -209,7 +209,7 @@ def smallest_k(recalls: Sequence[float], keep: float) -> int | None:
     values = [check_not_negative(recall, f"recall@{k}") for k, recall in enumerate(recalls, start=1)]
     if not values or not values[-1]:
         return None
-    # Sums of floating-point numbers in another order differ in the last bits.
+    # The recalls may be sums of floating-point numbers, which are rounded.
     min_recall = keep * values[-1] - _ROUNDING_TOLERANCE
     return next(k for k, recall in enumerate(values, start=1) if recall >= min_recall)
 

@@ -1,4 +1,4 @@
-"""Verdicts: what share of them is yes, and how early those stand in a ranked list."""
+"""Formulas over verdicts: the share of yes, and how early the yes verdicts stand in a ranked list."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def share(verdicts: Sequence[bool]) -> float | None:
     >>> print(share([]))
     None
     """
-    # In a list of booleans it is enough to count, which takes a third of the time.
+    # A list that holds only booleans needs no further check, which saves two thirds of the time.
     holds_only_booleans = False
     if type(verdicts) is list:
         boolean_count = verdicts.count(True) + verdicts.count(False)
@@ -88,7 +88,7 @@ def merge_repeats(verdicts: Sequence[bool], repeats: Mapping[int, int]) -> list[
 
 
 def weighted_share(parts: Sequence[float], weights: Sequence[float]) -> float | None:
-    """Weighted mean of what each unit is worth: context recall over facts of different importance.
+    """Weighted mean of the supported shares of units: context recall over facts of different importance.
 
     ``sum(part * weight) / sum(weight)``, in 0..1.
 
@@ -134,13 +134,13 @@ def average_precision(
     """Average precision over the relevant contexts that were *retrieved*, or over all.
 
     ``sum(P@i for every rank i that is relevant) / (relevant retrieved + epsilon)``, in 0..1. It tells
-    whether the relevant contexts stand above the others; a relevant context that was not retrieved does
-    not lower it: recall measures that. With `relevant_in_all` it is what information retrieval calls
-    AP: such a context counts.
+    whether the relevant contexts stand above the others. A relevant context that was not retrieved does
+    not lower the value, since recall measures this. With `relevant_in_all` such a context counts: this is the AP of
+    information retrieval.
 
     Args:
         relevant: One verdict per retrieved context, in rank order.
-        epsilon: Added to the divisor. ``1e-10`` gives the digits of Ragas, whose perfect ranking is
+        epsilon: Added to the divisor. ``1e-10`` gives the numbers of Ragas, where a perfect ranking is
             0.9999999999.
         relevant_in_all: The number of all relevant contexts, retrieved or not; ``None`` divides by the retrieved
             ones.
@@ -189,7 +189,7 @@ def average_precision(
 
 
 def precision_at_k(relevant: Sequence[bool], k: int) -> float | None:
-    """Share of the first `k` contexts that are relevant, where what was not retrieved is not relevant.
+    """Share of the first `k` contexts that are relevant. If fewer were retrieved, the missing ones count as not relevant.
 
     ``relevant among the first k / k``, in 0..1: 2 relevant of 4 retrieved are 0.2 at ``k=10``.
 
@@ -221,7 +221,7 @@ def hit_rate(relevant: Sequence[bool]) -> float:
         relevant: One verdict per retrieved context, in rank order.
 
     Returns:
-        1.0 or 0.0; 0.0 for an empty list, if there is nothing to hit. Never ``None``.
+        1.0 or 0.0; 0.0 for an empty list. Never ``None``.
 
     Raises:
         ParameterError: A verdict is not true or false.
@@ -244,7 +244,7 @@ def reciprocal_rank(relevant: Sequence[bool]) -> float:
         relevant: One verdict per retrieved context, in rank order.
 
     Returns:
-        The reciprocal rank; 0.0 when none is relevant, so also for an empty list. Never ``None``.
+        The reciprocal rank; 0.0 if no context is relevant, and for an empty list. Never ``None``.
 
     Raises:
         ParameterError: A verdict is not true or false.
@@ -269,7 +269,7 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
 
     Args:
         gains: Relevance of each retrieved context in rank order: 0 for not relevant, 1 for relevant, or grades.
-        ideal: Relevance of every relevant context there is, retrieved or not, in any order.
+        ideal: Relevance of every relevant context, retrieved or not, in any order.
         k: The number of contexts from the top that count; ``None`` counts all.
 
     Returns:
@@ -307,7 +307,7 @@ def ndcg(gains: Sequence[float], ideal: Sequence[float], k: int | None = None) -
         raise ParameterError("the gains are too large to add up: write smaller relevance grades")
     if not ideal_sum:
         return None
-    # With nearly equal gains, rounding may put the last bit of the best order below that of another.
+    # With nearly equal gains, rounding could make the quotient a little larger than 1.
     return min(1.0, _sum_discounted(take_first(retrieved, k)) / ideal_sum)
 
 
@@ -358,7 +358,7 @@ def check_verdicts(values: Sequence[bool], name: str) -> list[bool]:
     if _BOOLEAN.issuperset(map(type, verdicts)):  # the usual case
         return verdicts
     for index, value in enumerate(verdicts):
-        if value not in (True, False):  # a tuple: no hash is needed
+        if value not in (True, False):  # not a set: the value may have no hash
             raise ParameterError(f"{name}[{index}] is {value!r}: a verdict is True or False")
     return list(map(bool, verdicts))
 

@@ -8,7 +8,7 @@ from numbers import Integral
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.formulas.ranks import divide
 
-# Part of a source: its name, the first character from 0, one past the last character.
+# A part of a source: the name of the source, the index of the first character, and the index behind the last character.
 Span = tuple[str, int, int]
 
 
@@ -40,7 +40,7 @@ def span_recall(reference: Sequence[Span], retrieved: Sequence[Span]) -> float |
 
 
 def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
-    """Share of the retrieved characters that are reference text, each piece of which counts once.
+    """Share of the retrieved characters that are reference text.
 
     ``|reference and retrieved| / sum of the retrieved lengths``, in 0..1. Text that is retrieved twice
     counts twice in the denominator and once in the numerator.
@@ -66,10 +66,10 @@ def span_precision(reference: Sequence[Span], retrieved: Sequence[Span]) -> floa
 
 
 def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | None:
-    """Intersection over union of reference and retrieved characters, where what is retrieved twice counts twice.
+    """Intersection over union of reference and retrieved characters.
 
     ``common / (sum of the retrieved lengths + |reference| - common)``, in 0..1, with
-    ``common = |reference and retrieved|``.
+    ``common = |reference and retrieved|``. Text that is retrieved twice counts twice in the denominator.
 
     Args:
         reference: As for `span_recall`.
@@ -94,7 +94,7 @@ def span_iou(reference: Sequence[Span], retrieved: Sequence[Span]) -> float | No
 
 
 def covered_spans(spans: Sequence[Span], by: Sequence[Span], least: float) -> tuple[bool, ...]:
-    """For each span, whether other spans together hold at least a minimum share of its characters.
+    """For each span, whether other spans together hold a minimum share of its characters.
 
     Args:
         spans: The spans that are checked.
@@ -167,7 +167,7 @@ def _holds_share_of_any(span: Span, reference: Sequence[Span], min_share: float)
 
 
 def merged_spans(spans: Sequence[Span]) -> list[Span]:
-    """Return the union of spans: spans that are in order and apart, with the same characters.
+    """Return the union of spans, as spans in order that do not overlap or touch.
 
     Args:
         spans: Spans in any order, which may overlap.
@@ -190,7 +190,7 @@ def merged_spans(spans: Sequence[Span]) -> list[Span]:
 
 
 def common_spans(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
-    """Return the characters that stand in both lists, as spans in order that do not touch each other.
+    """Return the characters that stand in both lists, as spans in order that do not overlap or touch.
 
     Args:
         first: Spans in any order, which may overlap.
@@ -243,7 +243,7 @@ def _intersect(first: Sequence[Span], second: Sequence[Span]) -> list[Span]:
         part = common_span(first[first_index], second[second_index])
         if part is not None:
             common.append(part)
-        # The span that ends first has nothing in common with what follows in the other list.
+        # The span that ends first cannot overlap the next spans of the other list.
         source, _, end = first[first_index]
         other_source, _, other_end = second[second_index]
         if (source, end) <= (other_source, other_end):
@@ -259,7 +259,7 @@ def _count_characters(spans: Sequence[Span]) -> int:
 
 
 def _has_share(count: int, span: Span, min_share: float) -> bool:
-    """Return whether ``count`` characters are at least this share of a span, and more than none."""
+    """Tell whether ``count`` characters are at least this share of a span. No character is never enough."""
     _, start, end = span
     return count > 0 and count / (end - start) >= min_share
 

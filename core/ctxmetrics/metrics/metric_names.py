@@ -1,4 +1,4 @@
-"""A metric by what people call it: ``context_recall(top_k=5)``, ``ndcg@10``, ``mrr``. The command line and Python read the same."""
+"""Finds a metric by its name: ``context_recall(top_k=5)``, ``ndcg@10``, ``mrr``. Used by the command line and in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxmetrics.errors import ParameterError
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.metrics.catalog import ALL_METRICS
 
-# Which option the command line names in messages; Python writes the name of a parameter.
+# The option that messages of the command line name. In Python, messages name the parameter.
 OPTION = "--metric"
 
 # The name of a metric with its k: recall@5, ndcg_cut_10, P_10.
@@ -31,16 +31,16 @@ _NAME_AT_K_PATTERN = re.compile(
 
 
 def read_metric(text: str, convention: str = "default", *, place: str = "metric") -> Metric:
-    """Make the metric that a text names.
+    """Build the metric with a name.
 
     Args:
-        text: One of our names, a class's name, or what the field calls a measure over ids (``ndcg``, ``mrr``, ``map``, ``p``,
-            ``hit``), with ``@K`` and parameters where wanted: ``ndcg@10``, ``context_recall(unit=claim)``.
+        text: One of our names, the name of a class, or the usual name of a measure over ids (``ndcg``, ``mrr``, ``map``, ``p``,
+            ``hit``). It may have ``@K`` or parameters: ``ndcg@10``, ``context_recall(unit=claim)``.
         convention: The convention, unless the text names one.
         place: The place of the text, for messages: ``--metric`` on the command line.
 
     Raises:
-        ParameterError: No metric is named so, or several may be meant; the message names what to write.
+        ParameterError: No metric has this name, or several have it. The message suggests the right name.
     """
     name, parameters = parse_call(text)
     if name not in ALL_METRICS:
@@ -55,7 +55,7 @@ def read_metric(text: str, convention: str = "default", *, place: str = "metric"
 
 
 def list_possible_names(text: str) -> tuple[str, ...]:
-    """List the names that a metric may have in results, if a person writes ``ndcg@10`` or ``recall``; none if unknown."""
+    """List the names of metrics in results that a person may mean by ``ndcg@10`` or ``recall``."""
     name, parameters = parse_call(text)
     base_names: tuple[str, ...] = (name,)
     k = None

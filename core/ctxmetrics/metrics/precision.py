@@ -1,4 +1,4 @@
-"""What the precisions of texts share: contexts that repeat others, contexts of one source, relevance by units."""
+"""The base class of precisions over texts. It counts repeated contexts, and contexts of one source, once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from ctxmetrics.verdicts import DOUBTFUL, Evidence, Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class TextPrecision(Metric):
-    """What the precisions of texts share: the choice of the formula, and contexts of one source may count as one.
+    """A precision over texts, with a choice of the formula. Contexts of one source may count as one.
 
     Attributes:
-        group: ``"source"``: contexts of one source count as one, at the rank of the first, relevant
-            where any of them is. The source of a context is its id; for a span
-            (``SOURCE#char=START,END``), the part before ``#``. ``"context"``: each counts. None takes
-            the convention's, where contexts and ids are pairs.
+        group: ``"source"``: contexts of one source count as one context at the rank of the first, which is relevant if one of
+            them is. The source of a context is its id; for a span (``SOURCE#char=START,END``), the part before ``#``.
+            ``"context"``: each context counts. None takes the convention's choice, if each context has an id.
     """
 
     formula_name = "average_precision"
@@ -36,7 +35,7 @@ class TextPrecision(Metric):
 
     @property
     def merges_repeats(self) -> bool:
-        """Whether a context that repeats the text of one above is no rank of its own."""
+        """Whether a context that repeats the text of one above has no rank of its own."""
         return self.convention_data.repeats == "once"
 
     def merge(self, hits: Sequence[bool], repeats: Mapping[int, int]) -> Sequence[bool]:

@@ -1,12 +1,11 @@
 """String similarity between retrieved and reference contexts, over rapidfuzz.
 
-The definition is Ragas': ``1 - rapidfuzz.<Measure>.normalized_distance(retrieved, reference)``, in 0..1, on the
-texts as they are (no normalising of case, white space or Unicode). Two empty texts are equal, hence 1.0.
+The definition is that of Ragas: ``1 - rapidfuzz.<Measure>.normalized_distance(retrieved, reference)``, in 0..1, on the
+unchanged texts (case, white space and Unicode are not normalised). Two empty texts are equal, so their similarity is 1.0.
 
-One `BestMatches` serves recall (the best retrieved context for each reference) and precision (the best
-reference for each retrieved context). With a cutoff, rapidfuzz stops comparing two texts as soon as
-they cannot reach it, which saves most of the time. A similarity that reaches the cutoff is the same
-double as without one.
+The same `BestMatches` is used for recall (the best retrieved context for each reference) and for precision (the best reference for
+each retrieved context). With a cutoff, rapidfuzz stops comparing two texts as soon as they cannot reach it, which saves most of the
+time. A similarity that reaches the cutoff is exactly the same number as without a cutoff.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _Name = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
-# A named measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of
-# one list of such pairs that returns as many.
+# The name of a measure of rapidfuzz; or a function of (retrieved, reference) that returns a similarity in 0..1; or a function of a
+# list of such pairs that returns a similarity for each.
 Measure: TypeAlias = _Name | Callable[[str, str], float] | Callable[[list[tuple[str, str]]], Any]
 # For each name of a measure, the module of rapidfuzz.distance.
 MEASURES = {name: name.title().replace("_", "") for name in get_args(_Name)}
 
-# rapidfuzz compares with a cutoff only to about 1e-8, and so loses pairs that lie on the cutoff. So rapidfuzz gets a cutoff that
-# is lower by this margin, and the similarity that it returns is compared here.
+# rapidfuzz compares with a cutoff only to about 1e-8, and so would lose pairs exactly at the cutoff. So rapidfuzz gets a cutoff that
+# is lower by this margin, and its similarity is compared with the exact cutoff here.
 _CUTOFF_MARGIN = 1e-6
 # The minimum number of pairs for which numpy is loaded, to compare all pairs at once. Loading numpy takes as long as 50,000
 # comparisons of short texts.
@@ -56,7 +55,7 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestMatches:
-    """What each context of one side is most similar to.
+    """The best match of each retrieved context and of each reference.
 
     Attributes:
         for_references: For each reference, the most similar retrieved context, or ``None`` when none reaches the
@@ -69,8 +68,8 @@ class BestMatches:
     for_retrieved: tuple[Match | None, ...]
 
 
-# The best matches of the last samples: a sample's second metric finds what the first one computed, also when a
-# framework runs metric by metric over many samples. No text is kept.
+# The best matches of the last samples, so that the second metric of a sample need not compute them again, also if a framework runs
+# one metric after the other over many samples. No text is kept.
 MEMORY: Memo[BestMatches] = Memo(1_024)
 
 
@@ -84,8 +83,8 @@ def find_best_matches(
 ) -> BestMatches:
     """Find the best matches of both sides. They are remembered, and not computed again for the same lists.
 
-    A text that stands on both sides is its own best match, so two such texts are not compared. A callable is asked about
-    every pair; one that cannot be hashed is asked every time.
+    A text that stands on both sides is its own best match, so it is not compared. A callable is called for every pair; if it cannot
+    be hashed, nothing is remembered.
 
     Args:
         retrieved: The retrieved contexts, in rank order.
@@ -93,13 +92,13 @@ def find_best_matches(
         measure: ``"levenshtein"``, ``"hamming"``, ``"jaro"``, ``"jaro_winkler"``; or a function of (retrieved,
             reference) that returns a similarity in 0..1; or one that needs a single argument: it gets all pairs at once,
             as a list, and returns a list, array or tensor of similarities in their order (``CrossEncoder.predict``).
-        cutoff: The smallest similarity of interest, 0 to 1. Larger is faster: at 0.8, unrelated texts cost a sixth
-            (500 characters) to a tenth (2,000) of a full comparison.
-        best: Whether the best match is looked for. Else a text with a match above the cutoff is compared no further,
-            which is faster and enough for a value, and nothing is kept in memory.
+        cutoff: The smallest similarity of interest, 0 to 1. A higher cutoff is faster: with 0.8, unrelated texts take a sixth
+            (500 characters) to a tenth (2,000) of the time of a full comparison.
+        best: Whether to find the best match. If False, a text with any match above the cutoff is not compared further. This is
+            faster, and enough to compute a value. Nothing is remembered then.
 
     Returns:
-        The matches. Without contexts on one side, the other side has none.
+        The matches. If one side has no contexts, no context of the other side has a match.
 
     Raises:
         ParameterError: A callable returned something else than a number in 0..1.
@@ -173,7 +172,7 @@ def _compare(
     # The first index of each text, by the text.
     retrieved_indexes = _find_first_indexes(retrieved)
     reference_indexes = _find_first_indexes(references)
-    # A text on both sides is its own best match. Only a function of the user is asked about it all the same.
+    # A text on both sides is its own best match. Only a function of the user is called for such a text, too.
     shared_texts: list[str] = []
     if not callable(measure):
         shared_texts = [text for text in retrieved_indexes if text in reference_indexes]
@@ -248,8 +247,8 @@ def _find_best(
 ) -> dict[str, Match | None]:
     """Find the best match of each text that stands on one side only: the first text with the highest value.
 
-    Texts that stand on both sides are called shared. If a text already has a match among the unshared texts, only more similar
-    shared texts are looked for, which is faster.
+    Texts that stand on both sides are called shared. If a text has a match among the unshared texts already, it is compared with
+    the shared texts only to find a more similar one, which is faster.
 
     Args:
         values: For each unshared text of one side, its values with the unshared texts of the other side. The values with the

@@ -1,4 +1,4 @@
-"""Metrics over spans: ids say where a text stands in its source, so that labels stay valid with other chunks.
+"""Metrics over spans. The ids are positions in the source, so that labels stay valid if the source is cut into other chunks.
 
 An id is ``SOURCE#char=START,END``, the fragment of RFC 5147 for plain text: characters (code points) from 0, the end
 excluded.
@@ -43,13 +43,13 @@ _MAX_PARTS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class LocatedText:
-    """An id of a sample, and the span of its source that the id names.
+    """The id of a context, and the span of the source that the id names.
 
     Attributes:
         id: The id of a retrieved or an expected context: ``SOURCE#char=START,END``.
         span: The source, the position of the first character, and the position behind the last character.
         text: The text of the span. None if the sample has no text for it, or a text of another length.
-        note: A sentence that says how the length of the text differs from that of the span; empty if it does not.
+        note: A sentence about different lengths of the text and the span; empty if the lengths are equal.
     """
 
     id: str
@@ -133,14 +133,14 @@ class SpanMetric(
 
 @dataclass(frozen=True, kw_only=True)
 class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found")):
-    """The share of the reference text that was retrieved, however the text was cut into chunks.
+    """The share of the reference text that was retrieved. The borders of chunks do not matter.
 
-    Formula: characters of the union of the reference spans that stand in a retrieved span / characters of that union;
-    with ``unit="span"``, reference spans of which at least ``min_cover`` stands in retrieved spans / reference spans.
+    Formula: retrieved characters of the union of the reference spans / all characters of that union. With ``unit="span"``:
+    reference spans of which at least the share ``min_cover`` was retrieved / reference spans.
     Range 0 to 1. Nothing retrieved: 0.0. No reference ids: None, ``no_reference``.
 
-    A verdict a distinct reference span: yes where at least ``min_cover`` of it was retrieved. Its details say how many
-    characters were found, in which contexts (from 0), and what was missed.
+    There is one verdict for each distinct reference span: yes if at least ``min_cover`` of it was retrieved. Its details say how
+    many characters were found, in which contexts (from 0), and what was missed.
 
     Source: Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval, Chroma
     (https://research.trychroma.com/evaluating-chunking); the ids: RFC 5147.
@@ -185,16 +185,18 @@ class SpanBasedContextRecall(SpanMetric, counted_words=("reference span", "found
 class SpanBasedContextPrecision(SpanMetric, counted_words=("retrieved span", "relevant")):
     """How much of the retrieved text is reference text, or how early the relevant contexts stand.
 
-    Formula, with the *common* characters, those of the union of the reference spans that stand in a
-    retrieved span: ``"share"`` common / sum of the lengths of the retrieved spans, so that text which
-    is retrieved twice lowers it; ``"iou"``, intersection over union, common / (that sum + characters of
-    the union of the reference spans - common); ``"ap"`` average precision over the ranked contexts, of
-    which one is relevant when it holds at least ``min_cover`` of some reference span, or at least
-    ``min_cover`` of it is reference text. Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No
-    reference ids: None, ``no_reference`` (``ragas``: 0.0).
+    *Common* is the number of characters in both a retrieved and a reference span, *retrieved* the sum of the lengths of the
+    retrieved spans, and *reference* the number of characters in the union of the reference spans. Formulas:
 
-    One verdict for each retrieved context, in rank order: whether it is relevant in that sense, under every formula. An id that
-    is retrieved twice has two verdicts; in ``"ap"`` it counts once, at its first rank.
+    - ``"share"``: common / retrieved. A text that is retrieved twice lowers the value.
+    - ``"iou"``: intersection over union, common / (retrieved + reference - common).
+    - ``"ap"``: average precision over the ranked contexts. A context is relevant if it holds at least ``min_cover`` of a
+      reference span, or if at least ``min_cover`` of the context is reference text.
+
+    Range 0 to 1. Nothing retrieved: 0.0 (``ragas``: None). No reference ids: None, ``no_reference`` (``ragas``: 0.0).
+
+    With every formula, there is one verdict for each retrieved context, in rank order: whether it is relevant in the sense of
+    ``"ap"``. An id that is retrieved twice has two verdicts; in ``"ap"`` it counts once, at its first rank.
 
     Source: Smith and Troynikov 2024, Evaluating Chunking Strategies for Retrieval, Chroma
     (https://research.trychroma.com/evaluating-chunking), precision and intersection over union; the ids: RFC 5147.
@@ -325,10 +327,10 @@ def _read_passages(sample: Sample, name: str, texts: Sequence[str] | None) -> li
 
 
 def _check_spelling(sample: Sample, passages: Sequence[LocatedText]) -> None:
-    """Check that no source is spelled in two ways: the spans of such a source would not be compared.
+    """Check that each source has one spelling: spans of two spellings would not be compared.
 
     Raises:
-        SampleError: Names both spellings.
+        SampleError: A source has two spellings.
     """
     first_spellings: dict[str, str] = {}
     for passage in passages:
@@ -435,7 +437,7 @@ def _build_evidence(index: int, passage: LocatedText, part: Span, *, whole: bool
 
 
 def _find_gaps(span: Span, parts: Sequence[Span]) -> list[Span]:
-    """Return the stretches of a span that are in none of its parts; the parts are in order and do not overlap."""
+    """Return the gaps between the parts of a span. The parts are in order and do not overlap."""
     source, gap_start, span_end = span
     gaps: list[Span] = []
     for _, part_start, part_end in parts:

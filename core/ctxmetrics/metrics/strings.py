@@ -1,4 +1,4 @@
-"""The metrics by string similarity: one comparison a sample, shared by recall and precision."""
+"""The metrics by string similarity. Recall and precision share one comparison for each sample."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
     """A metric whose verdicts come from string similarity.
 
     Attributes:
-        min_similarity: The cut on the similarity, 0 to 1 (Ragas calls it ``threshold``).
+        min_similarity: The smallest similarity of a match that counts, 0 to 1 (Ragas calls it ``threshold``).
         similarity: ``"levenshtein"``, ``"hamming"``, ``"jaro"``, ``"jaro_winkler"``, a callable
             ``(retrieved, reference) -> float`` from 0 to 1, or one that takes a list of such pairs.
-        explain: Compare without the cut, so that a verdict below it also says which text is most like
-            it. It takes six to ten times as long and changes no verdict.
+        explain: Whether to compare without this minimum, so that a verdict below it also names the most similar text. This takes
+            six to ten times as long and changes no verdict.
     """
 
     runs_by_default: ClassVar[bool] = True
@@ -55,7 +55,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         """Return the value of two lists of texts, and for each counted text its best match and whether this is a hit."""
         from ctxmetrics.metrics.similarity import find_best_matches
 
-        # An explanation names the best match also where it is no hit.
+        # An explanation names the best match even if it is no hit.
         lowest_shown = 0.0 if self.explain else self.min_similarity
         best = find_best_matches(retrieved, reference, self.similarity, lowest_shown)
         matches = self._choose_matches(best)
@@ -150,7 +150,7 @@ class StringMetric(ListMetric, requires=("retrieved_contexts", "reference_contex
         return verdicts
 
 
-# Verdicts share the texts about equal matches: no match, or an equal text in this place.
+# Many verdicts have the same match: none, or an equal text at the same index. They share its explanation.
 @lru_cache(maxsize=1_024, typed=True)
 def _explain_verdict(match: Match | None, other_side: str, cut: float) -> tuple[str, FrozenDict]:
     """Return the reason and the details of a verdict.

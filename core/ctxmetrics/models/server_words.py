@@ -1,4 +1,4 @@
-"""How servers and their clients say what went wrong: ``server_words.toml`` has the words, `PATTERNS` the messages."""
+"""The words and messages of servers and clients about errors: ``server_words.toml`` has the words, `PATTERNS` the messages."""
 
 from __future__ import annotations
 

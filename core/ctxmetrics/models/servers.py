@@ -1,4 +1,4 @@
-"""What is known of a server from its address."""
+"""Tells from the address of a server whether it is local."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def is_local(identity: str) -> bool:
         return False
     try:
         address = ip_address(host)
-    except ValueError:  # a name: without a dot it is one of this machine or network
+    except ValueError:  # a name, not a number; a name without a dot is in the local network
         return "." not in host or host.endswith((".localhost", ".local", ".internal"))
     return address.is_private or address.is_loopback

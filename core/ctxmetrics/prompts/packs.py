@@ -1,8 +1,8 @@
-"""The packs of prompts: for each language the text of each question. ``en.toml`` and ``ru.toml`` hold ours.
+"""The packs of prompts. A pack has the texts of all questions in one language; ``en.toml`` and ``ru.toml`` hold our packs.
 
-There are five for a language model: *claims* breaks a text into claims, once a text. *attribution* asks which contexts state
-each unit of the reference, or a part of it. *usefulness* asks which contexts help to give an answer. *joint* asks both in
-one request. *relevance* asks which contexts answer a question whose answer is not known.
+There are five prompts for a language model. *claims* breaks a text into claims. *attribution* asks which contexts state each unit
+of the reference, or a part of it. *usefulness* asks which contexts help to give an answer. *joint* asks for attribution and
+usefulness in one request. *relevance* asks which contexts answer a question whose answer is not known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DECISION_VERSION = 1
 
 
 def _read_texts(language: str) -> dict[str, Any]:
-    """Read the texts of one of our own packs; each part of a prompt is put where its name stands in braces."""
+    """Read the texts of one of our packs. The name of a part in braces, such as ``{opening}``, is replaced by this part."""
     data: dict[str, Any] = {**read_data("prompts", f"{language}.toml")}
     texts = {**data["texts"]}
     for name, part in data.pop("parts").items():
@@ -45,16 +45,17 @@ class Pack:
 
     Attributes:
         language: ISO 639 code.
-        texts: The fixed part of the prompt, one for each step; without ``relevance``, that is asked in English.
-        version: One number a step, or one for all; raised whenever a text changes: it is part of the provenance and of
+        texts: The fixed part of each step's prompt. If ``relevance`` is missing, the English prompt is used.
+        version: A number for each step, or one for all. Raise it whenever a text changes: it is a part of the provenance and of
             every cache key.
         yes: Words, in lower case, that a reply in this language may use for true.
         no: The words that mean false.
         keys: The line after the data that names the keys of a part of the reply, with ``{part}`` and ``{ids}``.
-        decisions: The questions to a decision model; without them English ones are asked.
+        decisions: The questions to a decision model. The default is English.
         versions: The name of each prompt, such as ``joint-en-3``, by its step.
-        examples: The texts of the prompts' examples, in lower case: a reply that repeats one answers the example.
-        example_replies: The replies of the examples.
+        examples: The texts of the examples in the prompts, in lower case. A reply that repeats one is about the example, not about
+            the data.
+        example_replies: The replies that the examples show.
     """
 
     language: str
@@ -76,7 +77,7 @@ class Pack:
         # The ids of the examples, such as "c1", are left out: a correct reply has the same.
         texts = (text.casefold() for text in _list_texts(examples) if len(text) > _MAX_ID_CHARACTERS)
         object.__setattr__(self, "examples", frozenset(texts))
-        # A reply repeats a code of its data; the data of an example has none.
+        # A reply has a code, and the data before it has none: so these are the replies among the objects of the examples.
         replies = tuple(example for example in examples if "code" in example)
         object.__setattr__(self, "example_replies", replies)
 
@@ -95,12 +96,12 @@ class Pack:
         return names
 
     def get_text(self, step: Step) -> str:
-        """Return the fixed part of a step's prompt; English for one that this pack lacks."""
+        """Return the fixed part of a step's prompt. If this pack has no text for the step, return the English text."""
         return self.texts.get(step) or str(_ENGLISH["texts"][step])
 
 
 _packs: dict[str, Pack] = {}
-# Characters of an id in the examples; every text there is longer.
+# The maximum number of characters of an id in the examples. The texts in the examples are longer.
 _MAX_ID_CHARACTERS = 3
 
 
@@ -126,7 +127,7 @@ def register_pack(pack: Pack) -> None:
 
 
 def _check_steps(pack: Pack, noun: str, values: Mapping[str, Any]) -> None:
-    """Raise if a step has no value; ``noun`` is what the message calls a value: ``"text"``."""
+    """Check that each step has a value. ``noun`` names a value in the message: ``"text"``."""
     missing_steps = [step for step in VERSIONS if not values.get(step)]
     if missing_steps:
         raise ParameterError(f"pack {pack.language!r} has no {noun} for: {', '.join(missing_steps)}.")

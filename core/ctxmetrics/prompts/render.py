@@ -1,11 +1,10 @@
-"""Builds a prompt from data. Untrusted text enters a prompt here and nowhere else.
+"""Builds a prompt from data. Only this module puts untrusted text into a prompt.
 
-Every field is a JSON string inside a block whose marks carry a SHA-256 of the data, cut to 96 bits. No
-text can contain its own hash, so no text can end the block; and equal data gives an equal prompt, so
-caches and snapshots stay stable. The hash's first eight digits stand on a line of their own: the reply
-repeats them, so that a reply to another request is noticed. Characters that a reader cannot see, and
-marks that some servers or clients act on (chat roles, image tags, templates), are written as JSON
-escapes: the data means the same, and no server acts on it.
+Every field is a JSON string inside a data block. The first and the last line of the block hold the first 96 bits of a SHA-256 of
+the data. No text can contain its own hash, so no text can end the block. Equal data gives an equal prompt, so that caches stay
+valid. The first eight digits of the hash stand on a line of their own, and the reply repeats them, so that a reply to another
+request is noticed. Invisible characters, and marks that some servers or clients execute (chat roles, image tags, templates), are
+written as JSON escapes: the data means the same, and no server executes them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SENTENCE_TOKENS = 160
 _QUOTE_TOKENS = 40
 # The tokens that a verdict about a context may take.
 _USEFUL_TOKENS = 80
-# The most that is asked for: a reply that is cut off is asked for in halves.
+# The maximum number of tokens that a request asks for. If the reply is cut off, two requests ask for its halves.
 _MAX_REPLY_TOKENS = 4096
 # The number of hexadecimal digits of the hash in the first and the last line of the data block.
 NONCE = 24
@@ -43,8 +42,8 @@ _INVISIBLE_PATTERN = re.compile(
     "\U0001fffe\U0001ffff\U000e0000-\U000e0fff\U000f0000-\U0010ffff"
     "]"
 )
-# A zero-width joiner beside an ASCII character or another joiner, where it only hides text. Joiners belong in Persian and
-# Indic words and in emoji.
+# A zero-width joiner beside an ASCII character or another joiner. There it can only hide text, since joiners belong between letters of
+# Persian and Indic words, and in emoji.
 _HIDING_JOINER_PATTERN = re.compile(
     r"[\u200c\u200d](?=[\0-\x7f\u200c\u200d])|(?<=[\0-\x7f\u200c\u200d])[\u200c\u200d]"
 )
@@ -55,7 +54,7 @@ _TEMPLATE_WORDS = r"""
     | audio | image | img | video
     | bos | bot | cls | eod | eop | eos | eot | inst | mask | pad | s | sep | sop | sys | unk | unused\d*
 """
-# The first character of a mark that a server or a template engine may act on: a token of a chat template, an image tag, a
+# The first character of a mark that a server or a template engine may execute: a token of a chat template, an image tag, a
 # template. Each alternative begins with one fixed character, so that the search is fast.
 _ACTIVE_MARK_PATTERN = re.compile(
     rf"""
@@ -88,22 +87,22 @@ def render(
 ) -> Prompt:
     """Build the prompt of one question.
 
-    A question that is asked again has the same system prompt and the same data: a server that keeps what it read
-    reads the end only. The line after the data names the ids that need an answer.
+    A repeated question has the same system prompt and the same data, so that a server with a prefix cache reads only the end. The
+    line after the data names the ids that need an answer.
 
     Args:
         pack: The language's texts.
         step: The question.
-        data: The fields, JSON-ready. Untrusted, but for the ids.
-        ids: The ids that need an answer; None: all of the data.
-        note: The faults of the reply before, in the library's own words and ids only.
+        data: The fields, JSON-ready. Everything except the ids is untrusted.
+        ids: The ids that need an answer; None: all ids of the data.
+        note: The faults of the last reply, only in the library's own words and ids.
         attempt: 0 for the first question.
-        vote: Number of the vote.
+        vote: The number of the vote.
     """
     body = escape(data)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     code = nonce[:CODE]
-    # The ids that the reply needs as keys: those of sentences in its part "sentences", those of contexts in "useful".
+    # The keys that the reply needs: ids of sentences in its part "sentences", and ids of contexts in its part "useful".
     sentences: tuple[str, ...] = ()
     useful: tuple[str, ...] = ()
     if step in {"attribution", "joint"}:
@@ -119,7 +118,7 @@ def render(
         user += f"\n{' '.join(key_lines)}"
     if note:
         user += f"\n\n{note}"
-    # The step that the reply has the form of: if one part has no ids, it is the reply to a question about the other.
+    # The reply has the form of this step. If one part has no ids, the reply has only the other part.
     reply_step: Step = "joint"
     if step == "claims":
         reply_step = "claims"
@@ -154,7 +153,7 @@ def _bound_reply(sentences: int, useful: int, contexts: int) -> int:
 
 
 def render_state(pack: Pack, data: Mapping[str, Any]) -> str:
-    """Build the state that a decision model is asked about: the criteria, and the data in a block of its own."""
+    """Build the state for a decision model: the criteria, and the data in a block of its own."""
     body = escape(data)
     nonce = hashlib.sha256(body.encode()).hexdigest()[:NONCE]
     return f"{pack.decisions['rules']}\nBEGIN DATA {nonce}\n{body}\nEND DATA {nonce}"

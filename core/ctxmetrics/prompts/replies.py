@@ -1,4 +1,4 @@
-"""The replies to the prompts: the schema of the reply to each request."""
+"""The schemas of the replies to the prompts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic_core import CoreSchema
 
 # The classes of the verdicts on contexts and on sentences. Their names are short because the schema repeats them for each id.
 _VERDICT_NAMES = ("C", "S")
-# Schemas that are kept: one for each pair of counts of a data set, and those of requests that are asked again.
+# The number of schemas that are kept. A request has its own schema, by its numbers of sentences and contexts.
 _SCHEMAS_KEPT = 256
 
 
 class ReplyModel(BaseModel, extra="forbid"):
     """A JSON object of a reply.
 
-    Its JSON schema requires every key, in the order of the fields, and gives none a default. A model writes from left
-    to right, so the evidence stands before the verdict that follows from it; sorting the keys keeps that order. A reply
-    may leave out a key that can be empty: that is for the reader of the reply, not for the schema.
+    Its JSON schema requires every key, in the order of the fields, without defaults. A model writes from left to right, so the
+    evidence stands before the verdict that follows from it, also if the keys are sorted. The reader of a reply accepts a missing key
+    whose value may be empty; the schema does not.
     """
 
     @classmethod
@@ -36,7 +36,7 @@ class ReplyModel(BaseModel, extra="forbid"):
 
 
 class KeyedReply(ReplyModel):
-    """A reply keyed by ids. Its schema has definitions of the two verdicts, which it names for each id, and no others."""
+    """A reply with a key for each id. Its schema defines the two kinds of verdicts once, and refers to them at each id."""
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def reply_schema(
     Args:
         step: The question.
         sentences: Ids of the units that need a verdict.
-        useful: Ids of the contexts that need one.
+        useful: Ids of the contexts that need a verdict.
 
     Examples:
         >>> reply_schema("joint", sentences=["s1"], useful=["c1"]).model_json_schema()["required"]

@@ -538,9 +538,10 @@ def _read_fact(value: object) -> Fact:
         raise SampleError(problem, wrong_kind=True)
     is_number = type(importance) in (int, float) and 0 < importance <= _MAX_IMPORTANCE
     if not (is_number or importance in (None, "vital", "okay")):
-        value_in_message = repr(str(importance)[:80])
         if isinstance(importance, int) and importance > _MAX_IMPORTANCE:
             value_in_message = f"one above {_MAX_IMPORTANCE:,.0f}"
+        else:
+            value_in_message = repr(str(importance)[:80])
         problem = f"must be 'vital', 'okay' or a number above 0, not {value_in_message}."
         raise SampleError(problem, wrong_kind=True).inside(": importance")
     if not has_content(text):

@@ -1,6 +1,6 @@
-"""Notes about texts that may not be what their fields say: joined passages, prompts, cut texts, ranks in texts, labels.
+"""Notes about texts that seem to be in the wrong field: joined passages, prompts, cut texts, ranks in texts, labels.
 
-They stand beside a number, and are never a part of it.
+The notes change no number.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ctxmetrics.scores.wording import TEXT, clean, plural
 
 # A separator is noted if at least this share of the samples with texts has one text that holds it.
 _MIN_SHARE_JOINED = 0.8
-# Minimum number of pieces that a separator leaves, or of labels: one alone separates nothing.
+# The minimum number of passages that a separator or labels must show.
 _MIN_PASSAGES = 2
-# Minimum number of words in a sentence that tells something.
+# The minimum number of words in a sentence.
 _MIN_WORDS_OF_SENTENCE = 3
 
 
 class _Separator(NamedTuple):
-    """What may separate passages in a text, or stand within one.
+    """A text that may separate passages.
 
     Attributes:
-        option: What to write for ``--split``.
-        name: What messages call it.
-        always_holds: What stands in every text that holds it; looking for this first is fast.
-        pattern: Its form. It begins with a character where it can: the search is much faster then.
+        option: The value for ``--split``.
+        name: The name in messages.
+        always_holds: A part of every match of the pattern. To look for this part first is fast.
+        pattern: The pattern of the separator. If possible, it begins with a fixed character: then the search is much faster.
     """
 
     option: str
@@ -44,8 +44,8 @@ class _Separator(NamedTuple):
     pattern: re.Pattern[str]
 
 
-def _stand_between_sentences(mark: str, name: str, always_holds: str) -> _Separator:
-    """Build the separator of a mark between two sentences, with a blank on both sides: ``One. => Two.``."""
+def _build_mark_separator(mark: str, name: str, always_holds: str) -> _Separator:
+    """Build the separator for a mark between two sentences, with a blank on both sides: ``One. => Two.``."""
     pattern = rf"(?<=[.!?。])\s{re.escape(mark)}\s"
     return _Separator(f" {mark} ", name, always_holds, compile_on_use(pattern))
 
@@ -65,27 +65,27 @@ _SEPARATORS = (
     _Separator("; ", "semicolons", ";", compile_on_use(r";(?<=[.!?。];)\s")),
     _Separator(";", "semicolons", ";", compile_on_use(r";(?<=[.!?。];)(?=\w)")),
     _Separator(";;", "semicolons", ";;", compile_on_use(r";;(?<=[.!?。];;)\s?")),
-    _stand_between_sentences("...", "dots", " ... "),
-    _stand_between_sentences("[...]", "dots", " [...] "),
-    _stand_between_sentences("…", "dots", " … "),
-    _stand_between_sentences("::", "colons", "::"),
-    _stand_between_sentences("—", "dashes", "—"),
-    _stand_between_sentences("–", "dashes", "–"),
-    _stand_between_sentences("»", "marks", "»"),
-    _stand_between_sentences(">", "marks", ">"),
-    _stand_between_sentences("=>", "arrows", "=>"),
+    _build_mark_separator("...", "dots", " ... "),
+    _build_mark_separator("[...]", "dots", " [...] "),
+    _build_mark_separator("…", "dots", " … "),
+    _build_mark_separator("::", "colons", "::"),
+    _build_mark_separator("—", "dashes", "—"),
+    _build_mark_separator("–", "dashes", "–"),
+    _build_mark_separator("»", "marks", "»"),
+    _build_mark_separator(">", "marks", ">"),
+    _build_mark_separator("=>", "arrows", "=>"),
     # Several blanks in a row.
     _Separator("    ", "runs of blanks", "    ", compile_on_use(r"(?<=[.!?。]) {4,}")),
     _Separator(
         "\u00a0\u00a0", "runs of blanks", "\u00a0\u00a0", compile_on_use("(?<=[.!?。])\u00a0{2,}")
     ),
     _Separator("\u3000", "wide blanks", "\u3000", compile_on_use("(?<=[.!?。])\u3000+")),
-    _stand_between_sentences("+", "marks", "+"),
-    _stand_between_sentences("->", "arrows", "->"),
+    _build_mark_separator("+", "marks", "+"),
+    _build_mark_separator("->", "arrows", "->"),
     # "One. § Two.", but not "§ 5", which is a paragraph of a law.
     _Separator(" § ", "marks", "§", compile_on_use(r"(?<=[.!?。])\s§\s(?!\d)")),
 )
-# Those that may stand in a text of ASCII characters.
+# The separators that an ASCII text can hold.
 _ASCII_SEPARATORS = tuple(item for item in _SEPARATORS if item.always_holds.isascii())
 # A number before a sentence: "1. One.", "(2) Two.", "3 - Three.". It numbers passages in one line, or the steps of one passage.
 _NUMBER_BEFORE_SENTENCE_PATTERN = compile_on_use(
@@ -101,7 +101,7 @@ _MARK_PATTERN = compile_on_use(
 )
 # The name of a line before a colon: "doc_7: ..", "guide.pdf: ..".
 _LINE_NAME_PATTERN = compile_on_use(r"^(?:[a-z][\w-]*\d\w*|[\w./\\-]+\.[a-z]{2,5}):\s+")
-# What closes a passage and opens the next one.
+# The end of a passage together with the beginning of the next one.
 _CLOSING_AND_OPENING_PATTERN = compile_on_use(
     r"""
     </(?P<tag>\w+)> \s* <(?P=tag)\b[^<>]*>                         # </p><p class="x">
@@ -110,7 +110,7 @@ _CLOSING_AND_OPENING_PATTERN = compile_on_use(
     """,
     re.VERBOSE,
 )
-# All that `_CLOSING_AND_OPENING_PATTERN` finds holds one of these; looking for them first is fast.
+# Every match of `_CLOSING_AND_OPENING_PATTERN` holds one of these. To look for them first is fast.
 _CLOSING_MARKS = ("</", "<|", "»", "”", '"', "]")
 # A label with a number at the beginning of a passage.
 _LABEL_PATTERN = compile_on_use(
@@ -128,10 +128,10 @@ _DIGITS_PATTERN = compile_on_use(r"\d+")
 
 @lru_cache(maxsize=256)  # the questions about one passage often stand in a row
 def find_doubtful_separator(text: str) -> tuple[str, str]:
-    """Find what may separate several passages in a text.
+    """Find a separator between several passages in a text.
 
-    The pieces between separators are passages if each has several words. They are no passages if one begins with a small
-    letter: then a sentence is broken into lines.
+    The pieces between separators are passages if each has several words. If one of them begins with a small letter, they are the
+    lines of one sentence, and no passages.
 
     Returns:
         The separator, as the option ``--split`` takes it, and its name; two empty texts if there is none.
@@ -180,12 +180,12 @@ def _are_passages(pieces: Sequence[str]) -> bool:
 
 
 def _has_several_words(text: str) -> bool:
-    """Return whether a text has as many words as a sentence. It is not split further than this takes."""
+    """Tell whether a text has enough words for a sentence. The rest of the text is not split."""
     return len(text.split(None, _MIN_WORDS_OF_SENTENCE)) >= _MIN_WORDS_OF_SENTENCE
 
 
 def _find_mark(text: str) -> str:
-    """Find the one mark that stands between the sentences of a text, each of several words; empty if there is none."""
+    """Find a mark between the sentences of a text, such as "###"; empty if there is none, or if a sentence has too few words."""
     marks: set[str] = {*_MARK_PATTERN.findall(text)}
     for mark in sorted(marks):
         pieces = [piece.strip() for piece in text.split(mark)]
@@ -276,8 +276,8 @@ def describe_doubtful(
 
 # The names of ranks and scores by their kinds.
 _ORDER_NAMES: Mapping[str, Sequence[str]] = read_data("samples", "keys.json")["order"]
-# For each name in `_ORDER_NAMES`, without case and separators: whether the text with the lowest number comes first, as with
-# ranks; the text with the highest score comes first.
+# For each name in `_ORDER_NAMES`, without case and separators: True if the lowest number comes first, as with ranks; False if the
+# highest comes first, as with scores.
 _IS_LOWEST_FIRST: dict[str, bool] = {}
 for _kind in ("rank", "rerank", "fused", "score", "distance"):
     for _name in _ORDER_NAMES[_kind]:
@@ -298,7 +298,7 @@ _END_CHARACTERS = 60
 
 
 def _find_order_in_texts(texts: Sequence[str]) -> tuple[str, bool]:
-    """Find the ranks or scores that stand in texts, one in each; see `_ORDER_NAMES`.
+    """Find ranks or scores of which each text holds one: "Score: 0.55"; see `_ORDER_NAMES`.
 
     Returns:
         The name of the ranks or scores, empty if there are none; and whether the texts are in the order of these numbers.
@@ -345,7 +345,7 @@ def _read_numbers_of_end(text_end: str) -> Mapping[str, float]:
     return numbers
 
 
-# Single words that grade what was retrieved, and are no answers.
+# Words that are grades of a retrieval, not answers.
 _LABELS = frozenset({"0", "1", "relevant", "irrelevant", "correct", "incorrect", "hit", "miss"})
 # The mark between several answers in one text: "Paris | Lyon", "Paris OR Lyon", "Paris ### Lyon".
 _ANSWER_SEPARATOR_PATTERN = compile_on_use(r"\s*\|{1,2}\s*|\s+OR\s+|\s*\#{3,}\s*")
@@ -365,25 +365,25 @@ _PROMPT_END_PATTERN = compile_on_use(r"\W*(?:\w+\W*){0,3}:?\s*")
 
 @dataclass(slots=True)
 class TextSigns:
-    """Counts samples whose texts may not be what their fields say.
+    """Counts samples whose texts seem to be in the wrong field.
 
     Attributes:
-        lists: The number of samples with several texts. The key is the name of the ranks or scores that stand in all texts
-            of the sample; an empty name if there are none.
-        unordered: The same, only for samples whose texts are not in the order of these ranks or scores.
+        lists: The number of samples with several texts, by the name of the ranks or scores in all texts of the sample; the
+            name is empty if there are none.
+        unordered: The same for samples whose texts are not in the order of these ranks or scores.
         contexts: The number of samples with contexts.
         prompts: The number of samples with one context that ends with the question.
         texts: The number of all contexts.
         cut: The number of contexts that end in dots.
         expected: The number of samples with expected contexts.
-        expected_names: The number of samples with expected contexts of which none reads as a text.
+        expected_names: The number of samples whose expected contexts are all addresses, files or ids.
         references: The number of references.
         addresses: The number of references that are an address, a file or an id that stands in no context.
         with_source: The number of references that end with their source in brackets.
-        placeholders: The number of references that are still to be written.
-        labels: The number of references that grade what was retrieved, or are a small number that stands in no context. The key
-            is the text of the reference.
-        alternatives: The number of references that hold several texts, between bars or the like.
+        placeholders: The number of references that are not written yet, such as "TODO".
+        labels: The number of references that are a grade, or a small number that stands in no context, by the text of the
+            reference.
+        alternatives: The number of references that hold several answers, such as "Paris | Lyon".
     """
 
     lists: Counter[str] = field(default_factory=Counter)
@@ -441,7 +441,7 @@ class TextSigns:
         """Add the reference of a sample."""
         self.references += 1
         word = reference.casefold()
-        if _is_still_to_be_written(reference, texts):
+        if _is_unwritten_reference(reference, texts):
             self.placeholders += 1
         elif word in _LABELS or _is_grade(word, texts):
             self.labels[word] += 1
@@ -520,7 +520,7 @@ class TextSigns:
 
 # The numbers from 0 to 10, as people grade with them.
 _SMALL_NUMBERS = frozenset(map(str, range(11)))
-# What only addresses, files and ids have in them. Words with digits, such as GPT-4, may be answers.
+# Characters of addresses, files and ids, but not of answers. The hyphen is not among them: GPT-4 may be an answer.
 _ADDRESS_MARKS = ("/", "\\", "_", "#")
 # The ending of the name of a file, such as ".pdf", and the number of its characters.
 _FILE_ENDING_PATTERN = compile_on_use(r"\.[a-z]{2,4}\Z", re.IGNORECASE)
@@ -529,8 +529,8 @@ _MAX_FILE_ENDING = 5
 _PAGE_PATTERN = compile_on_use(r",?\s+(?:pp?\.|page)\s*\d+\Z", re.IGNORECASE)
 
 
-def _is_still_to_be_written(reference: str, texts: Sequence[str]) -> bool:
-    """Whether a reference is a placeholder such as TODO, no refusal such as N/A, and no word of a context."""
+def _is_unwritten_reference(reference: str, texts: Sequence[str]) -> bool:
+    """Tell whether a reference is a placeholder such as TODO. A refusal such as N/A, or a word of a context, is none."""
     if not is_unwritten(reference) or is_refusal(reference):
         return False
     word = reference.casefold()
@@ -549,5 +549,5 @@ def _is_address(text: str) -> bool:
         name = _PAGE_PATTERN.sub("", name)
     has_mark = any(mark in name for mark in _ADDRESS_MARKS)
     if not has_mark and _FILE_ENDING_PATTERN.search(name[-_MAX_FILE_ENDING:]) is None:
-        return False  # as nearly all texts: what follows takes ten times as long
+        return False  # the usual case: the check below takes ten times as long
     return is_address_or_name(name)

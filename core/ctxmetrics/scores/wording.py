@@ -1,4 +1,4 @@
-"""The words of a score and its verdicts, in the language of its convention, and how a number is written there."""
+"""Writes a score, its verdicts and its numbers in the language of its convention."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = 100
 _MAX_REASON_CHARACTERS = 200
 # The maximum number of characters of a message in a line.
 MESSAGE = 500
-# The words for what a judged recall counts. A context should state each of them, so that a no is a miss.
+# The words for the units of a judged recall.
 _UNITS = frozenset({"sentence", "claim", "fact"})
 # The maximum number of quotes from the contexts that a line about a verdict shows.
 _MAX_SPANS_SHOWN = 4
@@ -44,7 +44,7 @@ _PHRASES: Mapping[str, Mapping[str, str]] = read_data("scores", "phrases.json")
 
 
 def find_language(conventions: Iterable[str]) -> str:
-    """Return the language that all these conventions have, else English."""
+    """Return the language of all these conventions; English if they have several."""
     languages = {get_convention(name).language for name in conventions}
     return languages.pop() if len(languages) == 1 else "en"
 
@@ -94,7 +94,7 @@ def plural(number: int, noun: str, verb: str = "", verbs: str = "", language: st
 
 
 def format_number(value: float, convention: str, *, percent: bool = True) -> str:
-    """Write a value as its convention does; rounding is for display only. Without ``percent``, only 0.67 and no 67%."""
+    """Write a value as its convention does: ``0.6667`` or ``0.67 (67%)``; without ``percent``, ``0.67``. Only the text is rounded."""
     if not get_convention(convention).percent:
         return f"{value:.4f}"
     return f"{value:.2f} ({round(value, 2):.0%})" if percent else f"{value:.2f}"
@@ -132,7 +132,7 @@ def format_sentence(verdict: Verdict, language: str) -> str:
 
 
 def describe_doubt(verdict: Verdict, language: str = "en") -> str:
-    """Say in parentheses why a person should check a verdict's evidence; empty if nothing is wrong."""
+    """Say in parentheses why a person should check the evidence of a verdict; empty if there is no doubt."""
     contradiction = describe_contradiction(verdict)
     if "unrelated" in verdict.details.get("weak", ()):
         text = _WORDS["doubts"]["unrelated"]
@@ -232,7 +232,7 @@ def join_counts(counts: Mapping[str, int]) -> str:
 
 
 def clean(text: str, longest: int) -> str:
-    """Make one line that is safe in a terminal: the text is untrusted."""
+    """Convert an untrusted text to one line that is safe in a terminal, with ``longest`` characters at most."""
     line = replace_invisible(" ".join(text.split()))
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
@@ -246,7 +246,7 @@ def explain_verdict(verdict: Verdict, language: str) -> str:
     if not (verdict.evidence or verdict.code or verdict.reason):
         return ""
     spans = _format_spans(verdict, language)
-    # A span metric may count an expected passage as found although a part of the passage is missing. Then the reason says which.
+    # A span metric may count an expected passage as found although a part of it is missing. Then the reason names this part.
     is_complete = "missed" not in verdict.details
     if verdict.value and spans and is_complete:
         return spans + describe_doubt(verdict, language)

@@ -1,4 +1,4 @@
-"""For tests: a gate on retrieval, and the golden cases with what puts them through an adapter.
+"""For tests: an assertion that a retrieval is not worse than a baseline, and the golden cases for adapters.
 
 See docs/comparing.md and docs/own-adapter.md.
 """
@@ -42,14 +42,14 @@ def assert_not_worse(
 ) -> Comparison:
     """Fail unless the results are at most ``margin`` worse than the baseline, with 95 % confidence.
 
-    Equal results pass. Otherwise the interval of the paired difference decides, as with ``compare --not-worse``: with
-    few samples it is wide, so that a small margin needs many.
+    Equal results pass. Otherwise the interval of the paired difference decides, as with ``compare --not-worse``. With few samples
+    the interval is wide, so that a small margin needs many samples.
 
     Args:
         results: The results of the new system.
-        baseline: Those of the old one on the same samples, or the file that `Results.to_baseline` or `Results.to_jsonl` wrote.
-        margin: The largest loss of the mean that passes, as a share of a metric's scale; or by the metric's name, on its
-            own scale: the other metrics are not looked at then.
+        baseline: The results of the old system on the same samples, or a file of `Results.to_baseline` or `Results.to_jsonl`.
+        margin: The largest loss of the mean that passes, as a share of a metric's scale. Or a mapping from names of metrics to
+            losses on the metric's own scale; then the other metrics are not compared.
         cluster: As for `ctxmetrics.compare`.
         accept: As for `ctxmetrics.compare`.
 

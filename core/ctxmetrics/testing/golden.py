@@ -287,7 +287,7 @@ class Batch:
     Attributes:
         metric: The metric. Its judge, if it has one, gives each sample the replies of its own case.
         cases: The cases.
-        samples: The samples of the cases, in the same order. If two cases differ only in their replies, a question tells them apart.
+        samples: The samples of the cases, in the same order. If two cases differ only in their replies, one gets another question.
     """
 
     metric: Metric
@@ -345,7 +345,7 @@ def batches(cases: Sequence[Case]) -> list[Batch]:
 
 
 def _separate(metric: JudgedMetric, cases: list[Case]) -> list[list[Case]]:
-    """Separate the cases that a judge cannot tell apart: a request for claims holds only a text, and two cases may have the same text."""
+    """Separate the cases with equal requests: a request for claims holds only a text, and two cases may have the same text."""
     if metric.counted_unit != "claim":
         return [cases]
     cases_by_text: dict[str, list[Case]] = defaultdict(list)

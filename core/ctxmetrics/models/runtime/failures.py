@@ -1,4 +1,4 @@
-"""What an exception of a model's client means: may it be asked again, when, and what to call it."""
+"""Converts the exceptions of a model's client to errors that say whether and when to ask again, with a reason code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctxmetrics.errors import BudgetExceededError, JudgeError
 _RETRY_CODES = frozenset({408, 409, 425, 429})
 # Statuses of a server that asks for fewer requests.
 _OVERLOADED = frozenset({429, 503, 529})
-# Codes of faults of the reply itself, not of the connection or the server.
+# The codes of faults in the content of a reply. The connection and the server are not the cause.
 CONTENT_CODES = frozenset({"invalid_reply", "refused", "truncated", "wrong_data"})
 # Codes of requests that the model cannot read whole. They say nothing about the server.
 SIZE_CODES = frozenset({"too_long", "truncated_prompt"})
@@ -26,12 +26,12 @@ OVERLOAD_CODES = frozenset({"rate_limited", "overloaded"})
 _LOOPBACK = re.compile(r"127\.|localhost$|::1$")
 # Messages of asyncio about an object of another event loop.
 _ANOTHER_LOOP = re.compile(r"^Event loop is closed$|(bound|attached) to a different (event )?loop$")
-# Seconds that a server may ask to wait: most limits are by the minute. One that asks for more has refused.
+# A server that asks to wait longer than this number of seconds is not asked again. Most limits are limits per minute.
 LONGEST_RETRY_AFTER = 90.0
 
 
 class UnsentError(JudgeError):
-    """An exception that did not come from the network: perhaps the request could not be built.
+    """An exception that is not a network error: perhaps the request could not be built.
 
     Attributes:
         kind: The name of its class.
@@ -48,22 +48,23 @@ class UnsentError(JudgeError):
 
 
 class KeptConnectionError(JudgeError):
-    """A client used a connection that it kept from an event loop that has ended. The client takes a new connection next."""
+    """A client used an old connection of an event loop that has ended. For the next request, the client opens a new connection."""
 
 
 class UnreadError(JudgeError):
-    """An exception of a client after a request may have been sent: the reply to it could perhaps not be read."""
+    """A client raised an exception, and the request may have been sent before: perhaps the client could not read the reply."""
 
 
 def _read_words(use: str) -> tuple[str, ...]:
-    """Return the words of servers and clients for one use, when the first request has failed."""
+    """Return the words of servers and clients for one use: "spent", "connection"."""
+    # Only a failed request needs this module.
     from ctxmetrics.models.server_words import WORDS
 
     return WORDS[use]
 
 
 def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> JudgeError:
-    """Return an `UnreadError` in place of an `UnsentError` where a request may have been sent.
+    """Replace an `UnsentError` by an `UnreadError` if a request may have been sent.
 
     Args:
         problem: The failure that `classify` made of the exception.
@@ -76,7 +77,7 @@ def mark_unread(problem: JudgeError, error: BaseException, *, waited: bool) -> J
 
 
 def _has_response(error: BaseException) -> bool:
-    """Whether an exception has an HTTP response, or a function that it passed through has one in a local variable.
+    """Tell whether an exception, or a local variable of a function that it passed through, holds an HTTP response.
 
     The exceptions that caused it count too.
     """
@@ -120,8 +121,8 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
         seconds: The time that the request was given, for the message; 0 if it is not known.
 
     Returns:
-        A new error. A `BudgetExceededError`, or a class derived from `JudgeError` of which nothing has to change, is returned
-        itself if the exception or one of its causes is one.
+        A new error. If the exception or one of its causes is a `BudgetExceededError`, or an unchanged object of a class derived
+        from `JudgeError`, this object itself is returned.
     """
     # An error of `asyncio.timeout` has no text of its own.
     if seconds and isinstance(error, TimeoutError) and not str(error):
@@ -130,7 +131,7 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
     if isinstance(failure, BudgetExceededError):
         return failure
     retryable = failure.retryable
-    # A server that is overloaded answers again later, also after the client has asked again.
+    # If a server is overloaded, it helps to ask again later, although the client itself has already asked again.
     if failure.reason_code not in OVERLOAD_CODES and _is_final(error):
         retryable = False
     wait = failure.retry_after
@@ -145,7 +146,7 @@ def classify(error: BaseException, seconds: float = 0.0) -> JudgeError | BudgetE
             f"{failure}"
         )
     is_changed = message or retryable != failure.retryable or wait != failure.retry_after
-    # The classes of this library that are derived from it say more than its attributes do.
+    # An object of a derived class holds more than the attributes that are copied below.
     if type(failure) is not JudgeError and not is_changed:
         return failure
     # A user's model may raise one object several times, and the run writes the cost of each request into its error.
@@ -203,7 +204,7 @@ def _list_details(error: BaseException) -> list[object]:
 
 
 def mark_kept_connection(problem: JudgeError, error: BaseException) -> JudgeError:
-    """Return a `KeptConnectionError` in place of a failure whose exception, or one of its causes, names another loop.
+    """Replace a failure by a `KeptConnectionError` if its exception, or one of its causes, is about another event loop.
 
     Args:
         problem: The failure that `classify` made of the exception.
@@ -243,7 +244,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _is_final(error: BaseException) -> bool:
-    """Whether asking again cannot help: no server runs on this machine, or the client itself has asked again."""
+    """Tell whether it cannot help to ask again: no server runs on this machine, or the client itself has already asked again."""
     is_this_machine = False
     is_refused = False
     was_retried = False
@@ -287,7 +288,7 @@ def from_status(
     code: object = None,
     details: Sequence[object] = (),
 ) -> JudgeError:
-    """Build the failure that an HTTP status means.
+    """Build the error for an HTTP status.
 
     Args:
         status: The status.
@@ -302,7 +303,7 @@ def from_status(
             return overflow
     reason = "client_error"
     is_quota_spent = isinstance(code, str) and code in _read_words("spent")
-    # A success that raises is a reply whose body could not be read.
+    # A status below 300 means success: then the client could not read the body of the reply.
     is_server_fault = status in _RETRY_CODES or not 300 <= status < 500  # noqa: PLR2004 - HTTP
     if status in _OVERLOADED and not is_quota_spent:
         reason = "rate_limited" if status == 429 else "overloaded"  # noqa: PLR2004 - HTTP
@@ -356,17 +357,16 @@ def _read_seconds(text: object) -> float | None:
     from email.utils import parsedate_to_datetime
 
     with suppress(TypeError, ValueError, OverflowError):
-        return float(text)  # type: ignore[arg-type]  # None and what is not a number raise
+        return float(text)  # type: ignore[arg-type]  # anything but a number raises
     with suppress(TypeError, ValueError, OverflowError):
         return parsedate_to_datetime(str(text)).timestamp() - time.time()
     return None
 
 
 def _lost_connection(error: BaseException) -> bool:
-    """Whether an exception is aiohttp's error of a connection that failed, or over which no HTTP came.
+    """Tell whether an exception is aiohttp's error about a failed connection, or about a reply that is no HTTP.
 
-    The package that translates aiohttp's errors for httpx calls some of them timeouts, and errors of aiohttp's parser have the
-    status code 400.
+    This is checked before the status and the class, because errors of aiohttp's parser have the status code 400.
     """
     names = {kind.__name__ for kind in type(error).__mro__}
     is_timeout = any("Timeout" in name for name in names)
@@ -374,12 +374,14 @@ def _lost_connection(error: BaseException) -> bool:
 
 
 def _find_code_of_class(error: BaseException) -> str | None:
-    """Return the reason code that the class of an exception says; None if it says nothing."""
+    """Return the reason code for the class of an exception; None for an unknown class."""
     names = {kind.__name__ for kind in type(error).__mro__}
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return "timeout"
-    by_name = not names.isdisjoint(_read_words("connection"))
-    if isinstance(error, (ConnectionError, EOFError)) or by_name or _names_another_loop(error):
+    is_connection_error = not names.isdisjoint(_read_words("connection"))
+    if isinstance(error, (ConnectionError, EOFError)) or is_connection_error:
+        return "connection_error"
+    if _names_another_loop(error):
         return "connection_error"
     if "JSONDecodeError" in names or "APIResponseValidationError" in names:
         return "server_error"

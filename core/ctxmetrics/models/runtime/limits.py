@@ -1,4 +1,4 @@
-"""Limits: how many requests are in flight, which overload lowers and success raises, and how many go out in a minute."""
+"""Limits the number of requests in flight (overload lowers it, success raises it), and the requests of a minute."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import asyncio
 
-# Seconds until the next attempt after a refusal; they are doubled each time ..
+# Seconds until the next attempt after the first refusal. Each further wait is twice as long.
 FIRST_WAIT = 0.25
-# .. up to this.
+# The maximum of these seconds.
 LONGEST_WAIT = 8.0
-# A wait that was doubled more often is longer than any longest wait, and would overflow in the end.
+# The maximum number of doublings, so that the number does not overflow. The wait has reached its maximum long before.
 _MOST_DOUBLINGS = 99
-# Seconds of a minute.
+# The seconds of a minute.
 MINUTE = 60.0
-# Requests in flight at the start to a server on this machine or a private address: it often answers one at a time.
+# The limit at the start for a server on this machine or at a private address: it often answers one request at a time.
 FIRST_LOCAL = 2
-# A reply is quick, and raises the bound, if it took less than this share of its time-out ..
+# A quick reply raises the limit. It is quick if it took less than this share of its time-out.
 _QUICK_SHARE = 0.25
-# .. or less than so many times the fastest reply. A slower reply probably waited for other requests.
+# It is also quick if it took less than this many times the time of the fastest reply. A slower reply probably had to wait for other
+# requests.
 _QUICK_FACTOR = 2.0
-# How much more slowly the limit rises above a value at which a request was refused.
+# Above a limit at which a request was refused, the limit rises by this share of the usual step.
 _SLOW_PACE = 0.25
 
 
@@ -63,10 +64,10 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[float]:
-        """Wait for a slot to send one request. The value is the time at which the slot was given.
+        """Wait for a slot to send one request, and yield the time at which the slot was given.
 
-        If another request takes the slot first, this request goes back to the front of the queue. A block that ends without
-        an error is a success, and a quick success raises the limit:
+        If another request takes the slot first, this request goes back to the front of the queue. If the ``with`` block ends
+        without an error and was quick, the limit rises:
 
         - by 1, as long as no request was refused;
         - by 1 / limit after a refusal;
@@ -115,10 +116,10 @@ class Limiter:
                 self._wake()
 
     def refused(self, sent_at: float, retry_after: float | None) -> bool:
-        """Lower the limit after a refused request. If this request was alone in flight, make all requests wait.
+        """Lower the limit after a refused request. If this request was alone in flight, all requests wait.
 
         A request that was sent before the limit was lowered does not lower it again. All requests wait as long as the server
-        asked for. If it asked for no time, they wait twice as long as the last time.
+        asked for, or else twice as long as the last time.
 
         Returns:
             Whether the refused request was alone in flight.
@@ -149,7 +150,7 @@ class Limiter:
         """Lower the limit of the requests in flight after a failed request.
 
         Args:
-            sent_at: When the request was sent. If this was before the limit was lowered the last time, the limit stays.
+            sent_at: The time at which the request was sent. If the limit was lowered after that, it is not lowered again.
             bound: The new limit.
 
         Returns:
@@ -175,9 +176,9 @@ class Quota:
 
     Args:
         requests: The maximum number of requests; None: no limit.
-        tokens: The maximum number of tokens; None: no limit. A request first counts with the estimated tokens of its prompt,
-            and after its reply with all tokens that it used. So the replies to the requests in flight may exceed the limit. A
-            prompt that is longer than the limit is sent if nothing else was sent.
+        tokens: The maximum number of tokens; None: no limit. Before its reply, a request counts with the estimated tokens of its
+            prompt; after it, with all tokens that it used. So the replies to the requests in flight may exceed the limit. A
+            prompt that is longer than the limit is sent if no other request was sent in the last minute.
     """
 
     def __init__(self, requests: int | None = None, tokens: int | None = None) -> None:
@@ -193,7 +194,7 @@ class Quota:
         self._turn = asyncio.Lock()
 
     async def enter(self, tokens: int) -> None:
-        """Wait until one more request may be sent, in the order in which they ask.
+        """Wait until one more request may be sent. Requests are sent in the order of their calls.
 
         Args:
             tokens: The estimated number of tokens of the prompt.

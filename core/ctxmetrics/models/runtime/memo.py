@@ -1,9 +1,9 @@
-"""The memory of finished judgements, and the sharing of those in flight.
+"""Remembers finished judgements, and lets several callers share a judgement that is in flight.
 
-Keyed by content and model identity, so that recall and precision cost one request, also where a framework finishes
-one metric before the next, copies the metric objects, or runs them in different threads. Finished answers are shared
-by the whole process; those in flight by the tasks of one event loop only: a task that waited for another loop would
-wait without end when that loop is blocked by a sync call.
+The key is a hash of the content and the model's identity. So recall and precision cost one request, also if a framework finishes
+one metric before the next, copies the metric objects, or runs them in different threads. All threads of a process share finished
+answers. Answers in flight are shared only by the tasks of one event loop: if another loop is blocked by a sync call, a task that
+waits for it would never end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def digest_key(texts: Iterable[str]) -> str:
-    """Return a hash of texts and their lengths, so that two lists of texts never have one hash."""
+    """Return a hash of texts and their lengths, so that two different lists never have the same hash."""
     digest = hashlib.sha256()
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
@@ -38,12 +38,12 @@ def digest_key(texts: Iterable[str]) -> str:
 class Memo(Generic[T]):
     """Computes the answer to a key once.
 
-    It is safe in any thread without a lock, because each step is one operation on a dict. So no forked child inherits a held lock.
+    Threads need no lock, because each step is one operation on a dict. So no forked child can inherit a held lock.
 
     Args:
         max_entries: The maximum number of answers that are remembered; the least recently used one is dropped first.
-        keep: Whether an answer is remembered; others are only shared while in flight. By default one whose ``complete``
-            is false is not.
+        keep: Returns whether to remember an answer. Other answers are only shared while they are in flight. By default, an answer
+            is not remembered if its ``complete`` is false.
     """
 
     max_entries: int

@@ -1,8 +1,8 @@
-"""How requests are sent: how many at once, how long, how often again, and when to stop.
+"""Sends requests within the limits of a run: simultaneous requests, time-outs, retries and budgets.
 
-One `Run` serves one `evaluate()`; outside of it, one serves the process. It is found through a context
-variable. Each run records for itself that a model is down. Outside of runs, each owner does: a metric,
-or the object by which a framework shows a run of its own (`breaker_scope`).
+Each `evaluate()` has one `Run`. All other calls share the run of the process. A context variable holds the current run. Each run
+has its own breakers. Outside of runs, each owner has: a metric, or the object that stands for one run of a framework
+(`breaker_scope`).
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from ctxmetrics.models.runtime.memo import Memo
 
 T = TypeVar("T")
-# Requests in flight, unless a caller says otherwise.
+# The default for the maximum number of requests in flight.
 DEFAULT_CONCURRENCY = 16
-# Seconds for one request, unless a caller says otherwise.
+# The default for the time-out of one request, in seconds.
 DEFAULT_TIMEOUT = 120.0
-# How often one request is sent at most when a server or a connection fails.
+# The maximum number of times that one request is sent if a server or a connection fails.
 ATTEMPTS = 6
-# How often one request is sent at most when no answer comes in time. With three attempts and one unanswered request in
-# ten, one sample in a thousand would be lost.
+# The same if no answer comes in time. With three attempts and one unanswered request in ten, one sample in a thousand would be
+# lost.
 TIMEOUT_ATTEMPTS = 4
-# The maximum number of connections that a client keeps for later: that of the ``openai`` package keeps a hundred.
+# The maximum number of old connections that a client may use one after the other: the client of ``openai`` keeps a hundred.
 _MAX_KEPT_CONNECTIONS = 100
 # Seconds that are added at random to a wait, so that requests do not come in waves.
 _SPREAD = 0.25
@@ -52,10 +52,10 @@ _log = logging.getLogger("ctxmetrics")
 
 @dataclass(frozen=True, slots=True)
 class ServerReply:
-    """What a server replied to one request.
+    """The reply of a server to one request.
 
     Attributes:
-        seconds: From the request to the end of the reply, without the start of the client.
+        seconds: The time from the request to the end of the reply. Building the client does not count.
         text: The first characters of the body. Untrusted.
     """
 
@@ -85,7 +85,7 @@ class Run:
     Attributes:
         breakers: The circuit breakers of the run's models, by the models' identities.
         problem: The failure of the last request that failed, in a run that ends.
-        token_limits: The maximum number of tokens that a model takes, by the model's identity, where its server stated it.
+        token_limits: The maximum number of tokens of each model whose server has stated it, by the model's identity.
         question_limits: The maximum number of questions in one request to a decision model that has refused more, by the model's
             identity.
         tokenizers: Facts about the models' tokenizers that short requests have shown, by the models' identities.
@@ -124,7 +124,7 @@ class Run:
         owner = _breaker_owner.get()
         breakers_by_name = self.breakers
         if owner is not None and not self.ends:
-            # Owners are told apart as objects: two equal metrics are two owners.
+            # The key is the id of the object, because two equal metrics are two owners.
             if id(owner) not in _breakers_by_owner:
                 finalize(owner, _breakers_by_owner.pop, id(owner), None).atexit = False
             breakers_by_name = _breakers_by_owner.setdefault(id(owner), {})
@@ -136,10 +136,10 @@ class Run:
         return breaker
 
     def check_sent(self) -> None:
-        """Raise if no request of the run could be sent, and all failed with the same exception.
+        """Check that at least one request of the run could be sent.
 
         Raises:
-            RequestError: That is the case; no sample is the cause.
+            RequestError: No request could be sent, and all failed with the same exception, so that no sample is the cause.
         """
         errors: list[RequestError] = []
         for name, breaker in self.breakers.items():
@@ -156,16 +156,16 @@ class Run:
         """Send a request again after its first attempt failed, as long as that may help.
 
         Args:
-            first_error: How the first attempt failed. None if the request was not sent yet.
+            first_error: The error of the first attempt; None if the request was not sent yet.
             send: A function that sends the request once.
 
         Returns:
             The reply. Its usage also counts the failed attempts.
 
         Raises:
-            JudgeError: There is no answer; ``lost`` says what was spent.
+            JudgeError: There is no answer; ``lost`` is the usage of the failed requests.
             BudgetExceededError: ``max_calls`` or ``max_tokens`` is used up.
-            RequestError: No request to it could be built.
+            RequestError: No request to the model could be built.
         """
         import tenacity
 
@@ -201,7 +201,7 @@ class Run:
             with attempt:
                 try:
                     if first_error is not None:
-                        # It is raised once, as if this call had sent the first request.
+                        # The first attempt of this loop only raises the error of the request that was sent before.
                         first_problem = first_error
                         first_error = None
                         raise first_problem
@@ -385,12 +385,12 @@ def using(run: Run) -> AbstractContextManager[Run]:
 
 
 def breaker_scope(owner: object | None) -> AbstractContextManager[object]:
-    """Set the owner of all judgements in the block, if the block is part of no run.
+    """Set the owner of all judgements in the ``with`` block. It is used if the block is not a part of a run.
 
-    The knowledge that a judge is down belongs to this owner, and ends with the object.
+    The owner has its own breakers as long as the object exists.
 
     Args:
-        owner: The object. Where an outer block has set an owner, that one stays; so it does for None.
+        owner: The object; None for no owner. The owner of an outer block has priority.
     """
     outer_owner = _breaker_owner.get()
     return setting(_breaker_owner, owner if outer_owner is None else outer_owner)

@@ -334,7 +334,7 @@ def test_file_replaced_by_another_process_is_not_set_aside_again(tmp_path, caplo
     first.__init__(tmp_path)
     first.close()
     # The second process still believes that the file is broken.
-    assert first._set_aside(sqlite3.DatabaseError("file is not a database"))
+    assert first._replace_broken_file(sqlite3.DatabaseError("file is not a database"))
     assert first.get("k") == "of the first process"
     assert not (tmp_path / f"{FILE_NAME}.corrupt-2").exists()
 
