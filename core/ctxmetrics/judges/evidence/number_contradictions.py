@@ -81,6 +81,8 @@ def find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | N
     `ComparedText` puts right.
     """
     quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
+    if not quantities:
+        return None
     evidence_tokens = [token for text in evidence for token in tokenize(text)]
     evidence_keys = frozenset(list_keys(evidence_tokens))
     keys_of_unit = {quantity.key for quantity in quantities}

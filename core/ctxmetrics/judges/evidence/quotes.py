@@ -227,8 +227,8 @@ class QuotedUnit:
             common: Be stricter. In the third case, words of most contexts are topic words. In the fourth case, three
                 distinctive words are enough.
         """
-        if self._shares_plain_words(sentences):
-            return False  # the usual case
+        if [*sentences] == [self.text] or self._shares_plain_words(sentences):
+            return False  # the usual cases
         shared_words = self._list_shared_words(sentences)
         # Each case needs words of the unit that the sentences lack.
         lacking_count = len(self._distinctive_words) - len(shared_words)
