@@ -162,7 +162,7 @@ _LONG_FILES = {
     "tests/security/test_departures.py": 100,
     "tests/core/test_distribution.py": 80,
     "tests/adapters/deepeval/test_cli.py": 60,
-    "tests/core/evaluation/batching/test_processes.py": 60,
+    "tests/core/evaluation/batching/test_processes.py": 30,
     "tests/examples/test_ci.py": 50,
     "tests/docs/test_pages.py": 50,
     "tests/examples/test_platforms.py": 40,

@@ -221,7 +221,8 @@ def scores_of(results: Results) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_results_are_those_of_the_core_on_the_handbook(run: Callable[..., Results]) -> None:
-    samples = list(read_samples(HANDBOOK))
+    """Every fourth sample, with all that a row holds; `file_of_rows` compares the scores of all samples."""
+    samples = list(read_samples(HANDBOOK))[::4]
     results, core = run(samples), evaluate(samples, METRICS, progress=False)
     for number, (row, expected) in enumerate(zip(scores_of(results), scores_of(core), strict=True)):
         assert row == expected, number

@@ -233,11 +233,11 @@ def test_the_deepeval_file_passes_and_fails(repository):
     skip_without("deepeval")
     shutil.copy(RECIPES.parent / "test_deepeval.py", repository)
     good = [sample for sample in SAMPLES if sample["id"] in {"hb-01", "hb-02"}]
-    (repository / "samples.jsonl").write_text("\n".join(map(json.dumps, good)), encoding="utf-8")
-    command = f'"{sys.executable}" -m pytest -q test_deepeval.py'
-    assert "2 passed" in run(repository, command).stdout
-    worse = [{**good[0], "retrieved_contexts": ["Something else."], "retrieved_context_ids": ["x"]}]
-    (repository / "samples.jsonl").write_text(json.dumps(worse[0]), encoding="utf-8")
-    done = run(repository, command)
+    contexts = {"retrieved_contexts": ["Something else."], "retrieved_context_ids": ["x"]}
+    worse = {**good[0], "id": "worse", **contexts}
+    lines = map(json.dumps, [*good, worse])
+    (repository / "samples.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    done = run(repository, f'"{sys.executable}" -m pytest -q test_deepeval.py')
     assert done.returncode == 1
+    assert "1 failed, 2 passed" in done.stdout
     assert "context_recall (score: 0.0" in done.stdout

@@ -68,6 +68,7 @@ def test_a_slow_server_of_a_public_address_loses_no_sample(monkeypatch):
     assert judged == 52
 
 
+@pytest.mark.slow
 def test_a_quick_local_server_gets_as_many_requests_as_any():
     with FakeOpenAIServer(answer_from(), latency=0.02, together=9, together_from=30) as server:
         judge = LLMJudge(OpenAIModel("quick", base_url=server.base_url))

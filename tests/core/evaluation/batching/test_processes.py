@@ -1,4 +1,7 @@
-"""A run whose process is killed at one request after the other to the provider, with every fault at its share."""
+"""A run whose process is killed at one request after the other to the provider, with every fault at its share.
+
+One form of batches: `test_kills` ends runs of each form at every step, in this process.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,9 @@ import pytest
 
 from ctxmetrics import Results
 from support import FakeOpenAIServer, answer_from
-from support.batch_runs import Form, make_samples, run, values_of
+from support.batch_runs import OPENAI, make_samples, run, values_of
 from support.deadlines import LONGEST_PROCESS
 
-# The command, with the form that its server speaks as the first argument.
-COMMAND = """
-import sys
-from ctxmetrics.evaluation.batching import rounds
-from ctxmetrics.evaluation.cli import main
-form = sys.argv.pop(1)
-rounds.get_batch_terms = lambda address: (form, 0.5)
-main()
-"""
 PENDING = 4
 SAMPLES = 60
 
@@ -47,9 +41,9 @@ class Killer:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
-def test_a_run_survives_kills_of_its_process(form: Form, tmp_path: Path) -> None:
+def test_a_run_survives_kills_of_its_process(tmp_path: Path) -> None:
     killer = Killer()
-    provider = form.fake(share=0.1, on_request=killer)
+    provider = OPENAI.fake(share=0.1, on_request=killer)
     samples = make_samples(SAMPLES)
     file = tmp_path / "samples.jsonl"
     file.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in samples))
@@ -58,7 +52,7 @@ def test_a_run_survives_kills_of_its_process(form: Form, tmp_path: Path) -> None
         ordinary = values_of(run(server, samples))
         online = server.count
         command = [
-            sys.executable, "-c", COMMAND, form.name, "score", str(file), "--judge", "openai/fake-judge",
+            sys.executable, "-m", "ctxmetrics", "score", str(file), "--judge", "openai/fake-judge",
             "--base-url", server.base_url, "-m", "context_recall", "-m", "context_precision", "--out", str(out),
             "--batch", "submit",
         ]  # fmt: skip
@@ -79,7 +73,7 @@ def test_a_run_survives_kills_of_its_process(form: Form, tmp_path: Path) -> None
     assert statuses[0] == 1
     assert statuses[-signal.SIGKILL] >= 3
     assert values_of(Results.from_jsonl(out)) == ordinary
-    assert set(provider.hit) == {*form.item_faults}
+    assert set(provider.hit) == {*OPENAI.item_faults}
     assert alone == 1
     # Each answer is paid once.
     assert set(provider.answered.values()) <= {0, 1}

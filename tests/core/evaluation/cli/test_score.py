@@ -429,7 +429,8 @@ def test_a_run_that_was_stopped_is_resumed(
     )
     out.write_text(OLD_ROW)
     pages = ("--report", tmp_path / "r.html") if report else ()
-    with FakeOpenAIServer(answer_from(), latency=0.1) as server:
+    # On a busy machine the signal may arrive a second after the third line.
+    with FakeOpenAIServer(answer_from(), latency=0.3) as server:
         options = (
             "score", file, "-m", "context_recall", "--out", out, "--judge", "openai/m", "--base-url",
             server.base_url, "--max-concurrency", 1, *pages,

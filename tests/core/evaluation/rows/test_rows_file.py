@@ -402,6 +402,7 @@ def test_a_value_at_the_top_of_another_scale_is_read(tmp_path):
 IDS = st.lists(st.text(max_size=6), max_size=6)
 
 
+@pytest.mark.slow
 @given(retrieved=IDS, reference=IDS, k=st.sampled_from([None, 0, 2]))
 def test_lines_of_ids_are_those_of_their_verdicts(retrieved, reference, k):
     sample = Sample(id="a", retrieved_context_ids=retrieved, reference_context_ids=reference)

@@ -746,6 +746,7 @@ def test_scripts_loops_and_threads_share_the_connection():
         assert (server.count, server.connections) == (7, 1)
 
 
+@pytest.mark.slow
 def test_many_threads_with_loops_of_their_own():
     def loop(chunk):
         async def main():

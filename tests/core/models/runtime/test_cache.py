@@ -140,6 +140,7 @@ def test_the_oldest_go_when_it_grows_too_large(tmp_path):
     assert 300 < len(kept) < 550
 
 
+@pytest.mark.slow
 def test_the_oldest_go_also_when_each_run_is_short(tmp_path):
     for number in range(0, 3000, 10):
         cache = VerdictCache(tmp_path, max_bytes=1024**2)
