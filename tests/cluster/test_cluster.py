@@ -23,10 +23,11 @@ from ctxmetrics.errors import MissingFieldError, ParameterError
 from support import FakeOpenAIServer, answer_from
 from support.clusters import WORKERS
 from support.killing import killing_model
+from support.later import later, skip_without
 
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-pytest.importorskip("openai", reason="the openai extra is not installed")
+skip_without("pyarrow", "openai")
+pa = later("pyarrow")
+parquet = later("pyarrow.parquet")
 pytestmark = pytest.mark.cluster
 
 LIMIT = 8
