@@ -383,13 +383,15 @@ class PoolFindings:
         """Tell whether a sentence that the judge calls unsupported is clearly not stated. A language model's verdict always counts."""
         if not self._compares_words:
             return True
-        if self.is_in_another_language:
-            return False
         statement = cut_short_answer(text, self._question)
         content = self._question.find_content(statement)
-        if len(content) < _MIN_SENTENCE_WORDS or self._shares_number(statement):
+        if self.is_in_another_language or len(content) < _MIN_SENTENCE_WORDS:
             return False
-        gold = self._unite_gold()
+        equal_counts = self._find_equal_counts(statement)
+        # The other words of a short sentence may say the same as words of the gold.
+        if equal_counts and len(read_words(statement)) <= _MAX_SHORT_SENTENCE_WORDS:
+            return False
+        gold = self._unite_gold() | equal_counts
         is_same_subject = self._weigh(content & gold, content) >= _MIN_GOLD_SHARE_FOR_FORMS
         for index in range(len(self._pool.texts)):
             known_words = gold | self._read_passage(index)
@@ -403,13 +405,12 @@ class PoolFindings:
                 return False
         return True
 
-    def _shares_number(self, text: str) -> bool:
-        """Tell whether a short sentence has a number that the gold has, too. Its other words may say the same as words of the gold."""
-        words = read_words(text)
-        if len(words) > _MAX_SHORT_SENTENCE_WORDS:
-            return False
+    def _find_equal_counts(self, text: str) -> frozenset[str]:
+        """Find the numbers of a text that the gold has, too, perhaps with another unit: "19-year-old" and "Ibe, 19,"."""
         gold_words = (word for index in self._pool.gold for word in read_words(self._pool.texts[index]))
-        return not list_counts(words).isdisjoint(list_counts(gold_words))
+        gold_counts = list_counts(gold_words)
+        words = (word for word in read_words(text) if not gold_counts.isdisjoint(list_counts([word])))
+        return frozenset(word.key for word in words)
 
     def _measure_characters(self, text: str, index: int) -> float:
         """Measure the share of the characters of a text that the gold and a passage have, in a script without blanks.

@@ -12,6 +12,8 @@ from ctxmetrics import Sample, check_gold
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.evaluation.gold.check_gold import GoldCheck
 from ctxmetrics.evaluation.gold.findings import CODES
+from ctxmetrics.evaluation.retrievers.corpus import read_corpus
+from ctxmetrics.evaluation.retrievers.floor import BM25
 from support.command import run_command as ctxmetrics
 
 HANDBOOK = Path(__file__).parents[4] / "examples" / "handbook.jsonl"
@@ -479,6 +481,46 @@ def test_handbook_passes_its_own_check() -> None:
     # The page of the examples explains each of them.
     explained = {"hb-07", "hb-08", "hb-16", "hb-17", "hb-24", "hb-33", "hb-36"}
     assert with_finding == explained
+
+
+def test_number_with_another_unit_is_a_word_of_the_gold() -> None:
+    """The gold gives the age without a unit."""
+    gold = "Ibe, 19, broke through early in the season, and came to the first team before a fall at training."
+    sample = make_sample(
+        user_input="Who is Ibe?",
+        reference="The 19-year-old entered the first team before falling injured.",
+        reference_context_ids=["ibe"],
+    )
+    assert list_codes(check(sample, corpus={**CORPUS, "ibe": gold})) == []
+    with_other_age = {
+        **sample,
+        "reference": "The 23-year-old entered the first team before falling injured.",
+    }
+    assert list_codes(check(with_other_age, corpus={**CORPUS, "ibe": gold})) == ["unstated"]
+
+
+def test_handbook_passes_its_own_check_with_a_corpus() -> None:
+    """A search over all passages finds one more passage that helps, and one reference context has other words than its id."""
+    samples = [Sample(**json.loads(line)) for line in HANDBOOK.read_text(encoding="utf-8").splitlines()]
+    corpus: dict[str, str] = {}
+    for sample in samples:
+        ids = (*(sample.retrieved_context_ids or ()), *(sample.reference_context_ids or ()))
+        texts = (*(sample.retrieved_contexts or ()), *(sample.reference_contexts or ()))
+        corpus.update(zip(ids, texts, strict=True))
+    retriever = BM25(read_corpus(corpus), k=10)
+    run: list[dict[str, object]] = []
+    for sample in samples:
+        documents = retriever(sample.user_input or "")
+        ids = tuple(document["id"] for document in documents)
+        run.append({"id": sample.id, "retrieved_context_ids": ids})
+    report = check_gold(samples, corpus=corpus, runs={"bm25": run}, progress=False)
+    alone = check_gold(samples, progress=False)
+    explained = {(item.sample, item.code, item.items) for item in alone.findings}
+    others = {(item.sample, item.code, item.items) for item in report.findings} - explained
+    assert others == {
+        ("hb-13", "hole", ("hb:control:10",)),
+        ("hb-15", "other_text", ("hb:control:03",)),
+    }
 
 
 def test_command_prints_findings_as_text_and_json(tmp_path: Path) -> None:
