@@ -497,7 +497,7 @@ class ComparedText:
         *,
         ignored: Collection[int] = (),
     ) -> bool:
-        """Whether a denial near a word may deny it.
+        """Whether a denial near a word may deny it. A word such as "refused" does not deny itself.
 
         Args:
             position: The position of the word.
@@ -506,7 +506,8 @@ class ComparedText:
             ignored: The positions of denials that do not count.
         """
         near_positions = range(position - before, position + after + 1)
-        return not self.possible_denials.intersection(near_positions).issubset(ignored)
+        near_denials = self.possible_denials.intersection(near_positions)
+        return not near_denials.issubset((position, *ignored))
 
     def denies_somewhere(self, key: str) -> bool:
         """Whether a word near a place of a key may deny it."""

@@ -134,6 +134,9 @@ def _find_denied_in_evidence(text: ComparedText, negation: int) -> int | None:
     for position in chain(text.words_in_scope(negation), text.words_after_insertion(negation)):
         if text.tokens[position].folded not in skipped_words:
             return position
+    # Nothing stands behind the negation: "Der Laden öffnet nicht."
+    if base_language(text.language) in _NEGATION_FOLLOWS_VERB:
+        return next(text.words_in_scope(negation, -1), None)
     return None
 
 
@@ -149,13 +152,20 @@ def _states_undenied(key: str, text: ComparedText) -> bool:
     if not all(text.is_denied(position) for position in positions):
         return True
     # "... and to civilians, although no civilian has received it": what stands before the denial is stated.
-    negations_of_word = [
-        negation for negation in text.negations if _find_denied_in_evidence(text, negation) in positions
-    ]
-    if not negations_of_word:
+    denied_by_negation: dict[int, int] = {}
+    for negation in text.negations:
+        denied_position = _find_denied_in_evidence(text, negation)
+        if denied_position is not None and denied_position in positions:
+            denied_by_negation[negation] = denied_position
+    if not denied_by_negation:
         return False
-    positions_before = [position for position in positions if position < negations_of_word[0]]
-    return not all(text.is_denied(position, ignored=negations_of_word) for position in positions_before)
+    first_negation = min(denied_by_negation)
+    denied_positions = frozenset(denied_by_negation.values())
+    return any(
+        not text.is_denied(position, ignored=denied_by_negation)
+        for position in positions
+        if position < first_negation and position not in denied_positions
+    )
 
 
 # The denied word has another form on the other side, or cannot be found there.

@@ -27,6 +27,16 @@ CONTRADICTED = [
     ("negation", "The warranty covers rust.", "The warranty does not cover rust."),
     ("negation", "Payments are made in cash.", "Payments are no longer made in cash."),
     ("negation", "The update takes more than 4 minutes.", "The update takes no more than 4 minutes."),
+    ("negation", "She refused the offer from Berlin.", "She did not refuse the offer from Berlin."),
+    ("negation", "She did not refuse the offer from Berlin.", "She refused the offer from Berlin."),
+    ("negation", "The pump did not fail in winter.", "The pump failed in winter."),
+    ("negation", "The council rejected the plan.", "The council did not reject the plan."),
+    ("negation", "The minister did not deny that she resigned.", "The minister denied resigning."),
+    (
+        "negation",
+        "He denied that the bridge was closed.",
+        "He did not deny that the bridge was closed.",
+    ),
     ("number", "The ferry takes 25 minutes.", "The ferry takes 40 minutes. The bus takes 25 minutes."),
     (
         "number",
@@ -55,6 +65,8 @@ def test_a_contradicted_yes_is_flagged_or_a_no(kind, unit, context):
     ("unit", "context"),
     [
         ("The pump was not repaired.", "The pump was not repaired."),
+        ("The pump did not fail in winter.", "In winter the pump never failed."),
+        ("She refused to sign.", "She did not want to come, and she refused to sign."),
         (2 * ("Brisby does not tax the Brisby lottery, but it taxes other lotteries.",)),
         ("The pump wasn't repaired.", "The pump was never repaired."),
         ("The old lighthouse of Brisby is unmanned.", "The old lighthouse of Brisby is not manned."),
@@ -115,11 +127,31 @@ def test_what_says_the_same_is_kept(unit, context):
         ("en", "Charles V abdicated in 1556.", "Charles IV abdicated in 1556."),
         ("fr", "Charles X régna en France.", "Charles IX régna en France."),
         ("de", "Seit 1990 wird dunkles Bier gebraut.", "Seit 1990 wird kein dunkles Bier gebraut."),
+        # a negation at the end of its clause
+        ("de", "Der Laden öffnet.", "Der Laden öffnet nicht."),
+        ("de", "Anna kennt den Bürgermeister.", "Anna kennt den Bürgermeister nicht."),
+        ("nl", "Anna kent de burgemeester.", "Anna kent de burgemeester niet."),
+        ("sv", "Anna känner borgmästaren.", "Anna känner borgmästaren inte."),
+        ("da", "Butikken åbner i morgen.", "Butikken åbner ikke."),
     ],
 )
 def test_other_languages(language, unit, context):
     assert support(unit, context, language=language).code == "uncertain"
     assert support(context, context, language=language).code is None
+
+
+@pytest.mark.parametrize(
+    ("language", "unit", "context"),
+    [
+        ("de", "Der Bus fährt sonntags.", "Der Bus fährt sonntags, die Bahn aber nicht."),
+        ("de", "Das Museum zeigt Bilder.", "Das Museum zeigt Bilder; Skulpturen zeigt es nicht."),
+        ("de", "Der Laden öffnet im Mai nicht.", "Im Mai öffnet der Laden nicht."),
+        ("nl", "De winkel opent om negen uur.", "De winkel opent om negen uur, op zondag niet."),
+    ],
+)
+def test_a_last_negation_denies_its_own_clause(language, unit, context):
+    verdict = support(unit, context, language=language)
+    assert (verdict.value, verdict.code) == (True, None)
 
 
 def test_another_context_that_says_what_the_unit_says_clears_it():
