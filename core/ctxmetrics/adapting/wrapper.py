@@ -6,12 +6,14 @@ framework's results. This module does the rest: parameters, judge, reading, scor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from ctxmetrics._internal.frozen import FrozenDict
+from ctxmetrics._internal.patterns import compile_on_use
 from ctxmetrics._internal.secrets import safe_text
 from ctxmetrics.adapting.framework_run import FrameworkRun, get_framework_run
 from ctxmetrics.adapting.parameters import build_metric
@@ -23,11 +25,18 @@ from ctxmetrics.errors import (
 from ctxmetrics.formulas.checks import check_switch
 from ctxmetrics.metrics.base import Metric
 from ctxmetrics.models.runtime.run import breaker_scope
-from ctxmetrics.samples.field_keys import KeyParams, check_key_params
+from ctxmetrics.samples.field_keys import (
+    MAY_BE_JOINED,
+    ORDERED_BY,
+    UNORDERED_BY,
+    KeyParams,
+    check_key_params,
+)
 from ctxmetrics.samples.sample import Sample
 from ctxmetrics.samples.schema import Schema
 from ctxmetrics.samples.systems import SCHEMAS, check_keys
 from ctxmetrics.scores.score import Score
+from ctxmetrics.scores.text_notes import find_doubtful_separator
 
 if TYPE_CHECKING:
     from ctxmetrics.judges.base import Judge
@@ -35,6 +44,8 @@ if TYPE_CHECKING:
 
 # The scope of a metric without a judge. It has no state, so that one object is enough.
 _NO_SCOPE = nullcontext()
+# A line of marks between passages.
+_RULE_PATTERN = compile_on_use(r"^[^\S\n]*([-=*_#])\1{2,}[^\S\n]*$", re.MULTILINE)
 # The parameters that name the keys of fields in a record, such as ``reference_key``. All other parameters are the metric's.
 _FIELD_KEY_PARAMETERS = KeyParams.__optional_keys__
 
@@ -142,7 +153,15 @@ class Wrapper:
             MissingFieldError: The record lacks a field.
             SampleError: A field has the wrong type.
         """
-        return Sample(**self.schema.read(record, self.keys, self.metric.requires, self.metric.uses))
+        values = self.schema.read(record, self.keys, self.metric.requires, self.metric.uses)
+        reference = values.get("reference")
+        if isinstance(reference, str) and reference.lstrip().startswith("{"):
+            values["reference"] = _read_object_text(reference)
+        sample = Sample(**values)
+        if not self.metric.needs_single_ranking:
+            return sample
+        doubts = _describe_doubts(self.schema.find_hits(record, self.keys), sample)
+        return Sample(**values, metadata=doubts) if doubts else sample
 
     async def ascore(self, record: Any, *, strict: bool = True) -> Score:
         """Score a record.
@@ -245,3 +264,35 @@ class SampleWrapper(Wrapper):
         except SampleError as error:
             raise error.at(where) from None
         return sample
+
+
+def _read_object_text(text: str) -> str:
+    """Return the expected answer in an object that is written as a text, such as ``{"answer": .., "page": 14}``. Return any other text itself."""
+    return Sample.from_dict({"reference": text}).reference or text
+
+
+def _describe_doubts(hits: Any, sample: Sample) -> dict[str, str]:
+    """Describe in metadata why a value that depends on ranks may say nothing.
+
+    Ranks or scores of the hits say another order than the list, which a record keeps; or the only context may hold several
+    passages.
+
+    Args:
+        hits: The retrieved contexts as they stand in the record.
+        sample: The sample that was read from it.
+    """
+    doubts: dict[str, str] = {}
+    has_numbers = isinstance(hits, (list, tuple)) and not all(isinstance(hit, str) for hit in hits)
+    if has_numbers:
+        with suppress(SampleError):  # hits without texts
+            metadata = Sample.from_dict({"retrieved_contexts": [*hits]}).metadata
+            order = metadata.get(ORDERED_BY) or metadata.get(UNORDERED_BY)
+            if order:
+                doubts[UNORDERED_BY] = order
+    contexts = sample.retrieved_contexts or ()
+    if len(contexts) == 1:
+        rule = _RULE_PATTERN.search(contexts[0])
+        separator = find_doubtful_separator(contexts[0])[0] if rule is None else rule[0].strip()
+        if separator:
+            doubts[MAY_BE_JOINED] = f"separator {separator}"
+    return doubts

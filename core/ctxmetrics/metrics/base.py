@@ -17,7 +17,14 @@ from ctxmetrics.errors import MissingFieldError, ParameterError, SampleError
 from ctxmetrics.formulas import average_precision, share
 from ctxmetrics.formulas.checks import check_choice, check_number, check_switch
 from ctxmetrics.samples.documents import SPAN_MARK, as_list
-from ctxmetrics.samples.field_keys import NOT_READ, ORDERED_BY, TEXTS_OF, UNORDERED_BY, UNUSABLE
+from ctxmetrics.samples.field_keys import (
+    MAY_BE_JOINED,
+    NOT_READ,
+    ORDERED_BY,
+    TEXTS_OF,
+    UNORDERED_BY,
+    UNUSABLE,
+)
 from ctxmetrics.samples.pictures import describe_media, find_picture, find_placeholder, is_no_text
 from ctxmetrics.samples.sample import DROPPED, Sample
 from ctxmetrics.samples.schema import join_first
@@ -474,13 +481,15 @@ def _list_source_relevance(verdicts: Sequence[Verdict], ids: Sequence[str]) -> l
 
 
 def _describe_file_reading(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield notes about how a sample was read from its file. The reader of the file wrote them into the metadata."""
+    """Yield notes about how a sample was read from its file or record. The reader wrote them into the metadata."""
     if DROPPED in metadata:
         yield f"{metadata[DROPPED]} retrieved, the question itself, dropped"
     if ORDERED_BY in metadata:
         yield f"in the order of {metadata[ORDERED_BY]}, which the list does not have"
     if UNORDERED_BY in metadata:
         yield f"in the order of the list, whatever {metadata[UNORDERED_BY]} may say"
+    if MAY_BE_JOINED in metadata:
+        yield f"with one context: if it holds several passages ({metadata[MAY_BE_JOINED]}), the value says nothing"
     if NOT_READ in metadata:
         yield f"without {metadata[NOT_READ]}, which stands beside and is not read"
     if UNUSABLE in metadata:

@@ -133,11 +133,12 @@ def check_single_document(value: Any, field: str, *, is_id: bool = False) -> Non
     """Refuse a text that holds a list where one document or one id is expected: the list would count as one passage or one id.
 
     Raises:
-        SampleError: The text holds a list of texts or documents as JSON, or an object with a list of documents. For an id: any list.
+        SampleError: The text holds a list of texts or documents (as JSON, or as Python prints it), or an object with a list of documents. For
+            an id: any list.
     """
     if not isinstance(value, str):
         return
-    is_list = is_list_text(value) and (is_id or value.lstrip()[:2] in ('["', "[{"))
+    is_list = is_list_text(value) and (is_id or value.lstrip()[:2] in ('["', "['", "[{"))
     if is_list or _holds_documents(object_in(value)):
         problem = "is a list that is written as a text."
         raise SampleError(problem, "Read it with json.loads first.").inside(field=field)

@@ -12,12 +12,14 @@ from ctxmetrics.errors import ParameterError
 # The value of an option of `KeyParams`.
 FieldKey = str | Callable[[Mapping[str, Any]], Any]
 
-# The next five are keys of a sample's metadata. Under this one: ids that a retriever gave equal scores.
+# The next six are keys of a sample's metadata. Under this one: ids that a retriever gave equal scores.
 TIES = "tied_ids"
 # The column that ordered the retrieved contexts, if it is not the order of their list.
 ORDERED_BY = "ordered_by"
 # A column by which the retrieved contexts may have to be ordered, if that is unclear.
 UNORDERED_BY = "order_unclear"
+# What separates the passages that the only retrieved context may hold.
+MAY_BE_JOINED = "may_be_joined"
 # A list in the record that is not read, although it may change the values.
 NOT_READ = "not_read"
 # The fields whose values in the record cannot be used, so that the sample has none.

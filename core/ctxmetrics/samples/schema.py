@@ -206,6 +206,10 @@ class Schema:
                 )
         return {"id": name, **self._read_grades(record, keys, values), **values}
 
+    def find_hits(self, record: Mapping[str, Any], keys: Mapping[str, Any]) -> Any:
+        """Return what a record has in the place of the retrieved contexts, as it stands there; None if it has nothing."""
+        return self._find(record, keys, "retrieved_contexts")
+
     def _add_searches_or_stages(
         self,
         values: dict[str, Any],

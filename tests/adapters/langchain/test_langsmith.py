@@ -816,3 +816,74 @@ def test_trap_function_that_raises_leaves_no_row(runner, case, client):
         "context_recall",
         "id_based_context_recall",
     }
+
+
+USELESS = "The office opens at nine in the morning."
+USEFUL = "The guarantee runs for three years."
+ORDER_NOTE = "in the order of the list, whatever {} may say"
+JOINED_NOTE = "with one context: if it holds several passages (separator {}), the value says nothing"
+
+
+@pytest.mark.parametrize(
+    ("contexts", "value", "note"),
+    [
+        (
+            [{"text": USELESS, "rank": 2}, {"text": USEFUL, "rank": 1}],
+            0.5,
+            ORDER_NOTE.format("rank (lowest first)"),
+        ),
+        (
+            [{"text": USELESS, "score": 0.2}, {"text": USEFUL, "score": 0.9}],
+            0.5,
+            ORDER_NOTE.format("score (highest first)"),
+        ),
+        ([{"text": USELESS, "score": 0.9}, {"text": USEFUL, "score": 0.2}], 0.5, None),
+        ([f"{USELESS}\n---\n{USEFUL}"], 1.0, JOINED_NOTE.format("---")),
+        ([f"{USELESS} | {USEFUL}"], 1.0, JOINED_NOTE.format("|")),
+        ([USEFUL], 1.0, None),
+    ],
+)
+def test_doubtful_ranks_have_a_note(
+    contexts: list[Any], value: float, note: str | None, case: SimpleNamespace, client: Any
+) -> None:
+    """The record keeps its order, and one text is one context: the score says what that may hide."""
+    example = case.example.model_copy(update={"outputs": {"reference": USEFUL}})
+    results = run_sync(
+        [ours.ContextPrecisionEvaluator()],
+        [example],
+        lambda inputs: {"contexts": contexts},
+        client,
+    )
+    result = feedback(results)["context_precision"]
+    assert result.score == value
+    notes = [part for part in (result.comment or "").splitlines()[0].split("; ") if part == note]
+    assert notes == ([] if note is None else [note])
+    if note is None:
+        assert "whatever" not in result.comment
+        assert "passages" not in result.comment
+
+
+def test_answer_in_an_object_as_text_is_read(case: SimpleNamespace, client: Any) -> None:
+    """The answer counts, not the keys and the page beside it."""
+    answer = json.dumps({"answer": USEFUL, "page": 14})
+    example = case.example.model_copy(update={"outputs": {"reference": answer}})
+    results = run_sync(
+        [ours.ContextRecallEvaluator()],
+        [example],
+        lambda inputs: {"contexts": [USEFUL]},
+        client,
+    )
+    assert feedback(results)["context_recall"].score == 1.0
+
+
+def test_printed_list_of_texts_is_no_single_context(case: SimpleNamespace, client: Any) -> None:
+    """Python's form of a list is refused as JSON's is."""
+    results = run_sync(
+        [ours.ContextPrecisionEvaluator()],
+        [case.example],
+        lambda inputs: {"contexts": str([USELESS, USEFUL])},
+        client,
+    )
+    result = results._results[0]["evaluation_results"]["results"][0]
+    assert result.score is None
+    assert "written as a text" in result.comment
