@@ -1,1 +1,1 @@
-"""Judges and the models behind them."""
+"""The judges: the embedded judge, judges that ask a model, and recorded ones."""

@@ -1,4 +1,4 @@
-"""The protocol of a judge: whatever answers "which contexts support this unit?" and "is this context useful?".
+"""The protocol of a judge. A judge answers "which contexts support this unit?" and "is this context useful?".
 
 Your own judge needs two methods; see ``examples/own_judge.py``. Its answers are checked before they are
 used.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from sys import intern
 from typing import Any, TypeVar
 
-# Not the Protocol of typing: before Python 3.12 it reads an object's attributes, and some raise.
+# Before Python 3.12, a check with the Protocol of typing reads the attributes of the object, and some of them raise.
 from typing_extensions import Protocol, runtime_checkable
 
 from ctxmetrics.errors import JudgeError
@@ -21,13 +21,13 @@ from ctxmetrics.verdicts import NO_USAGE, Evidence, Usage, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
-    """Everything a judge may look at. All of this is data, none of it instructions.
+    """The data for a judge. It holds no instructions, whatever its texts say.
 
     Attributes:
         units: The sentences or claims of the answer, in order; their ids are ``s1``, ``s2`` ..
         contexts: The retrieved contexts, in rank order; their ids are ``c1``, ``c2`` ..
-        answer: The whole text that contexts should help to give: the reference, or the response. Judges with
-            ``rates_without_answer`` are also asked without one: which contexts answer the question?
+        answer: The reference, or the response: a useful context helps to give this text. For judges with
+            ``rates_without_answer`` it may be empty; then a useful context answers the question.
         user_input: The question, or None if the sample has none.
         language: ISO 639 code of the answer, given or detected.
         unit_ids: ``("s1", "s2", ..)``.
@@ -61,7 +61,7 @@ class Judgement:
         verdicts: Exactly one for each unit (`Judge.attribute`) or each context (`Judge.rate`), in order.
         usage: The calls and tokens that the answer took.
         prompt: The version of the prompt that was used.
-        raw: The replies as they came, if the judge keeps them.
+        raw: The unchanged replies, if the judge keeps them.
         stability: With several votes, the share of (vote, unit) pairs that agree with the majority.
         served_model: The name of the model that answered, as its server gave it. For the embedded judge: the mark of its
             verdicts. None for other judges.
@@ -135,7 +135,7 @@ class DecomposingJudge(Judge, Protocol):
 
 Answer = TypeVar("Answer", Judgement, Claims)
 _NONE = type(None)
-# What each field of an answer must be: in words, as types, and, if it is a list, the type of its items.
+# The type of each field of an answer: in words, as types, and the type of its items if it is a list.
 _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
     "verdicts": ("a tuple of ctxmetrics.Verdict", (tuple, list), Verdict),
     "claims": ("a tuple of strings", (tuple, list), str),
@@ -150,7 +150,7 @@ _FIELDS: Mapping[str, tuple[str, tuple[type, ...], type]] = {
 
 
 def checked_answer(answer: object, answer_class: type[Answer]) -> Answer:
-    """Check the types of a judge's answer: of the answer and of its fields. See `checked_verdict` for the verdicts.
+    """Check the type of a judge's answer, and the types of its fields. `checked_verdict` checks the verdicts.
 
     Args:
         answer: The object that the judge returned.
@@ -179,10 +179,10 @@ def checked_answer(answer: object, answer_class: type[Answer]) -> Answer:
 def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
     """Check a verdict: a yes or no, the types of its fields, and its evidence.
 
-    Evidence that does not stand in the contexts is removed. A yes that loses all of its evidence becomes a no.
+    Evidence whose quote does not stand in the contexts is removed. If a yes loses all of its evidence, it becomes a no.
 
     Returns:
-        The verdict; a wrong one becomes a verdict without a value.
+        The verdict. A verdict with a field of the wrong type is replaced by a verdict without a value.
     """
     verdict = _with_plain_value(verdict)
     value: object = verdict.value
@@ -216,7 +216,7 @@ def checked_verdict(verdict: Verdict, contexts: Sequence[str]) -> Verdict:
 
 
 def _with_plain_value(verdict: Verdict) -> Verdict:
-    """Return a verdict whose yes or no is no boolean of NumPy, which is not the object True."""
+    """Convert NumPy's booleans to Python's, because NumPy's true is not the object ``True``."""
     value: object = verdict.value
     if value is None or isinstance(value, bool):
         return verdict  # the usual case
@@ -225,10 +225,10 @@ def _with_plain_value(verdict: Verdict) -> Verdict:
 
 
 def _stands_in_context(span: Evidence, contexts: Sequence[str]) -> bool:
-    """Whether the quote of a piece of evidence stands at its place in its context."""
+    """Tell whether the quote stands in its context, from ``start`` to ``end``."""
     if not 0 <= span.context < len(contexts):
         return False
-    is_counted_from_start = 0 <= span.start <= span.end  # a slice also takes positions from the end
+    is_counted_from_start = 0 <= span.start <= span.end  # a negative position would count from the end
     return is_counted_from_start and contexts[span.context][span.start : span.end] == span.quote
 
 
@@ -268,7 +268,7 @@ def complete_verdicts(
     completed: list[Verdict] = []
     for id_, text in zip(ids, texts, strict=True):
         verdict = verdict_by_id.get(id_, missing)
-        # A verdict takes the strings of the request, even if its own are equal: all verdicts then share the memory of one.
+        # Also equal strings are replaced by the strings of the request, so that all verdicts share their memory.
         if verdict.id is not id_ or verdict.text is not text:
             verdict = replace(verdict, id=id_, text=text)
         completed.append(checked_verdict(verdict, contexts))

@@ -1,4 +1,4 @@
-"""Windows of neighbouring sentences of a context: the choice of those that hold most words of a unit."""
+"""Cuts contexts into windows of neighbouring sentences, and chooses the windows with most words of a unit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
     Attributes:
         span: The sentences as evidence.
-        words: The keys of the sentences' words; in a window that was chosen for a unit, only of words that the unit has.
+        words: The keys of the sentences' words. After the choice for a unit, only the keys that the unit has, too.
         text: The visible text of the sentences.
     """
 
@@ -43,16 +43,16 @@ class Window(NamedTuple):
 def choose_windows(
     request: JudgeRequest, units: Sequence[str], size: int, most_windows: int
 ) -> list[tuple[str, list[list[Window]]]]:
-    """Choose the windows of each context that a unit is compared with.
+    """Choose for each unit the windows of each context that are compared with it.
 
-    Windows of ``size`` sentences follow each other in each context. Each begins with the last sentence of the one before it,
-    so that any two neighbouring sentences stand in one window. The choice depends on the unit and that context only.
+    A window has ``size`` sentences. Each window begins with the last sentence of the window before it, so that any two neighbouring
+    sentences stand in one window. The choice depends only on the unit and the context.
 
     Args:
         request: The request with the contexts.
         units: The units.
         size: The number of sentences of a window.
-        most_windows: The maximum number of windows of one context. Those that hold most words of the unit are chosen.
+        most_windows: The maximum number of windows of one context. The windows with most words of the unit are chosen.
 
     Returns:
         Each unit with the windows of each context, in the order of the text.
@@ -69,7 +69,7 @@ def choose_windows(
 
 
 def cut_pieces(context_index: int, text: str, size: int) -> list[Window]:
-    """Cut a context into pieces of whole sentences that follow each other without a gap or an overlap.
+    """Cut a context into pieces of whole sentences, without gaps and overlaps.
 
     Args:
         context_index: The index of the context.
@@ -78,7 +78,7 @@ def cut_pieces(context_index: int, text: str, size: int) -> list[Window]:
     """
     view = see(text)
     groups: list[list[Span]] = []
-    free_tokens = 0  # how many more tokens fit into the last group
+    free_tokens = 0  # the number of tokens that still fit into the last group
     for start, end in sentences(text):
         sentence = Span(start, end)
         token_count = len(_TOKEN.findall(view.cut(sentence)))
@@ -99,10 +99,10 @@ def cut_pieces(context_index: int, text: str, size: int) -> list[Window]:
 def choose_complementary(
     windows_by_context: Sequence[Sequence[Window]], most_windows: int = 3
 ) -> tuple[Evidence, ...]:
-    """Choose windows of different contexts that together hold most words of a unit, in the order of the contexts.
+    """Choose windows of different contexts that together hold most words of a unit. Return them in the order of the contexts.
 
-    The windows are chosen one by one: the next is the window that adds most words, and the earlier one of two that add as many.
-    If one context alone holds as many words, nothing is returned.
+    Each step chooses the window that adds most words; of two equal windows, the earlier one. If one context alone holds as many
+    words, nothing is returned.
     """
     chosen: list[Evidence] = []
     combined_words: frozenset[str] = frozenset()

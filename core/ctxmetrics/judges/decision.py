@@ -1,6 +1,6 @@
-"""Judging with a decision model: a yes-or-no question for each unit and context, answered with a probability.
+"""The judge that asks a decision model: a yes-or-no question for each unit and context, answered with a probability.
 
-`decision_exchange` asks the questions about each state, and checks the answers; `probabilities` turns them into verdicts.
+`decision_exchange` asks the questions about each state, and checks the answers. `probabilities` converts them to verdicts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxmetrics.formulas.checks import check_choice, check_number
 from ctxmetrics.judges import probabilities
 from ctxmetrics.judges.base import Judgement, JudgeRequest, describe_rules
 from ctxmetrics.judges.context_windows import Window, choose_complementary, choose_windows
-from ctxmetrics.judges.decision_exchange import STEADY, DecisionExchange, is_probability
+from ctxmetrics.judges.decision_exchange import LARGEST_GAP, DecisionExchange, is_probability
 from ctxmetrics.judges.evidence.quotes import QuotedUnit
 from ctxmetrics.judges.llm.splitting import RequestPart, halves, split_request
 from ctxmetrics.judges.pair_queue import scores_of_process
@@ -49,7 +49,7 @@ _MOVING_NAME_WARNING = (
 _PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "layout", "together", "max_characters")
 # The default maximum number of characters of units and contexts in one request.
 _DEFAULT_MAX_CHARACTERS = 60_000
-# The lowest value of this maximum that a caller may set: with less, few sentences would fit.
+# The lowest value that a caller may set for this maximum: with less, only few sentences would fit.
 _MIN_CHARACTERS_LIMIT = 1_000
 # The maximum number of contexts in one request.
 _MAX_CONTEXTS_OF_REQUEST = 64
@@ -59,7 +59,7 @@ _UNRELATED = frozenset({"unrelated", "fragment"})
 
 @dataclass(frozen=True, slots=True)
 class _DecisionAnswers:
-    """The answers by the question's id, and the usage of the requests. Each piece of a long context gives an answer of its own.
+    """The answers by the question's id, and the usage of the requests. A long context has an answer for each of its pieces.
 
     The id of a question is ``s1_c2`` (does c2 alone state s1?), ``c2`` (is c2 useful?) or ``s1`` (do all contexts together state
     s1?).
@@ -67,28 +67,28 @@ class _DecisionAnswers:
 
     by_id: dict[str, list[ProbabilityCell]]
     usage: Usage
-    complete: ClassVar[bool] = False  # a memory keeps its cells
+    complete: ClassVar[bool] = False  # a `Memo` does not keep this object: the memory keeps its cells
 
 
 @dataclass(frozen=True)
 class DecisionJudge:
     """Judges with a decision model: a yes-or-no question for each unit and context, answered with a probability.
 
-    **Support** of a unit by a context: the probability that the context states the unit is at least ``bar``. Where no
-    context states it alone, the probability that all contexts together state it counts; that evidence is not ``whole``.
+    **Support** of a unit by a context: the probability that the context states the unit is at least ``bar``. If no context
+    states it alone, the probability that all contexts together state it counts; then the evidence is not ``whole``.
 
-    **Usefulness** of a context: it supports some unit of the answer, or the probability that it is useful is at least
+    **Usefulness** of a context: it supports a unit of the answer, or the probability that it is useful is at least
     ``bar``.
 
-    All questions are asked at once, whichever metric asks first, and each answer is kept by model, state and question:
-    another bar costs nothing. Each request holds its first question twice; where the two answers differ by more than
-    0.1, the verdicts of the sample are flagged ``contradicted``. In the layout ``"context"`` the first request is sent
-    once more, with fewer questions and in another order; where its answers differ so, all verdicts are.
+    The first metric asks all questions at once. Each answer is kept by model, state and question, so that another bar needs no
+    new request. Each request holds its first question twice. If the two answers differ by more than 0.1, the verdicts of the
+    sample are flagged ``contradicted``. In the layout ``"context"`` the first request is repeated once, with fewer questions and
+    in another order. If its answers differ by more than 0.1, all verdicts are flagged.
 
-    **Evidence** is the sentence of the context that holds most of the unit's words. The library finds it: the model
-    quotes nothing. A yes whose evidence shares no word with the unit is flagged ``weak_evidence``.
+    **Evidence** is the sentence of the context with most of the unit's words. The library finds it, since the model gives no
+    quotes. A yes whose evidence shares no word with the unit is flagged ``weak_evidence``.
 
-    The verdicts' ``details``: ``probability`` (what is compared with the bar) and, of a unit, ``probabilities`` (one a
+    The verdicts' ``details``: ``probability`` (compared with the bar) and, for a unit, ``probabilities`` (one for each
     context).
 
     Attributes:
@@ -132,7 +132,7 @@ class DecisionJudge:
 
     @property
     def judges_contexts_apart(self) -> bool:
-        """Whether the judge asks about each context by itself: the same context again costs nothing."""
+        """Whether the judge asks about each context by itself. Then a context that was judged before needs no request."""
         return self.layout == "context"
 
     @property
@@ -142,7 +142,7 @@ class DecisionJudge:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the evidence is, and whether the model's name may come to mean another model."""
+        """A sentence about the evidence; and another one if the model's name may mean another model later."""
         if getattr(self.model, "moves", False) is True:
             return LABEL, _MOVING_NAME_WARNING.format(
                 name=getattr(self.model, "name", self.model.identity)
@@ -367,7 +367,7 @@ def _build_rows(
 
 
 def _list_parts(windows_by_context: Sequence[Sequence[Window]]) -> tuple[Evidence, ...]:
-    """Return the nearest sentence of each context that shares a word with the unit; if no context does, of every context."""
+    """Return the nearest sentences that share a word with the unit; if there is none, the nearest sentence of every context."""
     sentences = [*chain.from_iterable(windows_by_context)]
     related = [sentence for sentence in sentences if sentence.words]
     if not related:
@@ -383,7 +383,7 @@ def _flag(verdict: Verdict, unit: QuotedUnit, contexts: Sequence[str], largest_g
     if doubts and doubts <= _UNRELATED:
         details = FrozenDict({**verdict.details, "weak": ("unrelated",)})
         verdict = replace(verdict, code="weak_evidence", details=details)
-    if largest_gap > STEADY:
+    if largest_gap > LARGEST_GAP:
         reason = (
             f"{verdict.reason}; a question that was asked twice had answers {largest_gap:.2f} apart"
         )

@@ -19,13 +19,13 @@ from ctxmetrics.models.runtime.failures import CONTENT_CODES
 from ctxmetrics.models.runtime.run import current_run
 from ctxmetrics.verdicts import Usage
 
-# Two answers to one question that differ by more than this contradict each other.
-STEADY = 0.1
-# The id under which a request asks its first question again.
+# The largest difference between two answers to the same question that do not contradict each other.
+LARGEST_GAP = 0.1
+# The id of the repetition of the first question in a request.
 CONTROL_QUESTION = "control"
-# This word stands in the error of a server that takes fewer questions in one request.
+# A server that accepts fewer questions in one request has this word in its error.
 _QUESTION_WORD = "question"
-# The reason of each code of a question without a usable answer.
+# For the code of a question without a usable answer, the reason in words.
 _REASONS = {
     "missing_id": "the model gave no answer, also when asked again",
     "invalid_reply": "what the model answered is no probability, also when asked again",
@@ -35,7 +35,7 @@ _REASONS = {
 
 @dataclass(slots=True)
 class DecisionExchange:
-    """The requests about one state, which is a text. They are sent within the limits of the run, and their answers are checked.
+    """Sends the requests about one state, which is a text, and checks the answers.
 
     Args:
         model: The model.
@@ -66,11 +66,11 @@ class DecisionExchange:
         name = hide_keys(self.model.identity)
         pending = dict(questions)
         while pending:
-            # The server may take fewer questions than the caller allows.
+            # The server may accept fewer questions than the caller allows.
             limit_of_server = run.question_limits.get(name, most_questions)
             question_limit = max(1, min(most_questions, limit_of_server))
             repeats_question = question_limit > 1
-            # The first question takes two places of the request if it is repeated.
+            # A repeated first question counts twice in the request.
             batch_size = question_limit - 1 if repeats_question else 1
             batch = dict(islice(pending.items(), batch_size))
             try:
@@ -97,7 +97,7 @@ class DecisionExchange:
         """Ask the questions of the last request again, in reverse order and under other ids, and compare the answers.
 
         Returns:
-            The largest difference between two answers to one question; None if no two can be compared.
+            The largest difference between the two answers to a question; None if no question has two answers.
 
         Raises:
             JudgeError: There is no reply.

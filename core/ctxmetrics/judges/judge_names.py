@@ -1,4 +1,4 @@
-"""A judge by what ``--judge`` calls it: ``lexical``, ``openai/gpt-4o-mini``, ``my_judges:judge``. Python reads the same."""
+"""Finds a judge by its name: ``lexical``, ``openai/gpt-4o-mini``, ``my_judges:judge``. Used by ``--judge`` and in Python."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ctxmetrics._internal.near_names import find_near, suggest
 from ctxmetrics.errors import ParameterError
 from ctxmetrics.judges.base import Judge
 
-# The entry point group under which adapters offer models.
+# The entry point group in which adapters list their models.
 MODELS = "ctxmetrics.models"
-# How messages of the command line call the judge; those of Python name the parameter.
+# The option that messages of the command line name. In Python, messages name the parameter.
 OPTION = "--judge"
-# What stands before the name of a preset of `NLIJudge`.
+# The first part of the name of a preset of `NLIJudge`: nli/minicheck.
 NLI = "nli"
-# Parameters that cannot be set as NAME=VALUE: the name of the judge, or another option, sets them.
+# Parameters that cannot be set as NAME=VALUE, because the name of the judge or another option sets them.
 _SET_ELSEWHERE = frozenset({"api_key", "base_url", "extra", "model", "warnings"})
 # The provider of a model by the beginning of the model's name.
 _PROVIDERS_BY_BEGINNING = {
@@ -40,22 +40,22 @@ def read_judge(
     options: Mapping[str, Any] | None = None,
     place: str = "judge",
 ) -> Judge:
-    """Make the judge that a text names.
+    """Build the judge with a name.
 
-    Providers are those of `ctxmetrics.models.openai.providers`, also of decision models, and what adapters offer under the
-    entry point group ``ctxmetrics.models``: each entry is a function that makes a model of what stands behind the slash.
+    PROVIDER is one of `ctxmetrics.models.openai.providers`, or an entry of the entry point group ``ctxmetrics.models``: a
+    function of an adapter that makes a model from the text behind the slash.
 
     Args:
-        text: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, ``nli/PRESET``, or ``MODULE:NAME``: a judge in a Python module of
-            one's own, which is imported.
+        text: ``lexical``, ``lexical:PARAMETER=NUMBER``, ``PROVIDER/MODEL``, ``nli/PRESET``, or ``MODULE:NAME``: a judge in your own
+            Python module, which is imported.
         base_url: The address of the model's server.
         max_characters: The maximum number of characters in one request.
-        api_key: The model's key. Without it the environment has the key.
-        options: Parameters of the judge that asks a model, or of the library's own client of the model, by their names.
+        api_key: The model's key; None takes it from the environment.
+        options: Parameters of a judge that asks a model, or of an `OpenAIModel`, by their names.
         place: The place of the text, for messages: ``--judge`` on the command line.
 
     Raises:
-        ParameterError: No such judge; or it has no such parameter.
+        ParameterError: There is no such judge, or the judge has no such parameter.
     """
     judge = _find_judge(text, base_url, api_key, place)
     changes = {**(options or {})}
@@ -65,15 +65,15 @@ def read_judge(
 
 
 def _change(judge: Judge, changes: Mapping[str, Any], judge_text: str) -> Judge:
-    """Change parameters of a judge that asks a model, or of its model where that is the library's own client.
+    """Change parameters of a judge that asks a model, or of its model if this is an `OpenAIModel`.
 
     Args:
         judge: The judge.
         changes: The new values by the names of the parameters.
-        judge_text: How the user wrote the judge, for messages.
+        judge_text: The text with which the user named the judge, for messages.
 
     Raises:
-        ParameterError: It asks no model, or has no such parameter.
+        ParameterError: The judge asks no model, or has no such parameter.
     """
     from ctxmetrics.judges.decision import DecisionJudge
     from ctxmetrics.judges.llm.judge import LLMJudge
@@ -108,7 +108,7 @@ def _change(judge: Judge, changes: Mapping[str, Any], judge_text: str) -> Judge:
 
 
 def coerce_text(judge: Judge | str | None) -> Judge | None:
-    """Coerce a judge's name to the judge; anything else stays."""
+    """Build the judge if its name is given; return anything else unchanged."""
     return read_judge(judge) if isinstance(judge, str) else judge
 
 
@@ -157,7 +157,7 @@ def _find_judge(text: str, base_url: str | None, api_key: str | None, place: str
 
 
 def _build_lexical(parameters: str, place: str) -> Judge:
-    """Build the embedded judge with parameters such as ``min_coverage=.5``, put apart by commas."""
+    """Build the embedded judge with parameters between commas: ``min_coverage=.5``."""
     from ctxmetrics.judges.lexical.judge import LexicalJudge
 
     names = [field.name for field in fields(LexicalJudge) if field.init]
@@ -187,7 +187,7 @@ def _import_judge(text: str, module: str, attribute: str, place: str) -> Judge:
         )
     current_directory = str(Path.cwd())
     if current_directory not in sys.path:
-        # At the end, so that a file of the directory takes the place of no installed module.
+        # Added at the end, so that an installed module has priority over a file of the directory.
         sys.path.append(current_directory)
     try:
         judge = getattr(import_module(module), attribute)

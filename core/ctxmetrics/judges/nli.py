@@ -1,7 +1,7 @@
-"""Judging with a cross-encoder: a function that says how sure it is that one text entails another.
+"""The judge that asks a cross-encoder: a function that returns the probability that one text entails another.
 
-The judge asks about windows of neighbouring sentences (`choose_windows`); `pair_queue` gathers the pairs of many samples and calls
-the function; `probabilities` turns its answers into verdicts.
+The judge asks about windows of neighbouring sentences (`choose_windows`). `pair_queue` gathers the pairs of many samples and calls
+the function. `probabilities` converts its answers to verdicts.
 """
 
 from __future__ import annotations
@@ -43,58 +43,57 @@ _PARAMETERS_THAT_CHANGE_VERDICTS = ("bar", "doubt", "window", "max_windows")
 
 
 class _PresetText(str):
-    """The identity or the label that a judge took from its preset: a copy of the judge with another ``predict`` drops it."""
+    """The identity or the label of a judge's preset. A copy of the judge with another ``predict`` must not keep it."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class NLIJudge:
-    """Judges with a cross-encoder: a model that says how sure it is that one text entails another.
+    """Judges with a cross-encoder: a model that returns the probability that one text entails another.
 
-    **Support** of a unit by a context: the highest probability of entailment of the unit by the context's windows is at
-    least ``bar``. Windows are neighbouring sentences; of a context with more than ``max_windows`` those are asked about
-    that hold most of the unit's words. Where no context supports a unit alone, the windows of up to three contexts that
-    hold its words together are asked about once more, one after the other as one text; their evidence is not ``whole``.
+    **Support** of a unit by a context: the highest probability that a window of the context entails the unit is at least
+    ``bar``. A window is some neighbouring sentences. Of each context, the ``max_windows`` windows with most of the unit's words are
+    compared. If no context supports a unit alone, windows of up to three contexts that together hold its words are joined to one
+    text and compared; then the evidence is not ``whole``.
 
-    **Usefulness** of a context: it supports some unit of the answer, alone or as a part, or it entails the question
+    **Usefulness** of a context: it supports a unit of the answer, alone or as a part, or it entails the question
     followed by the whole answer.
 
     Pairs of all samples that are judged at the same time are gathered into batches of ``batch_size``.
-    The scores of pairs are remembered for the rest of the process, and kept in the run's cache, under
-    ``identity``: a second run, also with another ``bar``, does not call the model for pairs that it has
-    scored.
+    The scores of pairs are remembered for the rest of the process and in the run's cache, under
+    ``identity``. So a second run, also with another ``bar``, does not call the model for the same pairs again.
 
-    **A preset** is written by its name: ``NLIJudge("minicheck")``, ``"factcg"`` or ``"hhem"``, with ``@REVISION`` behind it for a
-    revision of its model on the hub. `ctxmetrics.judges.nli_presets` has what each is asked and its published figure. Its model
-    reads a context in pieces of about 500 tokens, and is asked about units alone, not about the question and the answer.
+    **A preset** is given by its name: ``NLIJudge("minicheck")``, ``"factcg"`` or ``"hhem"``. ``@REVISION`` behind the name chooses a
+    revision of its model on the hub. `ctxmetrics.judges.nli_presets` has the prompt and the published figure of each preset. Its
+    model reads a context in pieces of about 500 tokens, and is asked only about units, not about the question with the answer.
 
-    ``predict`` returns a list, a NumPy array or a tensor of numbers from 0 to 1, one for each pair and in order, such as those of
-    ``CrossEncoder.predict`` of a model with one output. Of a model with several outputs it returns the one of entailment.
+    ``predict`` returns a list, a NumPy array or a tensor with a number from 0 to 1 for each pair, in order, as
+    ``CrossEncoder.predict`` does for a model with one output. For a model with several outputs, return the output of entailment.
 
-    When ``predict`` raises, or returns something else, a batch of several samples is asked again sample by sample; what
-    fails then is not judged, ``judge_error``, and the reason says what was returned.
+    If ``predict`` raises, or returns something else, a batch of several samples is asked again sample by sample. A sample that
+    fails again is not judged (``judge_error``), and the reason says what was returned.
 
-    The verdicts' ``details``: ``probability`` (what is compared with the bar) and, of a unit, ``probabilities`` (one a
+    The verdicts' ``details``: ``probability`` (compared with the bar) and, for a unit, ``probabilities`` (one for each
     context).
 
     Attributes:
         predict: A function of a list of (premise, hypothesis), or the name of a preset. The premise is the retrieved text. A
             sync function is called in a thread, an async one in the library's own event loop.
-        identity: Name and version of the model and whatever else changes its scores. Scores are kept under it. A
-            preset has its own.
+        identity: The name and the version of the model, and everything else that changes its scores. Scores are kept under it. A
+            preset has its own identity.
         bar: The threshold: a unit is supported if its probability is at least this. Choose it by `ctxmetrics.agree`.
         doubt: A verdict is flagged ``near_bar`` if its probability is less than this far from ``bar``. 0 flags no verdict.
         batch_size: The maximum number of pairs in one call.
         window: The number of sentences in a window.
         max_windows: The maximum number of windows of one context that are compared with one unit.
         workers: The maximum number of calls at the same time.
-        wait_seconds: How long a batch that is not full waits for the pairs of other samples, at most an hour.
-        trust_remote_code: Whether a preset's model may run code from the hub. ``"hhem"`` cannot do without.
+        wait_seconds: Seconds that a batch that is not full waits for the pairs of other samples, at most an hour.
+        trust_remote_code: Whether a preset's model may run code from the hub. ``"hhem"`` needs this.
         warnings: Labels that every score carries. A preset adds its own.
 
     Raises:
-        ParameterError: A parameter is out of range, there is no such preset, or what it needs is not installed.
+        ParameterError: A parameter is out of range, there is no such preset, or a package that it needs is not installed.
     """
 
     predict: Callable[[list[TextPair]], Any] | str = field(compare=False)
@@ -115,7 +114,7 @@ class NLIJudge:
     """The judge asks about each context by itself and remembers the answers: the same context again costs nothing."""
 
     def __post_init__(self) -> None:
-        # `dataclasses.replace` hands on what the preset of the copied judge set.
+        # `dataclasses.replace` copies the identity and the warnings, which may come from the preset of the copied judge.
         if isinstance(self.identity, _PresetText):
             object.__setattr__(self, "identity", "")
         own_warnings = tuple(label for label in self.warnings if not isinstance(label, _PresetText))
@@ -202,7 +201,7 @@ class NLIJudge:
                 ]
                 cells.append(probabilities.find_failure_or_likeliest(window_cells))
             rows.append(UnitProbabilities(tuple(cells)))
-        # By the index of the unit: the pair of several contexts together with the unit, and what stands in it.
+        # By the index of the unit: the pair of the joined windows and the unit, and the windows as evidence.
         together: dict[int, tuple[TextPair, tuple[Evidence, ...]]] = {}
         for index, (unit, windows_by_context) in enumerate(units_with_windows[: len(units)]):
             if not rows[index].is_unsupported_alone(Bar(self.bar)):
@@ -234,7 +233,7 @@ class NLIJudge:
         return choose_complementary(shorter_windows)
 
     def _cut(self, request: JudgeRequest, units: Sequence[str]) -> list[tuple[str, list[list[Window]]]]:
-        """Cut the contexts: for each unit its windows; for a preset the same pieces for all units."""
+        """Cut the contexts into the windows of each unit. For a preset, all units have the same pieces."""
         if self.preset is None:
             return choose_windows(request, units, self.window, self.max_windows)
         size = self.preset.piece_tokens

@@ -1,7 +1,7 @@
-"""Published cross-encoders by a short name: what each is asked, how its answer is read, and the figure that its authors print.
+"""Published cross-encoders by a short name: the prompt of each, the meaning of its output, and its published figure.
 
 `PRESETS` is the table. A preset's model runs as a ``text-classification`` pipeline of ``transformers``, which is loaded at the
-first question. No model of the table was run while this was written.
+first question. The library's authors did not run these models.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ctxmetrics._internal.near_names import suggest
 from ctxmetrics.errors import JudgeError, ParameterError
 from ctxmetrics.judges.pair_queue import PairFailure, TextPair
 
-# A premise with a claim that it states: the preset's output must tell it from the next pair.
+# A premise with a claim that it states. The output of the preset must be higher for it than for the next pair.
 STATED = ("The pump is blue and weighs 12 kg.", "The pump weighs 12 kg.")
 # A premise with a claim that it does not state.
 NOT_STATED = ("The pump is blue and weighs 12 kg.", "The library in Oslo opens at nine.")
-# The number of outputs of a model that tells entailment from its opposite.
+# The number of outputs of a model: entailment, and no entailment.
 _OUTPUTS = 2
 
 
@@ -149,10 +149,10 @@ class PresetPredictor:
         return self._score(self._pipeline, pairs)
 
     def _load(self) -> Any:
-        """Load the model, and check that its output tells a stated claim from one that is not.
+        """Load the model, and check that its output is higher for a stated claim than for another claim.
 
         Raises:
-            JudgeError: The output does not, so that no verdict of the model means anything.
+            JudgeError: The output is not higher, so that the verdicts of the model would be meaningless.
         """
         transformers: Any = import_module("transformers")
         load_tokenizer = transformers.AutoTokenizer.from_pretrained
@@ -183,7 +183,7 @@ class PresetPredictor:
         return classify
 
     def _score(self, classify: Any, pairs: Sequence[TextPair]) -> list[float | PairFailure]:
-        """Score pairs; one that the model cannot read whole has no score, and is not cut."""
+        """Score pairs. A pair that is too long for the model gets a failure in place of a score; it is not cut."""
         tokenizer = classify.tokenizer
         label = classify.model.config.id2label[self.preset.supported]
         texts = [self._fill(tokenizer, premise, claim) for premise, claim in pairs]
@@ -214,7 +214,7 @@ class PresetPredictor:
 
 
 def _remove(marks: Sequence[str], text: str) -> str:
-    """Replace a tokenizer's special tokens in a text by blanks: a context must not end the premise and begin the claim itself."""
+    """Replace a tokenizer's special tokens in a text by blanks. Else a context could end the premise and add a claim."""
     for mark in marks:
         text = text.replace(mark, " ")
     return text
@@ -232,8 +232,8 @@ def get_predictor(preset: NLIPreset, revision: str, *, trust_remote_code: bool) 
     """Get the one predictor of this process for a preset.
 
     Raises:
-        ParameterError: ``transformers`` is not installed; or the model brings code that runs here, and the caller has
-            not agreed.
+        ParameterError: ``transformers`` is not installed; or the model runs code from the hub, and the caller did not allow
+            this.
     """
     if preset.remote_code and not trust_remote_code:
         name = next(name for name, other in PRESETS.items() if other is preset)

@@ -1,1 +1,1 @@
-"""Texts: languages, sentences, and what a quote and a number are; all of it deterministic, without a model."""
+"""Texts: languages, sentences, quotes, numbers and markup, read with fixed rules and without a model."""

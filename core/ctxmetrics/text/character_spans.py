@@ -1,4 +1,4 @@
-"""A stretch of a text, whether a text says anything, and where a number begins and ends in it."""
+"""Spans of a text; whether a text holds letters or digits; whether a position is inside a number."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import NamedTuple
 from ctxmetrics._internal.patterns import compile_on_use
 
 _LETTER_OR_DIGIT = compile_on_use(r"[^\W_]")
-# Between two characters of one number: two digits; a digit and a fraction, group, part or range behind it (a comma joins up to
-# three digits, so that it also separates columns); a digit and its per cent sign; a minus sign, which begins no line, and a digit.
+# The parts of the pattern below. A mark between two digits of a number: 3.5, 12:30, 10-12.
 _JOINT = r"[.:/'’⁄\u066b\u066c\-–−]"
+# The digits behind a comma of a number: 1,000. More than three digits may belong to another column of a table.
 _COMMA = r"\d{1,3}(?!\d)"
-# The pattern of a place inside a number: a text that ends or begins there holds another number (3 in 3.5).
+# A position inside a number, such as before the "." of 3.5. A text that begins or ends there would hold another number (3). It is
+# between two digits, at one of the marks above, before a fraction (1½) or a per cent sign (5 %), or behind a minus sign (-5).
 INSIDE_NUMBER: str = (
     rf"(?:(?<=\d)(?=[\d¼-¾⅐-⅞]|{_JOINT}\d|,{_COMMA}|\s?%)"
     rf"|(?<=\d{_JOINT})(?=\d)|(?<=\d,)(?={_COMMA})|(?<=[^\S\n][-–−])(?=\d)|(?<=\d\s)(?=%))"
@@ -22,7 +23,7 @@ NUMBER = compile_on_use(rf"(?:(?<!\S)-)?\d+(?:(?:{_JOINT}|,)\d+)*")
 
 
 class Span(NamedTuple):
-    """A stretch of a text: ``text[start:end]``."""
+    """A part of a text: ``text[start:end]``."""
 
     start: int
     end: int
@@ -34,7 +35,7 @@ def has_content(text: str) -> bool:
 
 
 def is_visible(text: str) -> bool:
-    """Whether a text holds a character that is seen: neither white space nor one of no width.
+    """Tell whether a text holds a visible character: neither white space nor a character without width.
 
     >>> is_visible("-"), is_visible(" ")
     (True, False)

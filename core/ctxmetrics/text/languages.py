@@ -9,7 +9,7 @@ from itertools import filterfalse
 
 from ctxmetrics._internal.data_files import read_data
 
-# In the order in which they are tried, the letters that only the script of a language has.
+# The letters that only the script of a language has. The languages are tried in this order.
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {
     "ja": re.compile(r"[\u3040-\u30ff]"),
     "zh": re.compile(r"[\u3400-\u9fff\uf900-\ufaff]"),
@@ -24,7 +24,7 @@ _SCRIPTS: Mapping[str, re.Pattern[str]] = {
 }
 # Every character of `_SCRIPTS`, and some others.
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u11ff\u3040-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-# All bytes in UTF-8 but those with which these characters begin.
+# All bytes except those with which these characters begin in UTF-8.
 _LATIN_BYTES = bytes(
     byte
     for byte in range(256)
@@ -47,18 +47,18 @@ _ENGLISH_WORDS = _FREQUENT_WORDS["en"]
 _OTHER_WORDS: frozenset[str] = frozenset().union(
     *(words for language, words in _FREQUENT_WORDS.items() if language != "en")
 )
-# Words that are only English, or only of other languages.
+# Words that are only English, or only words of other languages.
 _TELLING_WORDS = _ENGLISH_WORDS ^ _OTHER_WORDS
-# The number of first characters of a text that are read first.
+# The beginning of a text that is read first, in characters.
 _OPENING_CHARACTERS = 160
-# If they have this many more words that are only English than words that are only of other languages, no more is read.
+# A text is English if it has this many more English words than words of other languages. Words of both are not counted.
 _CLEAR_LEAD_IN_WORDS = 3
 
 
 def _find_words(text: str) -> list[str]:
     """Return the words of a text in small letters.
 
-    A word with other characters beside it is returned twice: as it stands between blanks, and alone.
+    A word with other characters beside it, such as "«café»", is returned twice: with these characters, and without them.
     """
     encoded = text.lower().encode(errors="surrogatepass").translate(_ONLY_WORDS)
     text = encoded.decode(errors="surrogatepass")  # three times as fast as the pattern
@@ -72,14 +72,14 @@ def _find_words(text: str) -> list[str]:
 
 
 def _count_lead_of_english(words: Iterable[str]) -> int:
-    """Count how many more different words are only English than only of other languages."""
+    """Count the different words that are only English, minus the different words that are only of other languages."""
     telling_words = _TELLING_WORDS.intersection(words)
     return 2 * len(telling_words & _ENGLISH_WORDS) - len(telling_words)
 
 
 def _detect_latin(text: str) -> str:
-    """Return the language whose frequent words are the most in a text in Latin script; English if no language is clear."""
-    # Words with a mark beside them are left out at first, which is four times as fast: of English texts the others are enough.
+    """Return the language of a text in Latin script: that of most of its frequent words. English if no language is clear."""
+    # First, words with a punctuation mark beside them are ignored, which is four times as fast. The others show most English texts.
     for beginning in (text[:_OPENING_CHARACTERS], text):
         if _count_lead_of_english(beginning.lower().split()) >= _CLEAR_LEAD_IN_WORDS:
             return "en"  # the usual case
@@ -100,7 +100,7 @@ def _detect_latin(text: str) -> str:
 
 
 def _may_be_other_script(text: str) -> bool:
-    """Whether a text may hold a character of `_OTHER_SCRIPT`. It is seldom wrong, and thirty times as fast as the pattern."""
+    """Tell whether a text may hold a character of `_OTHER_SCRIPT`: a quick check, thirty times as fast as the pattern."""
     return not text.isascii() and bool(
         text.encode(errors="surrogatepass").translate(None, _LATIN_BYTES)
     )

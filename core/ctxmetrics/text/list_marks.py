@@ -1,6 +1,6 @@
-"""Marks of lists and headings at the head of a sentence: "Step 1.", "1.1.", "(a)", "II.", "§ 3.".
+"""Finds the marks of lists and headings at the beginning of a sentence: "Step 1.", "1.1.", "(a)", "II.", "§ 3.".
 
-They say where a sentence stands in its document, and nothing about its subject.
+These marks number the sentences of a document. They are no part of the statement.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ LISTS: Mapping[str, list[str]] = read_data("_internal", "sentences.json")
 
 
 def any_of(purpose: str) -> str:
-    """Return the pattern of the words of a list."""
+    """Build the pattern that matches any word of a list: "Step|Article"."""
     return "|".join(re.escape(word) for word in sorted(LISTS[purpose], key=len, reverse=True))
 
 
 _MONTHS = frozenset(LISTS["months"])
 _LETTERS_AND_DIGITS = re.compile(r"\w+")
-# The letter is looked for first: trying all words takes long.
+# A letter must follow: this check is fast, and trying all words takes long.
 ITEM_WORD = rf"(?=[^\W\d_])(?i:{any_of('item_words')})"
 # A number in words behind the word for an item: "Step one."
 ITEM_NUMBER = rf"(?i:{any_of('item_numbers')})"
@@ -29,9 +29,9 @@ ITEM_NUMBER = rf"(?i:{any_of('item_numbers')})"
 KOREAN_LETTERS = "가나다라마바사아자차카타파하"
 _NUMBER = r"\d{1,3}(?:\.\d{1,3})*"
 _HAN_NUMBER = "[0-9０-９一二三四五六七八九十百]{1,4}"
-# A bullet, the sign of a heading, bold type.
+# The characters before a mark: a bullet, the sign of a heading, the sign of bold type.
 _BEFORE_MARK = r"\s*(?:[-*•‣–#>]+\s+)?[*_]{0,3}"
-# Behind most marks stands white space.
+# The characters behind most marks: the sign of bold type, and white space.
 _BEHIND_MARK = r"[*_]{0,3}(?:\s+|$)"
 _MARK = re.compile(
     rf"""
@@ -66,8 +66,8 @@ _MARK = re.compile(
     """,
     re.VERBOSE,
 )
-# The beginning of every text with a mark, and of few others. It is a quick check: the pattern of the marks takes ten times as
-# long. Most texts begin with two words of which the second is in small letters; a mark ends behind such a word.
+# A quick check: the beginning of every text with a mark, and of few other texts. The pattern of the marks takes ten times as long.
+# A text that begins with a word and a word in small letters, such as "The pump", has no mark.
 _MAY_BE_MARK = re.compile(
     r"""
     (?![A-Za-z]+[ ][a-z](?![a-z]{0,4}[.:)]))
@@ -96,10 +96,10 @@ _LANGUAGES_WITH_CAPITALISED_NOUNS = ("de", "lb")
 
 
 def skip_list_marks(text: str, language: str = "en") -> int:
-    """Return where the words of a sentence begin, behind the marks of a list or heading.
+    """Return the position behind the marks of a list or heading, at which the words of a sentence begin.
 
-    A number stays where it may belong to what follows: "Article 5 forbids it", "1.1 billion people", "3. Mai". So does
-    a text that is only a mark.
+    A number that may belong to the next words is no mark: "Article 5 forbids it", "1.1 billion people", "3. Mai". For a text that is
+    only a mark, return 0.
 
     >>> [skip_list_marks(text) for text in ("Step 1. Press it.", "1.1 Press it.", "1.1 billion people.")]
     [8, 4, 0]
@@ -127,7 +127,7 @@ def begins_with_month(text: str, start: int = 0) -> bool:
 
 
 def _is_day(text: str, mark: re.Match[str], language: str) -> bool:
-    """Whether a number with a stop is a day before its month, or an ordinal before a word in small letters."""
+    """Tell whether a number with a full stop is a day before a month ("3. Mai"), or an ordinal before a word in small letters."""
     if _DAY.fullmatch(mark.group()) is None:
         return False
     if begins_with_month(text, mark.end()):

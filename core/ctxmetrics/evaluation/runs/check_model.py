@@ -15,7 +15,7 @@ from ctxmetrics.errors import JudgeError
 from ctxmetrics.evaluation.runs.controls import build_trial_sample
 from ctxmetrics.judges.base import JudgeRequest
 from ctxmetrics.judges.decision import DecisionJudge
-from ctxmetrics.judges.decision_exchange import STEADY, DecisionExchange
+from ctxmetrics.judges.decision_exchange import LARGEST_GAP, DecisionExchange
 from ctxmetrics.judges.judge_names import coerce_text
 from ctxmetrics.judges.llm.judge import LLMJudge
 from ctxmetrics.judges.llm.splitting import split_request
@@ -315,4 +315,4 @@ def _describe_answers(
     gaps = [cell.gap for cell in (*first.values(), *reordered.values())]
     gaps += [abs(values[id_.removeprefix("x")] - cell.probability) for id_, cell in reordered.items()]
     note = f"asked in another order, the answers are up to {max(gaps):.2f} apart"
-    yield CheckResult(name="order", told=note, cause="order" if max(gaps) > STEADY else None)
+    yield CheckResult(name="order", told=note, cause="order" if max(gaps) > LARGEST_GAP else None)

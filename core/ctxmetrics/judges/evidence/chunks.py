@@ -61,7 +61,7 @@ class Token(NamedTuple):
     size: int = 1
 
 
-# Each gets a field of a word. This is faster than by name.
+# Getters of the fields of a word. They are faster than an access by name.
 get_key: Callable[[Token], str] = itemgetter(Token._fields.index("key"))
 get_folded: Callable[[Token], str] = itemgetter(Token._fields.index("folded"))
 get_kind: Callable[[Token], Kind] = itemgetter(Token._fields.index("kind"))
@@ -85,7 +85,7 @@ class Digits(tuple[Token, ...]):
 
 
 class PlainDigits(Digits):
-    """The word of a chunk that is only digits and perhaps a mark. It is a quantity only together with its neighbours."""
+    """The word of a chunk of digits and perhaps a mark: 5, 12. Only with the next chunk may it be a quantity: 5 km."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ class NumberWords(tuple[Token, ...]):
 
 
 class ClockWords(tuple[Token, ...]):
-    """A word of which a time in words has at least one: half, quarter."""
+    """A word of a time in words: half, quarter. Each time in words has at least one of them."""
 
     __slots__ = ()
 
@@ -109,7 +109,7 @@ class Decades(Digits):
 
 
 class Numerals(tuple[Token, ...]):
-    """The words of a chunk with a number in numerals, as of Chinese or Korean. It is read again with the number in digits."""
+    """The words of a chunk with a number in numerals, such as Chinese or Korean ones. It is read again with the number in digits."""
 
     __slots__ = ()
 
@@ -151,8 +151,8 @@ _ACCENTED_NUMBERS: Mapping[str, str] = {
     if not name.isascii() and name not in NUMBER_NAMES and name not in LISTS["counts"]
 }
 
-# The decades of the last century that can be named without the century: the thirties to the nineties. The twenties may also be
-# those of this century.
+# The decades of the last century that can be named without the century: the thirties to the nineties. "The twenties" may also mean
+# the 2020s.
 DECADES: Mapping[str, str] = {
     **{f"{ten}0s": f"{ten}0s" for ten in "3456789"},
     **{
@@ -235,7 +235,7 @@ _plain_keys: dict[str, tuple[str, ...]] = {}
 
 
 class _Chunks(dict[str, tuple[Token, ...]]):
-    """The words of each short chunk met so far; emptied when there are too many."""
+    """The words of each short chunk that was read. The dict is emptied when it holds too many chunks."""
 
     def __missing__(self, chunk: str) -> tuple[Token, ...]:
         """Read the words of a chunk."""
@@ -273,7 +273,7 @@ class _Chunks(dict[str, tuple[Token, ...]]):
                     _plain_keys[chunk] = tuple(word.key for word in words)
 
     def _read_option_or_address(self, chunk: str) -> tuple[Token, ...]:
-        """Return the option, with the words of its value, or the address that a chunk is; nothing for another one."""
+        """Read a chunk that is an option, with the words of its value, or an address; return an empty tuple for any other chunk."""
         match = _OPTION_OR_ADDRESS.fullmatch(chunk) if len(chunk) <= LONGEST_CHUNK else None
         if match is None:
             return ()
@@ -319,10 +319,10 @@ class _Chunks(dict[str, tuple[Token, ...]]):
 
 
 def _add_marks(words: tuple[Token, ...], chunk: str, word: str) -> tuple[Token, ...]:
-    """Return the one word of a chunk as the marks around the word change it: a mark behind the word may end a clause.
+    """Return the word of a chunk of one word, changed by the marks around it. A mark behind the word may end a clause.
 
     Args:
-        words: The word, as it was read without its marks, in a tuple whose type says what it is.
+        words: The word as it was read without the marks. The type of the tuple is the kind of the chunk: see `_build_words`.
         chunk: The chunk.
         word: The text of the word: the chunk without the marks.
     """
@@ -375,7 +375,7 @@ def _join_word(
 
 
 def _read_days(chunk: str) -> tuple[Token, ...]:
-    """Return the days of a chunk that is two abbreviations of them, such as Mon-Fri; nothing for another one."""
+    """Read a chunk of two abbreviated days, such as Mon-Fri; return an empty tuple for any other chunk."""
     match = _DAYS_JOINED.fullmatch(chunk)
     if match is None:
         return ()
@@ -405,7 +405,7 @@ _OPTION_OR_ADDRESS = re.compile(
 
 
 def _build_name(match: re.Match[str], *, marks_behind: str) -> Token:
-    """Build an option or an address as one word: two that differ in a part are different. Its words are its parts.
+    """Build one word from an option or an address, so that two of them are equal only as a whole. `Token.parts` has its words.
 
     Args:
         match: The match of `_OPTION_OR_ADDRESS`.
@@ -419,12 +419,12 @@ def _build_name(match: re.Match[str], *, marks_behind: str) -> Token:
     return Token(key, key, "word", spelling, ends_clause, measures, parts)
 
 
-# A small letter stands for words: the third quarter is written q3 by `join_number_words`, and the first half of 2023 h1.
+# The quarter or half of a year: Q1, H2. `join_number_words` writes "the third quarter" as q3, with a small letter.
 _QUARTER = re.compile(r"\W*([Qq][1-4]|[Hh][12])\W*")
 
 
 def _read_quarter(chunk: str) -> tuple[Token, ...]:
-    """Return the quarter or the half of a year that a chunk is, such as Q1; nothing for another one."""
+    """Read a chunk that is the quarter or the half of a year, such as Q1; return an empty tuple for any other chunk."""
     match = _QUARTER.fullmatch(chunk)
     if match is None:
         return ()
@@ -440,7 +440,7 @@ _GRADE = re.compile(r"[^\w+-]*([A-F]{1,3}[+-]|O[+-]|[A-F]{1,3}\N{MINUS SIGN})[^\
 
 
 def _read_grade(chunk: str) -> tuple[Token, ...]:
-    """Return the grade with a sign that a chunk is; nothing for another one."""
+    """Read a chunk that is a grade with a sign, such as B+; return an empty tuple for any other chunk."""
     match = _GRADE.fullmatch(chunk)
     if match is None:
         return ()
@@ -451,7 +451,7 @@ def _read_grade(chunk: str) -> tuple[Token, ...]:
 
 
 def _write_century(text: str, number: re.Match[str]) -> str:
-    """Return a number as it is written; a decade behind an apostrophe, such as '90s, with its century."""
+    """Return the text of a number. A decade behind an apostrophe gets its century: '90s becomes 1990s."""
     has_apostrophe = text[: number.start()] == "'"
     return f"19{number[0]}" if has_apostrophe and number[0] in DECADES else number[0]
 
@@ -468,7 +468,7 @@ _MIN_COMPOUND_LETTERS = len("centouno")
 
 
 def _find_type(lower_word: str) -> type[tuple[Token, ...]] | None:
-    """Return the type of the words of a chunk that is one word in small letters, if its neighbours must be read with it."""
+    """Return the kind of a chunk of one word that must be read together with its neighbours; None for any other word."""
     if lower_word in SPOKEN_MARKS:
         return ClockWords
     if lower_word in DECADES:
@@ -487,8 +487,8 @@ def _build_words(word: str, reading: _Reading) -> tuple[Token, ...]:
         reading: What was read of the word.
 
     Returns:
-        A tuple of one word. Its type says what to look for in the neighbours of the chunk: of `PlainDigits` ("5") a unit, of
-        `NumberWords` ("five") another number word, of a plain tuple nothing.
+        A tuple of one word. Its type says how the next chunk may continue the word: `PlainDigits` ("5") with a unit of measure,
+        `NumberWords` ("five") with another number word, a plain tuple not at all.
     """
     key, folded, kind, measures = reading
     parts: tuple[str, ...] = ()
@@ -535,7 +535,7 @@ find_plain_keys: Callable[[str], Any] = _plain_keys.get
 _ONES = frozenset("123456789")
 _TENS = frozenset(f"{ten}0" for ten in "23456789")
 _CLAUSE_END = frozenset(".,;:!?，。；：！？、")
-# Digits with one of these marks behind them are nothing but a number.
+# Digits with only these marks behind them are a plain number: "5," but not "5%".
 _PLAIN_END = frozenset(".,;:!?")
 # Marks that may stand before and behind a word without being a part of it. The underscore is one of them.
 MARKS_AROUND_CHUNK = "!\"#$%&'()*,-./:;<=>?@[\\]^_`{|}~“”„‘’«»‹›…–—，。；：！？、"
@@ -624,7 +624,7 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th|\.?[ºª])\Z")
 
 
 def read_phrase(phrase: str) -> list[Token]:
-    """Return the words of a phrase without digits; a number word in it is a word like another."""
+    """Return the words of a phrase without digits. Number words are not joined to larger numbers."""
     words: list[Token] = []
     spellings = phrase.split()
     if max(phrase) < _FIRST_UNSPACED and "".join(spellings).isalpha():

@@ -1,4 +1,4 @@
-"""A text as the search for contradictions reads it: its words, what it denies, and what it counts."""
+"""A text that is searched for contradictions: its words, the words that it denies, and the things that it counts."""
 
 from __future__ import annotations
 
@@ -26,24 +26,23 @@ from ctxmetrics.judges.evidence.words import (
 )
 from ctxmetrics.text.list_marks import skip_list_marks
 
-# Words after a denial among which the word it denies is looked for.
+# The denied word is looked for among this many words after a denial.
 _WORDS_IN_SCOPE = 6
-# Words behind a phrase such as "except" that name what is excepted.
+# This many words behind a phrase such as "except" name the exception.
 _WORDS_OF_EXCEPTION = 4
 # Verbs that make an exception only behind a comma: "daily, save on holidays", but "you can save on holidays".
 _VERBS_OF_EXCEPTION = frozenset(("save",))
-# Words on either side of a word within which something may deny it.
+# A denial within this many words before or after a word may deny it.
 WORDS_AROUND = 7
 
-# White space before a mark, as in texts that were cut into words: the mark belongs to the word before it. A stretch of white
-# space is read from its first character only.
+# White space before a mark, as in texts that were cut into words: "the fee , once paid". A match begins only at the first blank.
 _BLANKS_BEFORE_MARK = re.compile(r"\s(?<!\s\s)\s*(?=[.,;:!?](?:\s|$))")
 # Such a mark. It is looked for first, which takes half as long.
 _MARK_BEHIND_BLANK = re.compile(r"[.,;:!?](?<=\s.)(?:\s|$)")
 
 # The maximum number of characters of a sentence that is remembered: the words of long texts take much memory.
 _MAX_CHARACTERS_REMEMBERED = 1_000
-# Signs that compare, before a number: they say the same as the words of bounds.
+# A comparison sign before a number: "<= 5" means "at most 5".
 _SIGN_BEFORE_NUMBER = re.compile(r"(?<!\S)[<>≤≥]=?(?=\s?[\d.])")
 # The first characters of pairs that deny, or whole pairs, in scripts without spaces.
 _DENYING_CHARACTERS: Mapping[str, tuple[str, ...]] = {
@@ -51,24 +50,26 @@ _DENYING_CHARACTERS: Mapping[str, tuple[str, ...]] = {
 }
 # Pairs that do not deny, or behind which nothing is denied: 不仅 (not only), 少ない (few), かもしれない (maybe).
 _HARMLESS_PAIRS = frozenset(LISTS["harmless_pairs"])
-# How many pairs before one that denies may be harmless ones.
+# A harmless pair among this many pairs before a denying pair takes its meaning away.
 _HARMLESS_PAIRS_BEFORE = 3
-# How many pairs, and how many words, next to one that denies may be denied.
+# A denying pair of characters may deny this many pairs beside it.
 _MAX_PAIRS_DENIED = 4
+# A denying word may deny this many words beside it.
 _MAX_WORDS_DENIED = 2
-# Languages in which the word that denies stands behind the verb, and in which it may stand on either side.
+# Languages in which the denying word stands behind the verb.
 _LANGUAGES_DENYING_BEHIND_VERB = frozenset(("fa", "ja", "ko"))
+# Languages in which it may stand before or behind the verb.
 _LANGUAGES_DENYING_ON_EITHER_SIDE = frozenset(("bn", "hu", "kn", "ml", "ta", "te"))
 # The number of English words without content that a sentence of another language may have: a, be, her.
 _COMMON_WORDS = 2
 # The pairs of characters that a word shares with its neighbours.
 _PAIRS_BESIDE_WORD = 2
-# Words behind which a text goes on with the contrary: salt, but no pepper.
+# Words that begin a contrast: salt, but no pepper.
 _CONTRASTING_WORDS = frozenset(
     ("but", "aber", "sondern", "mais", "pero", "sino", "ma", "mas", "maar", "ale", "men", "dar")
 )
 _HIRAGANA_ONLY = re.compile(r"[\u3040-\u309f]+")
-# Letters of a word that its other forms share, without its vowels.
+# Two forms of a word are compared by this many consonants.
 _MAX_CONSONANTS_COMPARED = 3
 _MIN_CONSONANTS = 2
 _VOWELS = frozenset("aeiouyаеиоуыэюяіїєё")
@@ -121,7 +122,7 @@ class StatedException(NamedTuple):
     is_contrast: bool
 
     def allows_value_of(self, words: Sequence[Token]) -> bool:
-        """Whether other words name a value of the same kind as the excepted one, such as a day, but another: Monday, not on Sunday."""
+        """Tell whether other words name another value of the same kind as the exception: Monday, with "except on Sunday"."""
         kinds = {word.measures for word in self.words if word.measures}
         named_keys = {word.key for word in words if word.measures in kinds}
         if self.is_contrast and not kinds:
@@ -141,7 +142,7 @@ class ComparedText:
         tokens: The words of the text.
         is_content: Whether each word is a content word, by its position.
         negations: The positions of the words that deny.
-        denies_in_other_language: Whether only words that deny in another language do so: the language was guessed wrong.
+        denies_in_other_language: Whether all its denying words are of another language: then the guess of the language was wrong.
     """
 
     def __init__(self, text: str, language: str, unit: ComparedText | None = None) -> None:
@@ -216,7 +217,7 @@ class ComparedText:
 
     @cached_property
     def may_be_turkish(self) -> bool:
-        """Whether the text is Turkish, or in a language that is taken for English. The guess of a language does not know Turkish."""
+        """Whether the text may be Turkish, which `detect_language` takes for English."""
         if base_language(self.language) == "tr":
             return True
         folded_words = {*map(get_folded, self.tokens)}
@@ -241,7 +242,7 @@ class ComparedText:
 
     @cached_property
     def single_positions(self) -> Mapping[str, int]:
-        """The position of each content word and number that stands once in the text, by its key, in the order of the text."""
+        """For each content word and number that occurs only once: its position, by its key, in the order of the text."""
         counts = Counter(token.key for token in self.tokens)
         return {
             token.key: position
@@ -251,7 +252,7 @@ class ComparedText:
 
     @cached_property
     def lacks_stop_words(self) -> bool:
-        """Whether no list of stop words fits the text: its language has none, or the text is only taken for English."""
+        """Whether no list of stop words fits the text: its language has none, or the guess "English" is wrong."""
         if base_language(self.language) not in LISTS["stop"]:
             return True
         return may_have_other_language({*map(get_folded, self.tokens)}, self.language)
@@ -337,7 +338,7 @@ class ComparedText:
 
     @cached_property
     def uncounted_numbers(self) -> frozenset[str]:
-        """The keys of the numbers that count nothing at some place."""
+        """The keys of the numbers that count nothing at one of their positions."""
         positions = filterfalse(self.counts_next_word, self.number_positions)
         return frozenset(self.tokens[position].key for position in positions)
 
@@ -443,10 +444,10 @@ class ComparedText:
 
     @cached_property
     def content_count(self) -> int:
-        """The number of different content words with which another text that is about the same is compared.
+        """The number of different content words, as the base of the share that another text must hold.
 
-        In scripts without spaces another word also changes the two pairs of characters that it shares with its neighbours. These
-        pairs do not count.
+        In scripts without spaces, one replaced word also changes the two pairs of characters that it shares with its neighbours.
+        These two pairs are not counted.
         """
         count = len(self.content_keys)
         are_pairs = any(token.kind == "characters" for token in self.tokens)

@@ -1,9 +1,9 @@
-"""Whether the evidence for a unit contradicts the unit.
+"""Checks whether the evidence for a unit contradicts the unit.
 
-A word count cannot tell "was signed" from "was not signed". The checks compare a unit with the sentences that are its evidence:
-`denials` finds what one side denies and the other does not, `number_contradictions` other numbers and values, and this module
-contrary phrases, exceptions that one side lacks, and exchanged names. They know the words of their lists only: if the lists have
-none for a language, they find nothing. The checks find reasons to doubt a yes, and never turn a no into a yes.
+A count of equal words cannot distinguish "was signed" from "was not signed". The checks compare a unit with the sentences that are its
+evidence. `denials` finds words that only one side denies, `number_contradictions` finds other numbers and values, and this module
+finds contrary phrases, exceptions of only one side, and exchanged names. The checks know only the words of their lists; for a
+language without lists they find nothing. They find reasons to doubt a yes, and never change a no to a yes.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def find_contradiction(
         unit: The unit.
         evidence: The sentences that hold its evidence.
         language: ISO 639 code; it chooses the lists.
-        is_quoted: Whether a judge quoted the evidence. People quote sentences about a part of a true unit, and without a word such
-            as "only". So such a word does not count, and besides negations only a sentence with most of the unit contradicts it.
+        is_quoted: Whether a judge quoted the evidence. A quote for a true unit may be about a part of it, and may lack a word such as
+            "only". So a missing "only" is no contradiction then, and only negations or a sentence with most words of the unit count.
 
     Returns:
         The first contradiction found, or None.
@@ -110,7 +110,7 @@ def find_other_value(unit: str, evidence: Sequence[str], language: str) -> Contr
 
 @lru_cache(maxsize=16)  # a unit is compared with one candidate after the other
 def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
-    """Return keys (`Token.key`) of which every text that contradicts the unit has at least one; None if any text may do so."""
+    """Return keys (`Token.key`): a text without any of them cannot contradict the unit. None if any text may contradict it."""
     compared_unit = read_unit(unit, language)
     has_setting = "=" in unit  # any other value of the setting contradicts the unit
     if (
@@ -131,7 +131,7 @@ def list_contradicting_keys(unit: str, language: str) -> frozenset[str] | None:
 
 
 def _may_lack_denial(unit: ComparedText) -> bool:
-    """Whether a text may contradict a unit by what it lacks (a "not", an exception, an "only"), or by a denial inside a word."""
+    """Tell whether a text without a denying word may contradict a unit: it may lack a "not" or "only", or deny inside of a word."""
     language = unit.language
     if unit.negations or unit.exception is not None:
         return True
@@ -147,7 +147,7 @@ def _has_number(text: ComparedText) -> bool:
 
 
 def _may_be_exchanged(unit: ComparedText) -> bool:
-    """Whether a text with no other words than the unit may contradict the unit, by their order."""
+    """Tell whether a text with the same words in another order may contradict the unit."""
     return bool(len(unit.tokens) <= MAX_WORDS_OF_SWAP or unit.pairs or unit.initials)
 
 
@@ -308,7 +308,7 @@ def _may_be_preposition(word: Token) -> bool:
 
 
 def _find_role(text: ComparedText, position: int, stops: Collection[int]) -> Sequence[str]:
-    """Return what shows the role of a word in its clause: the word with its ending, and the words before it without articles.
+    """Return the signs of a word's role in its clause: the word with its ending, and the words before it without articles.
 
     Args:
         text: The text.

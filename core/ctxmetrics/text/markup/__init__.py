@@ -1,10 +1,10 @@
-"""What is markup in a text: HTML, Markdown, LaTeX, marks of wikis, boards, chats and terminals, entities, escapes, notes, page breaks.
+"""Finds markup in a text: HTML, Markdown, LaTeX, marks of wikis, chats and terminals, entities, escapes, notes, page breaks.
 
-Only what can hardly be text is taken: ``a < b``, ``List<String>``, ``*args``, ``snake_case``, ``2 * 3 * 4``, ``x[0]``,
-``$5 and $10`` and a path with backslashes stay as they are, and so does everything in code. Each kind is found by one reading of the
-text, and no pattern can begin at a character and read a stretch that another beginning reads again.
+Characters that may be ordinary text are no markup: ``a < b``, ``List<String>``, ``*args``, ``snake_case``, ``2 * 3 * 4``, ``x[0]``,
+``$5 and $10``, a path with backslashes, and everything in code. Each kind of markup is found in one pass over the text. No pattern
+reads the same characters again from another beginning, so that the time grows only in proportion to the text.
 
-``found_markup`` holds a text and what was found in it; the other modules find one kind each.
+``found_markup`` holds a text and its markup. Each of the other modules finds some kinds.
 """
 
 from __future__ import annotations
@@ -50,12 +50,11 @@ from ctxmetrics.text.markup.markdown import (
 
 __all__ = ["Edit", "count_marks", "find_markup", "may_hold_markup"]
 
-# Every text with ASCII markup, except for the marks of lines, holds one of these characters or pairs. A pair is looked for where
-# its first character stands, which is ten times as fast.
+# Every text with ASCII markup, except for the marks of lines, holds one of these characters or pairs. A pair is only looked for if the
+# text has its first character, which is ten times as fast.
 _MARKS = ("<", "&", "*", "_", "[", "$", "\\", "|", "~", "^", "`", "\f")
 _PAIRS = ("{{", "''", "==", "@@", "--", "((", " /", "(/", '":http', "{color")
-# A line that begins with a mark: a heading, a quotation, a page number; and a word that is cut at a line's end. Each pattern
-# begins with one character, which is searched for ten times as fast as one of several.
+# The beginning of a line with a mark: a heading, a quotation, a page number.
 _LINE_MARK = re.compile(
     r"\n[ \t]*+(?:[#>=/\d–—{-]|h[1-6]\.|(?i:page|p\.|pg|seite|p[áa]g|стр|strona|sida|side|sayfa)|第)"
 )
@@ -87,13 +86,13 @@ def may_hold_markup(text: str) -> bool:
 
 
 def count_marks(text: str) -> int:
-    """Count the characters at which markup may begin: what reading a text takes is in proportion to them."""
+    """Count the characters at which markup may begin. The time to read a text is proportional to this count."""
     count = text.count("\n") + sum(text.count(mark) for mark in (*_MARKS, *_PAIRS))
     return count if text.isascii() else count + len(_RARE_CHARACTERS.findall(text))
 
 
 def find_markup(text: str) -> tuple[Edit, ...]:
-    """Find the stretches of a text that a reader does not see, in order; none overlaps another."""
+    """Find the parts of a text that a reader does not see as they are written. They are in order and do not overlap."""
     markup = FoundMarkup(text)
     present = {mark for mark in _ALL_MARKS if mark in text}
     for find, marks in _KINDS:

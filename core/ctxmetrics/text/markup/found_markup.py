@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ctxmetrics._internal.data_files import read_data
 
-# The word lists, by what they are for.
+# The word lists, by their purpose.
 LISTS: Mapping[str, Any] = read_data("text.markup", "markup.json")
 
 # The maximum number of characters of a note's mark or of a raised text.
@@ -23,14 +23,14 @@ BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 
 
 class Edit(NamedTuple):
-    """A stretch of a text that a reader does not see as it is written.
+    """A part of a text that a reader does not see as it is written.
 
     Attributes:
-        start: The position of the stretch's first character.
-        end: The position behind the stretch's last character.
-        text: The text that a reader sees in place of the stretch.
-        partner: The position of the other mark of a pair, such as the closing one of an opening mark; -1 if there is none.
-        is_hidden: Whether the stretch states nothing: a comment, a script, struck text.
+        start: The position of the first character.
+        end: The position behind the last character.
+        text: The text that a reader sees in its place.
+        partner: For the mark of a pair, such as an opening mark, the position of the other mark; -1 if there is none.
+        is_hidden: Whether the part states nothing: a comment, a script, struck text.
     """
 
     start: int
@@ -72,15 +72,15 @@ class FoundMarkup:
         return self.taken.find(1, start, end) < 0
 
     def protect(self, start: int, end: int) -> None:
-        """Mark a stretch as taken that stays as it is."""
+        """Mark a part of the text as read, without a change."""
         self.taken[start:end] = b"\1" * (end - start)
 
     def drop(self, start: int, end: int) -> None:
-        """Mark a stretch as taken that a reader does not see."""
+        """Mark a part of the text as read that a reader does not see."""
         self.replace(start, end, "")
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Mark a stretch as taken in whose place a reader sees another text."""
+        """Mark a part of the text as read, and store the text that a reader sees in its place."""
         if start < end and self.taken.find(1, start, end) < 0:
             self.edits[start] = (end, text)
             self.taken[start:end] = b"\1" * (end - start)

@@ -1,4 +1,4 @@
-"""Tags of HTML and XML, and what search engines put around the words of a query."""
+"""Finds tags of HTML and XML, and the marks that search engines put around the words of a query."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def find_highlights(markup: FoundMarkup) -> None:
 
 
 def find_tags(markup: FoundMarkup) -> None:
-    """Find tags of HTML and XML, comments, and what hides its content."""
+    """Find tags of HTML and XML, comments, and elements whose content is hidden."""
     text = markup.text
     _find_addresses(markup)
     tags = _Tags({match[1].lower(): match.start() for match in _CLOSING_TAG.finditer(text)}, {})
@@ -255,7 +255,7 @@ def _is_void_xml(tag: re.Match[str], name: str, *, is_document: bool) -> bool:
 
 
 def _read_unseen_element(markup: FoundMarkup, tag: re.Match[str], name: str) -> int:
-    """Drop an element of which a reader sees nothing, with its content. Return its end; 0 if a reader sees it."""
+    """Drop an element that a reader does not see, with its content. Return its end; 0 if a reader sees it."""
     is_hidden = _is_hidden(markup, tag, name)
     is_unseen = name in _UNSEEN and _SHOWN_PARAMETER not in tag["attributes"]
     if not is_hidden and not is_unseen:
@@ -283,7 +283,7 @@ def _is_hidden(markup: FoundMarkup, tag: re.Match[str], name: str) -> bool:
 
 
 def _find_closing_tag(markup: FoundMarkup, tag: re.Match[str]) -> int:
-    """Return where an element ends: behind its own closing tag, or else behind the next closing tag of its name."""
+    """Return the end of an element: behind its own closing tag, or else behind the next closing tag of its name."""
     name = tag["name"]
     same_name = compile_on_use(rf"<(/?){re.escape(name)}(?=[\s/>])[^<>]*+>", re.IGNORECASE)
     depth = 1
@@ -369,7 +369,7 @@ def _see_tag(markup: FoundMarkup, start: int, end: int, name: str) -> str:
         return "\n\n"
     if name in _INLINE:
         return ""
-    # Between fields of XML stand other tags; inside a sentence none.
+    # A tag beside another tag is a field of XML; a tag inside a sentence is not.
     follows_tag = markup.character_before(start) in (">", "\n")
     is_before_tag = markup.text[end : end + 1] in ("<", "\n")
     return " " if follows_tag or is_before_tag else ""
@@ -380,10 +380,7 @@ _FACTORS = compile_on_use(r"[bcdfghj-np-tv-xz]{1,3}")
 
 
 def _see_superscript(text_before: str, raised_text: str) -> str | None:
-    """Return what is seen of a raised text.
-
-    The mark of a note is not seen. A power is seen as a raised number. None: the text is seen as it is.
-    """
+    """Return the visible form of a raised text: empty for the mark of a note, a raised number for a power, None for other text."""
     if _NOTE_MARK.fullmatch(raised_text):
         is_bracketed = raised_text[:1] in ("[", "(") and raised_text[1:2].isalnum()
         if is_bracketed or raised_text in "*†‡§" or _may_have_note(text_before):

@@ -1,6 +1,6 @@
-"""LaTeX: mathematics between its marks, and commands; the indexes of chemical formulas.
+r"""Finds LaTeX (mathematics and commands), the indexes of chemical formulas, and characters that are written in another way.
 
-Also characters that are written as others: entities, escapes, and rare characters that are not seen or stand for digits.
+These are entities (``&amp;``), escapes (``\u00e9``), invisible characters, and raised or lowered digits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ESCAPE = compile_on_use(
     """,
     re.VERBOSE,
 )
-# What shows that a backslash begins no escape: a path, or a class of a regular expression.
+# A path (C:\) or a class of a regular expression (\d): in such a text, a backslash begins no escape.
 PATH = compile_on_use(r"[A-Za-z]:\\|\\\\\w|\\[dwsDWSbB](?![a-z])")
 _JSON_ESCAPE = compile_on_use(
     r'\\n(?:\\n|[\s\d"A-ZА-Я-])|\\"|\\u[0-9A-Fa-f]{4}|[.!?:,]\\n|\\t\d|\\n(?:is|are|was|were|and|or|at|in|on|of|to|the|for|by)\b'
@@ -49,7 +49,7 @@ _JSON_ESCAPE = compile_on_use(
 
 
 def find_escapes(markup: FoundMarkup) -> None:
-    """Find escapes of Markdown, LaTeX and JSON; none stands in a text with a path or a regular expression."""
+    """Find escapes of Markdown, LaTeX and JSON. A text with a path or a regular expression has no escapes."""
     text = markup.text
     if PATH.search(text):
         return
@@ -119,7 +119,7 @@ _DOLLARS = compile_on_use(
     """,
     re.VERBOSE,
 )
-# What only mathematics holds: a command, a mark of an index or a power, a relation; or one symbol.
+# Only mathematics holds one of these: a command, the mark of an index or a power, a relation.
 _MATHEMATICS = compile_on_use(r"\\[A-Za-z]|[\^_{}]|\s=\s|(?<=\w)=(?=\w)|[<>≤≥×]")
 _SYMBOL = compile_on_use(
     r"[A-Za-z](?:[+-]\d)?|[A-Za-z]\(\w\)|[\d.,]+(?:\s?[%+*/-]\s?[\d.,]+)?(?:\\%)?|[A-Z][A-Za-z]?\d?[A-Z]?"
@@ -140,7 +140,7 @@ _INVISIBLE_IN_WORD = compile_on_use(r"(?<=[^\W\d_])\\[-/](?=[^\W\d_])")
 _COMMAND_WITH_GROUP = compile_on_use(r"\\[a-z]{2,30}+\*?\{")
 # A power: ^{10}, ^2
 _TEX_POWER = compile_on_use(r"\^(?:\{([+-]?\d{1,3})\}|(\d))")
-# Commands with parts before the one that is seen, by the number of these.
+# Commands with unseen parts before the visible part, with the number of unseen parts: \href{address}{visible text}
 _UNSEEN_PARTS = {"href": 1, "textcolor": 1, "colorbox": 1, "multicolumn": 2, "multirow": 2}
 _STRUCK = frozenset(("sout", "xout", "st"))
 # A group in another type: {\\bf fee}
@@ -214,9 +214,9 @@ class _Group(NamedTuple):
     r"""A group in braces that is open.
 
     Attributes:
-        start: Where its opening, such as ``\frac{``, begins; -1 if the opening is dropped already.
-        end: Where the opening ends.
-        separator: What is seen between this group and the next one, such as ``/``; None if the braces stay.
+        start: The start of its opening, such as ``\frac{``; -1 if the opening is dropped already.
+        end: The end of the opening.
+        separator: The visible text between this group and the next one, such as ``/``; None if the braces stay.
     """
 
     start: int
@@ -225,7 +225,7 @@ class _Group(NamedTuple):
 
 
 def _read_commands(markup: FoundMarkup, regions: Sequence[tuple[int, int]]) -> None:
-    """Take commands and their braces; inside mathematics also other braces and signs."""
+    """Read commands and their braces; inside mathematics also other braces and signs."""
     open_groups: list[_Group] = []
     region_index = 0
     read_until = 0
@@ -398,7 +398,7 @@ def _read_command(
     *,
     in_mathematics: bool,
 ) -> int:
-    """Take a command of LaTeX, if it is one, and return up to where that was read."""
+    """Read a command of LaTeX, and return the position up to which the text was read."""
     text = markup.text
     command = match[1]
     start, end = match.span()
@@ -439,7 +439,7 @@ def _drop_command(markup: FoundMarkup, command: str, start: int, end: int) -> No
 
 
 def _skip_groups(text: str, start: int, count: int) -> int:
-    """Return where so many groups in braces end that begin at a place; groups that are not there are passed over."""
+    """Return the end of the groups in braces that begin at a position: at most ``count`` of them."""
     end = start
     for _ in range(count):
         group = _TEX_GROUP.match(text, end)
@@ -456,7 +456,7 @@ def _stands_alone(character_before: str) -> bool:
 
 
 def _close_group(markup: FoundMarkup, place: int, open_groups: list[_Group]) -> int:
-    """Take the braces of a group that ends, and return up to where that was read."""
+    """Drop the braces of a group at its end, and return the position up to which the text was read."""
     if not open_groups:
         return place
     start, end, separator = open_groups.pop()
