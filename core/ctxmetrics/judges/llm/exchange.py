@@ -23,9 +23,9 @@ from ctxmetrics.models.runtime.run import Run, current_run
 from ctxmetrics.prompts import Pack, Step, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 
-# After so many replies about other data the judgement ends: such a reply is asked again once.
+# The judgement ends after this many replies about other data.
 _MAX_REPLIES_ABOUT_OTHER_DATA = 2
-# Why a verdict has no value, by its code, where no error says more.
+# The reason of a verdict without a value, by its code, if there is no error message.
 _REASONS: Mapping[str, str] = read_data("judges.llm", "words.toml")["reasons"]
 
 
@@ -56,7 +56,7 @@ class PromptedPart(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a request brought no verdict.
+    """The reason why a request brought no verdict.
 
     Attributes:
         code: The reason code of the failure.
@@ -68,7 +68,7 @@ class Failure(NamedTuple):
 
 
 _UNREADABLE = Failure("invalid_reply")
-# The errors of a reply that cannot be read. A reply may hold anything: the errors of Python are for what no check expected.
+# The errors of a reply that cannot be read. Since a reply may hold anything, a check may also raise one of Python's own errors.
 _ERRORS_OF_READING = (
     parsing.UnreadableReplyError,
     ArithmeticError,
@@ -88,8 +88,8 @@ class Exchange:
         model: The model.
         pack: The prompts' language.
         question: The question.
-        max_repairs: The maximum number of replies with a fault in a row. After one more, the exchange ends.
-        keep_raw: Keep the raw replies.
+        max_repairs: The maximum number of consecutive replies with a fault. After one more, the exchange ends.
+        keep_raw: Whether to keep the raw replies.
         run: The run whose limits hold for the requests.
     """
 
@@ -141,9 +141,9 @@ class Exchange:
         """Ask for verdicts, and ask again for the missing ones.
 
         - Each request shows all units and contexts of the part, because a context must be judged against the whole answer.
-        - A second request asks only for the missing verdicts, and once for the flagged verdicts.
+        - A later request asks only for the missing verdicts, and once more for the flagged verdicts.
         - After a reply that a length limit cut off, a request asks for fewer verdicts.
-        - A positive verdict without a quote that stands in a context becomes negative if it comes a second time.
+        - A positive verdict without a quote from a context becomes negative if a second reply repeats it.
         """
         request_part = self.question.part
         step, data = describe_part(request_part)
@@ -198,7 +198,7 @@ class Exchange:
         return Verdict(id=id_, value=None, text=text, code=code, reason=reason)
 
     def _take_flagged(self) -> set[str]:
-        """Return the flagged ids that the model was not asked about again yet, and note that it is asked now."""
+        """Return the flagged ids that were not asked for a second time yet, and note that they are asked for now."""
         ids = self._flagged - self._flagged_and_asked
         self._flagged_and_asked |= ids
         return ids
@@ -227,12 +227,12 @@ class Exchange:
     def _accept(self, decisions: Mapping[str, Decision], note: str) -> None:
         """Accept the verdicts of a reply, and keep the note for the next request.
 
-        A verdict with doubtful evidence is accepted when it comes a second time. A reply with any fault counts as one
-        failure; a reply without a fault sets the number of failures to 0.
+        A verdict with doubtful evidence is accepted if a second reply repeats it. A reply with a fault counts as a failure; a
+        reply without a fault sets the number of failures to 0.
         """
         for id_, (verdict, problem) in decisions.items():
-            comes_again = id_ in self._doubted and id_ not in self._verdicts
-            if verdict and (not problem or comes_again):
+            is_repeated = id_ in self._doubted and id_ not in self._verdicts
+            if verdict and (not problem or is_repeated):
                 if verdict.code in ("weak_evidence", "contradicted"):
                     self._flagged.add(id_)
                 self._verdicts[id_] = verdict
@@ -298,7 +298,7 @@ class Exchange:
         return None
 
     def _note_unreadable(self, problem: Exception) -> None:
-        """Note why a reply decides nothing. The verdicts of earlier replies stay."""
+        """Note why a reply cannot be read. The verdicts of earlier replies stay."""
         if not isinstance(problem, parsing.UnreadableReplyError):
             problem = parsing.UnreadableReplyError(parsing.NOT_JSON)
         self._failures += 1

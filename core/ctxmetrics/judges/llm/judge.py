@@ -1,4 +1,4 @@
-"""The LLM judge: which questions a request needs, and one answer from all replies to them."""
+"""The LLM judge: it builds the questions of a request, and merges the replies to one judgement."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ctxmetrics.models.runtime.run import current_run, forget_failures
 from ctxmetrics.prompts import Pack, Step, get_pack, render, reply_schema
 from ctxmetrics.verdicts import Usage, Verdict
 
-# Characters of units and contexts in one request; more is split over several.
+# The maximum number of characters of units and contexts in one request. Longer data is split into several requests.
 MAX_CHARACTERS = 60_000
-# Units or contexts in one request: a reply about more would run into length limits.
+# The maximum number of units or contexts in one request: a longer reply could exceed a length limit.
 MAX_IDS = 64
-# Finished judgements that a process remembers.
+# The maximum number of finished judgements that a process remembers.
 MEMORY = 2048
-# How often a reply that brings nothing new is asked again.
+# The maximum number of repairs after replies without a new verdict.
 MAX_REPAIRS = 3
-# How many plans of questions are kept for the next metric: the metrics of a sample ask the same questions one after the other.
+# The maximum number of plans that are kept: the metrics of a sample ask the same questions one after the other.
 _KEPT_PLANS = 64
 
 
@@ -46,24 +46,24 @@ _KEPT_PLANS = 64
 class LLMJudge:
     """Judges with a language model.
 
-    By default one request asks which contexts support each unit *and* which contexts are useful, whichever metric asks first.
-    Finished judgements are remembered, and judgements in flight are shared, so that all metrics of a sample cost one request.
-    Ids are fixed before asking and checked after it. A reply must repeat the code of its request. A yes needs a quote that is
-    found in a context, and is flagged if the quote proves little.
+    By default, the first metric sends one request that asks which contexts support each unit *and* which contexts are useful.
+    Finished judgements are remembered, and judgements in flight are shared, so that all metrics of a sample need one request.
+    The library sets the ids, and checks them in the reply. A reply must repeat the code of its request. A yes needs a quote that
+    is found in a context, and is flagged if the quote proves little.
 
     Attributes:
         model: The `Model` that turns a prompt into a reply.
         joint: Whether to ask both questions in one request. If False, each is asked by itself when a metric needs it.
         per_context: Whether to ask about each context alone, concurrently: more requests, with less text in each.
-        votes: How often to ask, independently. The majority decides about each id; ``details`` of a verdict say how many
-            agree. Give the model a temperature.
+        votes: The number of independent replies. The majority decides about each id; the ``details`` of a verdict say how many
+            replies agree. Set a temperature of the model above 0.
         language: The language of the prompts; None takes the sample's.
         keep_raw: Whether to keep the raw replies in ``score.metadata["raw_replies"]``.
         max_characters: The maximum number of characters of data in one request.
-        max_repairs: The maximum number of times to ask again after a reply that brings nothing new.
+        max_repairs: The maximum number of repeated requests after replies without a new verdict.
         reuse: Whether to remember finished judgements for the rest of the process.
-        evidence: ``"flag"`` keeps a yes whose evidence proves little, and flags it. ``"strict"`` makes it a no; also a yes that
-            the reply or the evidence contradicts.
+        evidence: ``"flag"`` flags a yes whose evidence proves little, or that the reply or the evidence contradicts. ``"strict"``
+            changes it to a no.
 
     Raises:
         ParameterError: The model is no `Model`, or a number is out of range.
@@ -108,12 +108,12 @@ class LLMJudge:
 
     @property
     def judges_contexts_apart(self) -> bool:
-        """Whether the judge asks about each context by itself: the same context again costs nothing."""
+        """Whether the judge asks about each context by itself. Then a context that was judged before needs no request."""
         return self.per_context
 
     @property
     def name(self) -> str:
-        """``llm:`` and the model's identity, and how evidence is taken where that is not the default."""
+        """``llm:`` and the model's identity; also the option ``evidence`` if it is not the default."""
         name = f"{self._kind}{hide_keys(self.model.identity)}"
         return name if self.evidence == "flag" else f"{name} evidence=strict"
 
@@ -131,7 +131,7 @@ class LLMJudge:
         return await self._judge(request, "usefulness" if request.answer else "relevance")
 
     async def decompose(self, text: str, *, language: str) -> Claims:
-        """Break a text into claims, once a text."""
+        """Break a text into claims."""
         pack = get_pack(self.language or language)
         prompt = render(pack, "claims", {"text": text})
         question = PromptedPart(RequestPart({}, {}), prompt)
@@ -193,12 +193,12 @@ class LLMJudge:
     async def _ask_in_halves(
         self, question: PromptedPart, pack: Pack
     ) -> list[tuple[RequestPart, ExchangeOutcome]]:
-        """Ask a question; where it is too long for the model, ask about each half of it.
+        """Ask a question. If it is too long for the model, ask about each half of it.
 
         Returns:
             Each part that was asked about, with its outcome.
         """
-        # The maximum number of tokens that the model takes; None if its server has not stated it in this run.
+        # The maximum number of tokens of the model; None if its server has not stated it in this run.
         token_limit = current_run().token_limits.get(self.model.identity)
         parts = None
         usage = Usage()
@@ -219,7 +219,7 @@ class LLMJudge:
         first_pairs, second_pairs = await asyncio.gather(
             *(self._ask_in_halves(half, pack) for half in questions)
         )
-        # The first outcome also bears the usage of the question that was too long.
+        # The usage of the question that was too long is added to the first outcome.
         (first_part, first_outcome), *other_pairs = first_pairs
         first_outcome = replace(first_outcome, usage=first_outcome.usage + usage)
         return [(first_part, first_outcome), *other_pairs, *second_pairs]
@@ -311,8 +311,8 @@ def _plan(
         characters: The maximum number of characters of data in one question.
 
     Returns:
-        The questions. None for both, if the units are too many for one request: each of several joint requests would ask about
-        the same contexts again.
+        The questions. For ``"joint"``, None if one request cannot hold all units: several joint requests would ask about the
+        same contexts again.
     """
     parts = list(
         split_request(request, step, per_context=per_context, limit=characters, most_ids=MAX_IDS)
@@ -337,7 +337,7 @@ def _build_key(model: str, prompt: Prompt, *settings: str) -> str:
         settings: The options of the judge that may change the answer.
     """
     texts = (model, prompt.version, _schema(prompt.step), prompt.system, prompt.user, str(prompt.vote))
-    # With the length of each text, so that two lists of texts never give one key.
+    # The length of each text is part of the key, so that two different lists of texts never have the same key.
     key_text = "".join(f"{len(text)}:{text}" for text in (*texts, *settings))
     # A name may hold a lone surrogate.
     return hashlib.sha256(key_text.encode(errors="surrogatepass")).hexdigest()
@@ -345,7 +345,7 @@ def _build_key(model: str, prompt: Prompt, *settings: str) -> str:
 
 @lru_cache(maxsize=8)
 def _schema(step: Step) -> str:
-    """Return the schema of a step's reply, with one id of each kind, as text: the prompt holds the ids."""
+    """Return the schema of a step's reply as text. One id of each kind is enough, since the prompt is a part of the key, too."""
     schema = reply_schema(step, sentences=("s1",), useful=("c1",))
     return json.dumps(schema.model_json_schema(), sort_keys=True)
 
@@ -363,7 +363,7 @@ def _to_strict(verdict: Verdict) -> Verdict:
 def _majority(votes: Sequence[tuple[Verdict, ...]]) -> tuple[tuple[Verdict, ...], float | None]:
     """Return the majority's verdict on each unit, and the share of votes that agree with it.
 
-    Votes that did not judge do not count; a tie is no verdict.
+    Votes without a value do not count. A tie gives a verdict without a value.
     """
     verdicts: list[Verdict] = []
     agreeing_count = 0

@@ -1,4 +1,4 @@
-"""Where the quotes of a reply stand in the contexts, and the quotes about a unit grouped by context."""
+"""Finds the quotes of a reply in the contexts, and groups the quotes about a unit by context."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ class QuoteFinder:
         return unit
 
     def look_up(self, quotes: Iterable[Quote], *, elsewhere: bool) -> LookedUpQuotes:
-        """Find quotes, each in the context that it names, else in exactly one other.
+        """Find each quote in the context that it names.
 
         Args:
             quotes: The quotes.
-            elsewhere: Also look in the other contexts.
+            elsewhere: Whether a quote that does not stand there may stand in exactly one other context.
         """
         distinct_quotes = list(dict.fromkeys(quotes))
         self.total += len(distinct_quotes)

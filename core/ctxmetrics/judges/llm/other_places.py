@@ -1,6 +1,6 @@
-"""Verdicts in other places of a reply than its entries: a second list, a count, a patch, a sentence about several ids.
+"""Finds verdicts outside of the entries of a reply: in a second list, a count, a patch, or a sentence about several ids.
 
-They decide nothing: one that says something else than an entry makes the verdict of that entry doubtful.
+Only the entries decide. If another verdict differs from an entry, the verdict of the entry becomes doubtful.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _read_patch(
 def find_remarks(
     data: Mapping[str, Any], units: Sequence[str], positive_units: AbstractSet[str], pack: Pack
 ) -> Iterator[OtherVerdict]:
-    """Find remarks beside the lists of a reply that set some of the supported units apart, in any language.
+    """Find remarks beside the lists of a reply that are about only some of the supported units, in any language.
 
     A remark is a list of ids under a name, a value under an id, or a clause of a text that names ids. It sets units apart if it
     names some of the supported units and no other unit, and does not speak for a yes.
@@ -168,11 +168,11 @@ def find_remarks(
 
 
 class _Remark(NamedTuple):
-    """What a value beside the lists of a reply says about some units.
+    """A remark about some units in a value beside the lists of a reply.
 
     Attributes:
         ids: The ids of the units.
-        content: A text or a truth value; True for a list that has the ids alone.
+        content: A text or a truth value; True for a list that holds only ids.
     """
 
     ids: Collection[str]

@@ -1,9 +1,9 @@
-"""Keys and texts that a model adds to a reply of its own accord, and what they say against a verdict.
+"""Reads keys and texts that a model adds to a reply although the prompt does not ask for them.
 
 An entry has a verdict under one key. Some models add another verdict (``"label": "unsupported"``), a probability, a grade, a
 list of errors, or a reason; or they add a second list (``"final": {"s4": false}``), a count, or a sentence about several ids.
-What these keys say decides nothing: it may show that a verdict is doubtful. A reason may be in any language, and a key may have
-any name: a remark that only some of the yeses have, and that does not speak for them, makes them doubtful too.
+Such keys decide nothing, but may show that a verdict is doubtful. A reason may be in any language, and a key may have any name.
+So a yes is doubtful, too, if only some of the yes verdicts have a remark, and the remark does not agree with the yes.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ REPLY_LISTS = ("sentences", "useful")
 # The keys that the prompt asks for: in an entry, beside its verdict, and in a piece of evidence.
 KEYS_OF_ENTRY = frozenset({"evidence", "missing", "quote"})
 KEYS_OF_EVIDENCE = frozenset({"context", "quote", "whole"})
-# An id of a sentence or a context, and what may stand between ids of a list.
+# The id of a sentence or a context: s1, c12.
 ID = re.compile(r"\b[sc]\d+\b")
-# A remark that speaks for a yes, and words that limit it.
+# A word of a remark that agrees with a yes: "stated", "verbatim".
 _AFFIRMS = re.compile(
     r"\b(?:states?|stated|sa(?:ys|id)|mentions?|confirm(?:s|ed)|supports?|supported|shows?|proves?|matches|verbatim|word for word"
     r"|paraphras\w+|same|synonym\w*|exact\w*|explicit\w*|direct\w*|literal\w*|clear\w*|yes|true|correct|full\w*|in other words|rounded|equivalent)\b"
     r"|\b(?:see|in|from|by|per|cf)\W+c\d"
 )
+# A word that limits or denies such a remark: "only", "not".
 _RESERVES = re.compile(
     r"n['’]t\b|\b(?:only|partial\w*|partly|unclear|uncertain|whether|not|no|but|almost|nearly|guess\w*|assum\w*|infer\w*|beyond|different|another"
     r"|other(?!\s+words)|wrong\w*|mistak\w*|erroneous\w*"
@@ -53,16 +54,18 @@ _RESERVES = re.compile(
 _AROUND_TEXT = " \n.\"'"
 # Characters around a value that is a text, or a list of one text.
 _AROUND_VALUE = " []'\""
-# Items of a list in an entry that are read, and how deep.
+# The maximum number of items of a list in an entry that are read.
 MOST_ITEMS = 20
+# The maximum depth of objects in an entry that are read.
 DEEPEST = 4
+# The maximum number of characters of a key and its value in a message.
 LONGEST_SHOWN = 80
 
 
 def find_objection(
     cell: Mapping[str, Any], key: str, verdict: bool, pack: Pack, unit: str = ""
 ) -> str | None:
-    """Return the first key and value that say something else than the verdict of an entry, or None.
+    """Return the first key and value that contradict the verdict of an entry, or None.
 
     Args:
         cell: The entry.
@@ -263,7 +266,7 @@ def list_opinions(
 def _list_opinions_within(
     key: str, value: Mapping[str, Any], pack: Pack, unit: str, depth: int
 ) -> Iterator[_Opinion]:
-    """Yield what an object within an entry says: probabilities by label, or keys of its own."""
+    """Yield the opinions of an object within an entry: it has probabilities by label, or keys with verdicts."""
     verdict = _read_probabilities(value, pack)
     if verdict is not None:
         yield _Opinion(key, value, verdict)
