@@ -1,11 +1,11 @@
-"""Words that say the contrary of each other: all and some, before and after, above and below, rose and fell.
+"""Finds phrases with contrary meanings: all and some, before and after, above and below, rose and fell.
 
-The phrases stand in ``contrasts.json``, in groups of values. Most count only beside the same word: "all seats" is no "some seats",
-but says nothing about "some doors". Two letters behind the same number or word are such values too: section 4(b) is not section
-4(c), and gate C is not gate D.
+The phrases are listed in ``contrasts.json``, in groups of values. Most are contrary only beside the same word: "all seats"
+contradicts "some seats", but not "some doors". Two different letters behind the same number or word are contrary, too: section 4(b)
+and section 4(c), gate C and gate D.
 
-"At least 20 kg" and "up to 20 kg" hold the same number and say the contrary. The phrases of such bounds stand in ``bounds.json``. One
-counts if it stands right before its number or right behind it, or with one word between them.
+"At least 20 kg" and "up to 20 kg" hold the same number, and are contrary. The phrases of such bounds are listed in ``bounds.json``. A
+phrase counts if it stands before or behind its number, with at most one word between them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ctxmetrics.judges.evidence.chunks import (
 )
 
 _NUMBER_KINDS = frozenset(("number", "count"))
-# Kinds of words of which a rule may find a value: numbers, and characters of a script without blanks.
+# The kinds of words that a rule may read as a value: numbers, and characters of a script without spaces.
 _KINDS_WITH_VALUES = frozenset(("number", "characters"))
-# Words without content that may stand between a phrase and its word.
+# The maximum number of stop words between a phrase and its word.
 _MAX_SKIPPED_WORDS = 3
-# The pairs of characters that a word of two characters takes, with those that it shares with its neighbours.
+# A word of two characters is read as this many pairs: its own, and one with each neighbour.
 _PAIRS_OF_WORD = 3
-# The names of groups of values that are found by a rule. All other groups stand in the lists.
+# The names of groups whose values are found by a rule. All other groups are in the lists.
 BOTH = "both and a number"
 _LETTER_GROUP = "letter behind a number"
 _LABEL_GROUP = "letter behind a word"
@@ -74,13 +74,13 @@ _RESULT_JOINTS = frozenset(
     )
 )
 _NUMERAL_GROUP = "numeral behind a name"
-# The group of the lists that says what must be and what may be.
+# The name of the group with "must" and "may" in the lists.
 _MODAL_GROUP = "must or may"
 _NUMERALS: Mapping[str, str] = {"I": "1", "V": "5", "X": "10", **ROMAN_NUMERALS}
 _LATIN_NUMERALS = frozenset(("bis", "ter", "quater"))
-# Kinds of quantities that are no amounts, so that "until 20:00" is no bound.
+# These kinds of quantities are no amounts: "until 20:00" is no bound.
 _KINDS_WITHOUT_AMOUNT = frozenset(("time", "date", "code", "zone"))
-# A negation denies a phrase if it stands at most so many words before it: "is not allowed" is no contrary of "is forbidden".
+# A negation up to this many words before a phrase denies it: "is not allowed" is not contrary to "is forbidden".
 _MAX_WORDS_BEHIND_NEGATION = 3
 # Characters of Chinese, Japanese and Korean with contrary meanings. Two words of two characters are contrary if they differ in
 # such a character only: 北门 and 南门, 前半 and 後半. Each text lists the spellings of one meaning.
@@ -171,11 +171,11 @@ class _ListedPhrase(NamedTuple):
 
     Attributes:
         words: The words of the phrase without case. Cyrillic words are stems.
-        key_index: The index of its longest word, which stands in few texts: the phrase is looked for where this word stands.
+        key_index: The index of its longest word. Only texts with this word are searched for the phrase.
         group: The name of its group.
         value: The name of its value in the group.
-        place: Where the word stands that the phrase is about: ``behind``, ``before``, ``around`` or ``anywhere``. A phrase with
-            the place ``last`` counts only at the end of a clause, and is about the word before it: "the heater is off".
+        place: The place of the word that the phrase is about: ``behind``, ``before``, ``around`` or ``anywhere``. A phrase with the
+            place ``last`` counts only at the end of a clause, and is about the word before it: "the heater is off".
     """
 
     words: tuple[str, ...]
@@ -199,7 +199,7 @@ def has_converse(group: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _are_contrary(group: str, value: str, other: str) -> bool:
-    """Whether two values of a group are contrary. Values that the group lists as alike, such as some and many, are not."""
+    """Tell whether two values of a group are contrary. Values that the group lists as alike, such as "some" and "many", are not."""
     groups = _read_groups()
     alike = groups[group].get("alike", ()) if group in groups else ()
     are_alike = value in alike and other in alike
@@ -365,7 +365,7 @@ def _read_keys(group: str) -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=1024)
 def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
-    """Return keys of which every text with a contrary value has at least one; None if any number or letter may be one."""
+    """Return keys: a text without any of them has no contrary value. None if any number or letter may be a contrary value."""
     if group in {BOTH, _FREQUENCY_GROUP} or group not in _read_groups():
         return None
     values = _read_keys(group)
@@ -373,7 +373,7 @@ def find_contrary_keys(group: str, value: str) -> frozenset[str] | None:
 
 
 def find_numbers(words: Sequence[Token]) -> Iterator[PhraseValue]:
-    """Yield the plain numbers before a word, as values that "both" is the contrary of."""
+    """Yield the plain numbers before a word as values: "both keys" is contrary to "3 keys"."""
     for position, word in enumerate(words[:-1]):
         is_number = word.kind == "number" or (word.kind == "count" and word.key != "1")
         if is_number and not word.measures and not word.ends_clause:
@@ -450,7 +450,7 @@ def _find_frequencies(words: Sequence[Token]) -> Iterator[PhraseValue]:
 
 
 def _find_changes(words: Sequence[Token]) -> Iterator[PhraseValue]:
-    """Yield the words that say whether a number is a change or its end: fell by 12 %, fell to 12 %."""
+    """Yield the words before the size of a change or its result: fell by 12 %, fell to 12 %."""
     for word, number in pairwise(words):
         value = _CHANGE_WORDS.get(word.folded)
         if value is not None and number.kind == "number" and number.measures in _MEASURES_OF_CHANGE:
@@ -531,10 +531,10 @@ def _find_content_before(words: Sequence[Token], first: int, is_content: Sequenc
 
 
 class Bound(NamedTuple):
-    """Whether a phrase makes a number the least or the most: "at least 5".
+    """A phrase that makes a number a minimum or a maximum: "at least 5".
 
     Attributes:
-        is_least: Whether the number is the least; else it is the most.
+        is_least: Whether the number is a minimum; else it is a maximum.
         spelling: The phrase and the number.
     """
 
@@ -543,10 +543,10 @@ class Bound(NamedTuple):
 
 
 class BoundPhrases(NamedTuple):
-    """The phrases that say whether a number is the least or the most.
+    """The phrases that make a number a minimum or a maximum.
 
     Attributes:
-        before: For each phrase before a number, by its words: whether it says that the number is the least.
+        before: For each phrase before a number, by its words: whether it makes the number a minimum.
         behind: The same for the phrases behind the number.
         longest: The number of words of the longest phrase.
         beside: The words that stand beside a number: the last word of each phrase before it, the first word of each phrase behind
@@ -602,7 +602,7 @@ def _join_folded(words: Sequence[Token]) -> str:
 
 @lru_cache(maxsize=1)
 def read_bound_phrases() -> BoundPhrases:
-    """Read the phrases, on first use: the patterns of all scripts, which they need, take some milliseconds."""
+    """Read the phrases on first use, because the patterns of all scripts take some milliseconds."""
     lists = read_data("judges.evidence", "bounds.json")
     before: dict[str, bool] = {}
     behind: dict[str, bool] = {}

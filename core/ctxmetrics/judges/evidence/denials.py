@@ -1,7 +1,6 @@
-"""Whether the evidence for a unit denies what the unit states, or states what the unit denies.
+"""Finds words that only one side denies: the unit, or its evidence.
 
-Each check of `DENIAL_CHECKS` takes the unit and the sentences of its evidence, and yields the words that one side denies and
-the other side does not.
+Each check of `DENIAL_CHECKS` takes the unit and the sentences of its evidence, and yields such words.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ from ctxmetrics.judges.evidence.words import (
     get_word_list,
 )
 
-# Words before a word of the unit within which something may deny it.
+# A denial up to this many words before a word of the unit may deny it.
 _DENIAL_WORDS_BEFORE = 4
 # The share of the unit's content words that a sentence must hold to deny the unit by a negation of its own.
 _MIN_SHARE_TO_DENY = 0.35
-# The share that it must hold if the denied word cannot be found on the other side.
+# The share for languages in which the denied word cannot be found on the other side.
 _MIN_SHARE_WITHOUT_WORD = 0.5
 # Languages in which a negation may stand after the verb that it denies.
 _NEGATION_FOLLOWS_VERB = frozenset(("da", "de", "fr", "nl", "no", "sv", "tr"))
 # Languages whose nouns have another form behind a word such as without.
 _INFLECTED_LANGUAGES = frozenset(("bg", "cs", "et", "fi", "hr", "pl", "ru", "sk", "sr", "uk"))
-# Languages in which a denial is looked for on one side only, beside those without spaces.
+# Languages, besides those without spaces, in which only this is checked: whether one side has a denial and the other has none.
 _DENYING_ON_ONE_SIDE = frozenset(
     ("bn", "ca", "el", "et", "fa", "he", "hu", "kn", "ml", "ta", "te", "vi")
 )
-# The keys of words that only look as if a prefix denied another word: display, play.
+# The keys of words that begin like a denying prefix, but deny nothing: display does not deny play.
 _WORDS_WITH_PREFIX: frozenset[str] = frozenset(
     token.key for word in LISTS["words_with_prefix"] for token in read_phrase(word)
 )
@@ -274,7 +273,7 @@ def _list_prefixed_contraries(key: str, language: str) -> frozenset[str]:
 
 # Turkish denies inside the verb, and behind a noun.
 
-# There is, there is not, is not; and what may stand behind a noun for "is". The words are folded.
+# The folded Turkish words for "there is", "there is not", "is not", and the endings of a noun for "is".
 _TURKISH_EXISTING = frozenset(("var", "vardır"))
 _TURKISH_WORDS_FOR_MISSING = frozenset(("yok", "yoktur"))
 _TURKISH_NOT = frozenset(("degil", "degildir"))

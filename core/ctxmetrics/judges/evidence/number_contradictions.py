@@ -1,4 +1,4 @@
-"""Whether the evidence for a unit has another number or another value than the unit.
+"""Finds numbers and values of a unit for which the evidence has another number or value.
 
 Each check takes the unit and the sentences of its evidence, and yields the numbers of the unit that the evidence contradicts.
 `NUMBER_CHECKS` lists the checks in the order in which they are made.
@@ -31,12 +31,12 @@ _HALF_DAY = 12  # hours
 _ANY_DIGIT = re.compile(r"\d")
 # A number with one letter: 17q
 _NUMBER_WITH_LETTER = re.compile(r"(\d+)[a-z]")
-# 1:10 may be a ratio, and is read as a time. 10:1 is a ratio.
+# A ratio such as 1:10 may be read as a time, but 10:1 is read as a ratio.
 _COLON_FORM = re.compile(r"\d{1,2}:\d{1,2}")
 _RATIO_OR_TIME = frozenset(("ratio", "time"))
 # The measure of "twice" is "times", the measure of "half" is "fraction". Both say how many times.
 _MULTIPLE_KINDS = frozenset(("times", "fraction"))
-# Measures (`Token.measures`) of one thing in units that do not convert: months and days, metres and feet.
+# Groups of measures (`Token.measures`) of the same thing whose units are not converted: months and days, metres and feet.
 _MEASURES_OF_ONE_THING = (
     frozenset(("s", "day", "month")),
     frozenset(("m", "in")),
@@ -45,7 +45,7 @@ _MEASURES_OF_ONE_THING = (
 )
 # An English number with a point and three digits behind it: 12.400 may be 12.4 or 12,400.
 _POINT_AND_THREE_DIGITS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,])")
-# The beginnings of bounds that do not include their number: "more than 50" is not 50.
+# The beginnings of bounds that exclude their number: "more than 50" is not 50.
 _EXCLUDING_BOUNDS = (
     *("more than", "fewer than", "less than", "mehr als", "weniger als", "plus de", "moins de"),
     *("más de", "menos de", "più di", "meno di", "mais de", "meer dan", "minder dan"),
@@ -77,8 +77,8 @@ def find_other_quantity(unit: str, evidence: Sequence[str]) -> Contradiction | N
 
     The other words of the sentences do not matter.
 
-    Days, months and ordinals do not count: a text has many of them. The texts are read as they are written, without what
-    `ComparedText` puts right.
+    Days, months and ordinals do not count: a text has many of them. The texts are read without the corrections of
+    `ComparedText`.
     """
     quantities = [token for token in tokenize(unit) if token.measures and not is_named(token)]
     if not quantities:
@@ -126,7 +126,7 @@ def _list_closer(
 
 
 def _holds_value(keys: frozenset[str], quantity: Token) -> bool:
-    """Whether a text with some keys has the value of a quantity, perhaps in another form.
+    """Tell whether a text with these keys has the value of a quantity, perhaps in another form.
 
     A text may write a date without its year, three times as three, half as 50 %, and 48 hours as two days.
     """
@@ -404,7 +404,10 @@ def _find_other_order(unit: ComparedText, evidence: Sequence[ComparedText]) -> I
 
 
 def find_open_points(unit: ComparedText, evidence: Sequence[ComparedText]) -> Iterator[Contradiction]:
-    """Yield an amount that one side writes with a point of thousands, which English has not, and the other without: 12.400 mg, 12400 mg."""
+    """Yield an amount that only one side writes with a point before three digits: 12.400 mg, 12400 mg.
+
+    In an English text it is unclear whether such a point separates thousands.
+    """
     if not unit.measured_tokens or base_language(unit.language) != "en" or unit.lacks_stop_words:
         return
     for token in unit.measured_tokens:

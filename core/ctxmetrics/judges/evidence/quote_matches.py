@@ -1,8 +1,8 @@
 """Finds a quote in its context, as a model wrote it.
 
-`match_quote` finds the quote. `take_off_marks` takes off what a model wrote around it: the id of the context, quotation marks, the
-marks of Markdown, tags. `hides_statement` reads what the ellipsis of a quote leaves out: a quote of two parts counts for one
-statement only.
+`match_quote` finds the quote. `take_off_marks` removes the marks that a model wrote around it: the id of the context, quotation
+marks, the marks of Markdown, tags. `hides_statement` reads the text that the ellipsis of a quote leaves out, because the two parts of
+the quote must belong to the same statement.
 """
 
 from __future__ import annotations
